@@ -1,0 +1,61 @@
+"""Every error Calipers raises on purpose.
+
+CalipersError
+├── NotAnEvaluatorError (TypeError)     an object of no shape that `as_evaluator` knows
+├── InvalidCaseError (ValueError)       a case that cannot be run: wrong type, name taken, unknown name
+├── InvalidOptionError (ValueError)     an option out of its range: a negative limit, zero repeats
+├── InvalidOutputError (ValueError)     an evaluator returned what is not a judgement (recorded, not raised)
+├── TaskContractError (TypeError)       a task broke its own promise, such as an async one with nothing to await
+├── AttemptTimeoutError (TimeoutError)  a task or evaluator exceeded its time (recorded, not raised)
+├── ReportFormatError (ValueError)      data that is not a stored report, or of a version this release cannot read
+├── SpanTreeRecordingError              spans were read where none were recorded
+└── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
+
+A task or an evaluator that fails does not raise out of a run: it becomes data in the report.
+Each class also derives from the built-in that describes it, so `except ValueError` works as a reader expects.
+"""
+
+
+class CalipersError(Exception):
+    """Base of every error Calipers raises on purpose."""
+
+
+class NotAnEvaluatorError(CalipersError, TypeError):
+    """An object of no shape that `as_evaluator` knows."""
+
+
+class InvalidCaseError(CalipersError, ValueError):
+    """A case that cannot be run: wrong type, a name already taken, or a name nobody has."""
+
+
+class InvalidOptionError(CalipersError, ValueError):
+    """An option out of its range."""
+
+
+class InvalidOutputError(CalipersError, ValueError):
+    """An evaluator returned what is not a judgement; recorded as an evaluator failure."""
+
+
+class TaskContractError(CalipersError, TypeError):
+    """A task broke its own promise, such as a coroutine function that returned nothing to await."""
+
+
+class AttemptTimeoutError(CalipersError, TimeoutError):
+    """A task or an evaluator exceeded its time; recorded as a failure."""
+
+
+class ReportFormatError(CalipersError, ValueError):
+    """Data that is not a stored report, or one of a version this release cannot read."""
+
+
+class SpanTreeRecordingError(CalipersError):
+    """Spans were read where none were recorded; the message says how to turn recording on."""
+
+
+class MissingExtraError(CalipersError, ImportError):
+    """A feature whose optional dependency is not installed; the message names the extra."""
+
+    @classmethod
+    def of(cls, feature: str, extra: str) -> "MissingExtraError":
+        """The error for a feature and the extra that brings it."""
+        return cls(f"{feature} needs an optional dependency: pip install 'calipers[{extra}]'")

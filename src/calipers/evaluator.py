@@ -1,0 +1,126 @@
+"""The evaluator: an object that judges one attempt.
+
+Subclass `Evaluator`, give it fields with `@dataclass`, and write `evaluate(ctx)`, sync or async. Other styles become
+evaluators by `calipers.as_evaluator`.
+"""
+
+import asyncio
+import dataclasses
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias
+
+from typing_extensions import TypeVar
+
+from .context import EvaluatorContext
+from .output import EvaluatorOutput
+from .result import EvaluatorSpec
+
+InputsT = TypeVar("InputsT", default=Any, contravariant=True)
+OutputT = TypeVar("OutputT", default=Any, contravariant=True)
+MetadataT = TypeVar("MetadataT", default=Any, contravariant=True)
+
+
+class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
+    """Judges one attempt. A subclass implements `evaluate` and is usually a dataclass, its fields the parameters."""
+
+    needs_spans: ClassVar[bool] = False
+    """Whether `evaluate` reads `ctx.span_tree`; asking turns span recording on for the run."""
+
+    @abstractmethod
+    def evaluate(
+        self, ctx: EvaluatorContext[InputsT, OutputT, MetadataT]
+    ) -> EvaluatorOutput | Awaitable[EvaluatorOutput]:
+        """Judge the attempt; see `EvaluatorOutput` for what may be returned."""
+
+    async def evaluate_async(self, ctx: EvaluatorContext[InputsT, OutputT, MetadataT]) -> EvaluatorOutput:
+        """The output of `evaluate`, awaited if it has to be."""
+        output = self.evaluate(ctx)
+        return await output if inspect.isawaitable(output) else output
+
+    def evaluate_sync(self, ctx: EvaluatorContext[InputsT, OutputT, MetadataT]) -> EvaluatorOutput:
+        """The output of `evaluate`, from code that has no event loop running."""
+        output = self.evaluate(ctx)
+        return asyncio.run(_finish(output)) if inspect.isawaitable(output) else output
+
+    def get_default_evaluation_name(self) -> str:
+        """What a single result is called: the `evaluation_name` field if it holds a name, else the class's name."""
+        given = getattr(self, "evaluation_name", None)
+        return given if isinstance(given, str) and given else type(self).__name__
+
+    @classmethod
+    def get_serialization_name(cls) -> str:
+        """What files call this type of evaluator."""
+        return cls.__name__
+
+    def get_evaluator_version(self) -> str | None:
+        """A version that the author raises when the meaning of the results changes."""
+        return None
+
+    def as_spec(self) -> EvaluatorSpec:
+        """The type's name and the arguments that differ from their defaults."""
+        return EvaluatorSpec(self.get_serialization_name(), _changed_fields(self))
+
+
+async def _finish(output: Awaitable[EvaluatorOutput]) -> EvaluatorOutput:
+    return await output
+
+
+def _changed_fields(evaluator: Any) -> dict[str, Any]:
+    """The fields of a dataclass instance whose value is not the default."""
+    if not dataclasses.is_dataclass(evaluator):
+        return {}
+    changed: dict[str, Any] = {}
+    for field in dataclasses.fields(evaluator):
+        value = getattr(evaluator, field.name, None)
+        default = field.default_factory() if callable(field.default_factory) else field.default
+        try:
+            same = value is default or bool(type(value) is type(default) and value == default)
+        except Exception:  # arrays and the like have no single truth value
+            same = False
+        if not same:
+            changed[field.name] = value
+    return changed
+
+
+class JudgesContext(Protocol[InputsT, OutputT, MetadataT]):
+    """Any object with `evaluate(ctx)`."""
+
+    def evaluate(self, ctx: EvaluatorContext[InputsT, OutputT, MetadataT], /) -> Any:
+        """Judge the attempt."""
+
+
+class JudgesPair(Protocol):
+    """Any object with `evaluate(expected, actual)`."""
+
+    def evaluate(self, expected: Any, actual: Any) -> Any:
+        """Judge what happened against what was expected."""
+
+
+class JudgesTrace(Protocol):
+    """Any object with `evaluate(test_case, trace)`."""
+
+    def evaluate(self, test_case: Any, trace: Any) -> Any:
+        """Judge the trace of a case."""
+
+
+class JudgesRollout(Protocol):
+    """Any object with `compute_metrics(graph)` and `aggregate_metrics(all_metrics)`."""
+
+    def compute_metrics(self, g: Any, /) -> Any:
+        """Metrics of one rollout."""
+
+    def aggregate_metrics(self, all_metrics: list[Any], /) -> Any:
+        """Metrics of all rollouts."""
+
+
+EvaluatorLike: TypeAlias = (
+    Evaluator[InputsT, OutputT, MetadataT]
+    | JudgesContext[InputsT, OutputT, MetadataT]
+    | JudgesPair
+    | JudgesTrace
+    | JudgesRollout
+    | Callable[..., Any]
+)
+"""Whatever `as_evaluator` accepts: the five styles."""

@@ -1,0 +1,136 @@
+"""One judgement, and the ways of not making one.
+
+An evaluator judges (`EvaluationResult`), does not apply (`SkippedEvaluation`), or does not finish
+(`EvaluatorFailure`). The three are kept apart from here to the last view: a skip is never a pass, and a crash is
+never a score.
+
+A result has one value, and its type says what kind of claim it is: a bool is an *assertion*, a number a *score*, a
+string a *label*. A result that came from a verdict keeps the verdict and its score beside the value.
+"""
+
+import traceback
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import msgspec
+
+Scalar: TypeAlias = bool | int | float | str
+"""What one judgement may say."""
+
+Kind: TypeAlias = Literal["assertion", "score", "label"]
+"""What kind of claim a result makes."""
+
+_T = TypeVar("_T")
+
+
+class EvalVerdict(StrEnum):
+    """The outcome of a verdict evaluator."""
+
+    PASS = "pass"  # noqa: S105 - not a password
+    PARTIAL = "partial"
+    FAIL = "fail"
+    ERROR = "error"
+    SKIP = "skip"
+
+
+class EvaluationReason(msgspec.Struct, frozen=True):
+    """A value with the reason for it: what an evaluator returns when it explains itself."""
+
+    value: Scalar
+    reason: str | None = None
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """What an evaluator returns when it does not apply, with the reason; `{}` says the same without one."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class EvalResult:
+    """What a verdict evaluator returns: a verdict, a score that agrees with it, and the reason."""
+
+    evaluator_name: str
+    verdict: EvalVerdict
+    score: float
+    """From 0 to 1."""
+    reason: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class EvaluatorSpec(msgspec.Struct, frozen=True):
+    """Which evaluator made a result: its type and the arguments that differ from the defaults."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+
+
+class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One named judgement of one attempt."""
+
+    name: str
+    """Unique within its attempt; the key in `assertions`, `scores` or `labels`."""
+    value: Scalar
+    reason: str | None = None
+    evaluator: str
+    """Which evaluator of the run made it: equal to `name` unless one evaluator made several results."""
+    source: EvaluatorSpec
+    evaluator_version: str | None = None
+    verdict: EvalVerdict | None = None
+    """Only from evaluators that give verdicts."""
+    score: float | None = None
+    """The graded score behind an assertion, where the evaluator gave one."""
+    metadata: dict[str, Any] | None = None
+    original: Any = None
+    """The object the evaluator returned, when it was richer than a value; not stored with a report."""
+
+    @property
+    def kind(self) -> Kind:
+        """Which kind of claim the value makes."""
+        return kind_of(self.value)
+
+    def downcast(self, *types: type[_T]) -> "EvaluationResult | None":
+        """This result if its value is one of the types, else `None`. A bool is never a number."""
+        if isinstance(self.value, bool) and bool not in types:
+            return None
+        return self if isinstance(self.value, types) else None
+
+
+class SkippedEvaluation(msgspec.Struct, frozen=True, gc=False):
+    """An evaluator that did not apply to an attempt."""
+
+    name: str
+    reason: str
+
+
+class EvaluatorFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """An evaluator that did not finish."""
+
+    name: str
+    error_type: str
+    error_message: str
+    """`Type: text`."""
+    error_stacktrace: str = ""
+    source: EvaluatorSpec
+
+
+def kind_of(value: Scalar) -> Kind:
+    """Assertion, score or label, by the value's type."""
+    if isinstance(value, bool):
+        return "assertion"
+    return "label" if isinstance(value, str) else "score"
+
+
+def describe_error(error: BaseException) -> tuple[str, str, str]:
+    """Type, `Type: text` and traceback of an error, even if its own methods raise."""
+    kind = type(error).__name__
+    try:
+        message = f"{kind}: {error}"
+    except Exception:
+        message = f"{kind}: (the error's own text could not be read)"
+    try:
+        stack = "".join(traceback.format_exception(error))
+    except Exception:
+        stack = message
+    return kind, message, stack
