@@ -1,0 +1,114 @@
+"""The spread of a mean when observations come in groups that resemble each other.
+
+Cases built on one document, or attempts at one case, share their luck. Treating them as independent makes error bars
+too small, up to threefold on popular benchmarks (Miller, "Adding Error Bars to Evals", 2024). Two tools follow.
+
+- `clustered_variance`, for scores: Miller's clustered squared standard error, times C / (C - 1) for a finite
+  number C of clusters, a factor his formula leaves out. The interval is Student's t with C - 1 degrees of freedom.
+- `effective_size`, for rates: how many independent observations would give the variance that was seen (Korn &
+  Graubard, "Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated from
+  Survey Data", 1998). The rate then gets a Wilson interval of that size; Korn and Graubard use Clopper and Pearson's.
+
+The mean is over observations, so a large cluster weighs more than a small one. One cluster alone says nothing about
+how clusters differ: `None`.
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from math import fsum, sqrt
+
+from calipers.stats.distributions import student_t_quantile
+from calipers.stats.interval import Interval, check_confidence
+from calipers.stats.sample import finite_values
+
+__all__ = ["clustered_interval", "clustered_variance", "effective_size", "independent_groups"]
+
+
+def clustered_variance(values: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
+    """The variance of the mean of `values` when those with the same cluster id may be correlated.
+
+    With every value in a cluster of its own this is the sample variance over n. `None` for fewer than two clusters.
+    """
+    sample = finite_values(values)
+    _check_clusters(sample, clusters)
+    if not sample:
+        return None
+    mean = fsum(sample) / len(sample)
+    residuals: dict[Hashable, float] = defaultdict(float)
+    for value, cluster in zip(sample, clusters, strict=True):
+        residuals[cluster] += value - mean
+    count = len(residuals)
+    if count < 2:
+        return None
+    return fsum(r * r for r in residuals.values()) * count / (count - 1) / len(sample) ** 2
+
+
+def clustered_interval(
+    values: Sequence[float], clusters: Sequence[Hashable], *, confidence: float = 0.95
+) -> Interval | None:
+    """Student's t interval for the mean of clustered scores. `None` for fewer than two clusters."""
+    check_confidence(confidence)
+    variance = clustered_variance(values, clusters)
+    if variance is None:
+        return None
+    mean = fsum(values) / len(values)
+    half = -student_t_quantile((1 - confidence) / 2, len(set(clusters)) - 1) * sqrt(variance)
+    return Interval(low=mean - half, high=mean + half, confidence=confidence, method="clustered-t")
+
+
+def independent_groups(sizes: Iterable[float]) -> float:
+    """How many equal, independent groups the groups of these sizes are worth: (Σ size)² / Σ size² (Kish 1965).
+
+    The number of groups when they are equally large, fewer otherwise: it is the effective sample size if nothing
+    varies within a group.
+    """
+    known = list(sizes)
+    return fsum(known) ** 2 / fsum(size * size for size in known)
+
+
+def effective_size(
+    rate: float,
+    variance: float,
+    *,
+    n_observations: int,
+    n_groups: int,
+    at_least: float = 1.0,
+    confidence: float = 0.95,
+) -> float:
+    """The number of independent trials that would know `rate` as well as the grouped observations do.
+
+    The size is n over the design effect: the variance of the grouped estimate relative to rate(1 - rate) / (n - 1),
+    the unbiased variance for n independent observations. Dividing by n - 1 on both sides makes the size exactly n
+    when every group holds one observation. The factor (t_{n-1} / t_{groups-1})² of Korn and Graubard then pays for a
+    variance that few groups estimate poorly. The result stays between `at_least` and `n_observations`.
+
+    Args:
+        rate: The estimate, strictly between 0 and 1: at either end the variance is 0 and measures nothing.
+        variance: The variance of the estimate, grouping taken into account.
+        n_observations: Observations in all groups.
+        n_groups: Independent groups, at least 2.
+        at_least: A size known to be safe.
+        confidence: Of the interval the size is for.
+    """
+    check_confidence(confidence)
+    if not 0 < rate < 1:
+        raise ValueError(
+            f"rate must lie strictly between 0 and 1, got {rate!r}; use independent_groups() there"
+        )
+    if not 2 <= n_groups <= n_observations:
+        raise ValueError(
+            f"n_groups must lie between 2 and n_observations={n_observations!r}, got {n_groups!r}"
+        )
+    size = float(n_observations)
+    if variance > 0:
+        size = min(size, size / (n_observations - 1) * rate * (1 - rate) / variance)
+    tail = (1 - confidence) / 2
+    size *= (student_t_quantile(tail, n_observations - 1) / student_t_quantile(tail, n_groups - 1)) ** 2
+    return max(size, at_least)
+
+
+def _check_clusters(values: Sequence[float], clusters: Sequence[Hashable]) -> None:
+    if len(values) != len(clusters):
+        raise ValueError(
+            f"every value needs its cluster id: got {len(values)} values and {len(clusters)} cluster ids"
+        )

@@ -1,0 +1,224 @@
+"""An estimate: a rate or a mean over cases, with the interval made for its kind and size.
+
+The unit of inference is the case, never the attempt. Ten attempts at one case measure that case better; they say
+nothing about the next case. So the value is the mean over cases of each case's own mean, however many attempts each
+one had, and its spread is the spread between cases.
+
+| what                | one attempt per case   | repeated attempts               | clusters of cases              |
+|---------------------|------------------------|---------------------------------|--------------------------------|
+| `rate` (passed)     | Wilson                 | Wilson of an effective size     | Wilson of an effective size    |
+| `mean` (scores)     | Student t over cases   | Student t over the case means   | t with a clustered variance    |
+
+Effective sizes of rates. The size lies between the number of cases (attempts at a case always agree: they add nothing) and
+the number of attempts (attempts are independent). With one attempt per case both are n and the interval is exactly
+`wilson(passes, n)`; where all attempts at each case agree it is exactly `wilson(passed cases, cases)`. A rate of
+exactly 0 or 1 shows no spread to judge by, so the cautious end is taken: the number of cases or, with clusters, of
+equally large clusters (`independent_groups`).
+
+No case gives `None`. One case, or one cluster, of scores gives a value without an interval; so does one cluster
+for a rate.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from math import fsum
+
+import msgspec
+
+from calipers.stats.clusters import (
+    clustered_interval,
+    clustered_variance,
+    effective_size,
+    independent_groups,
+)
+from calipers.stats.interval import (
+    Interval,
+    Method,
+    check_confidence,
+    check_counts,
+    mean_interval,
+    t_interval,
+    wilson,
+    wilson_of_rate,
+)
+from calipers.stats.sample import finite_values
+
+__all__ = ["Estimate", "bounded_mean", "mean", "mean_from_moments", "rate", "rate_from_counts"]
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A value, how far to trust it, and what it was made from."""
+
+    value: float
+    """The rate or mean over cases."""
+    interval: Interval | None
+    """Where the true value may lie; `None` when the data cannot tell."""
+    n_units: int
+    """Cases."""
+    n_observations: int
+    """Attempts at all cases; equals `n_units` where nothing was repeated."""
+    n_clusters: int | None = None
+    """Clusters of cases; `None` when none were declared."""
+
+
+def rate(
+    cases: Sequence[tuple[float, int]],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+) -> Estimate | None:
+    """The pass rate over cases given as (passes, attempts), each case counting once.
+
+    `clusters` names the group of each case, in the same order. `passes` may be fractional where an attempt passes in part.
+    """
+    successes: list[float] = []
+    attempts = 0
+    for index, (passed, tried) in enumerate(cases):
+        if not (tried >= 1 and 0 <= passed <= tried):
+            raise ValueError(
+                f"case {index} must be (passes, attempts) with attempts >= 1 and 0 <= passes <= attempts, "
+                f"got {(passed, tried)!r}; leave out a case that was never attempted"
+            )
+        successes.append(passed / tried)
+        attempts += tried
+    if clusters is None and attempts == len(successes):
+        return rate_from_counts(fsum(successes), attempts, confidence=confidence)
+    return bounded_mean(successes, n_observations=attempts, clusters=clusters, confidence=confidence)
+
+
+def mean(
+    cases: Sequence[Sequence[float]],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+) -> Estimate | None:
+    """The mean score over cases, each given as the scores of its attempts, each case counting once.
+
+    `clusters` names the group of each case, in the same order.
+    """
+    check_confidence(confidence)
+    values: list[float] = []
+    attempts = 0
+    for index, scores in enumerate(cases):
+        if not scores:
+            raise ValueError(f"case {index} has no scores; leave out a case that was not scored")
+        known = scores if len(scores) == 1 else finite_values(scores, name=f"scores of case {index}")
+        values.append(fsum(known) / len(known))
+        attempts += len(known)
+    n_clusters = _count_clusters(values, clusters)
+    if not values:
+        return None
+    if clusters is None:
+        interval = t_interval(values, confidence=confidence)
+    else:
+        interval = clustered_interval(values, clusters, confidence=confidence)
+    return Estimate(
+        value=fsum(values) / len(values),
+        interval=interval,
+        n_units=len(values),
+        n_observations=attempts,
+        n_clusters=n_clusters,
+    )
+
+
+def rate_from_counts(successes: float, n: int, *, confidence: float = 0.95) -> Estimate | None:
+    """The pass rate of `n` cases attempted once each: what `rate` gives, without listing them."""
+    check_counts(successes, n)
+    check_confidence(confidence)
+    if n == 0:
+        return None
+    interval = wilson(successes, n, confidence=confidence)
+    return Estimate(value=successes / n, interval=interval, n_units=n, n_observations=n)
+
+
+def mean_from_moments(
+    n: int, mean: float | None, variance: float | None, *, confidence: float = 0.95
+) -> Estimate | None:
+    """The mean score of `n` cases attempted once each, from their mean and sample variance (see `Moments`).
+
+    `mean` is `None` for no case at all, `variance` for fewer than two.
+    """
+    check_confidence(confidence)
+    if n < 0 or (n > 0 and mean is None) or (n > 1 and variance is None):
+        raise ValueError(f"{n!r} cases cannot have mean {mean!r} and variance {variance!r}")
+    if n == 0 or mean is None:
+        return None
+    interval = mean_interval(n, mean, 0.0 if variance is None else variance, confidence=confidence)
+    return Estimate(value=mean, interval=interval, n_units=n, n_observations=n)
+
+
+def bounded_mean(
+    values: Sequence[float],
+    *,
+    n_observations: int,
+    clusters: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+) -> Estimate | None:
+    """The mean over cases of values in [0, 1], each case's own estimate of a probability.
+
+    `n_observations` counts the attempts behind them: the most that the effective size can be.
+    """
+    check_confidence(confidence)
+    sample = finite_values(values)
+    n_clusters = _count_clusters(sample, clusters)
+    if not sample:
+        return None
+    for value in sample:
+        if not 0 <= value <= 1:
+            raise ValueError(f"every case's value must lie between 0 and 1, got {value!r}")
+    centre = fsum(sample) / len(sample)
+    size = _size(sample, centre, n_observations, clusters, confidence)
+    interval = None
+    if size is not None:
+        method: Method = "wilson" if size == n_observations else "effective-wilson"
+        interval = wilson_of_rate(centre, size, confidence=confidence, method=method)
+    return Estimate(
+        value=centre,
+        interval=interval,
+        n_units=len(sample),
+        n_observations=n_observations,
+        n_clusters=n_clusters,
+    )
+
+
+def _size(
+    values: list[float],
+    centre: float,
+    n_observations: int,
+    clusters: Sequence[Hashable] | None,
+    confidence: float,
+) -> float | None:
+    """The number of independent trials behind a rate; `None` when it cannot be known."""
+    n = len(values)
+    if clusters is None:
+        # The variance of a value in [0, 1] is at most centre(1 - centre), so n trials never claim too much.
+        groups, safe, floor = n, float(n), float(n)
+    else:
+        sizes = Counter(clusters).values()
+        groups, safe, floor = len(sizes), independent_groups(sizes), 1.0
+        if groups == 1:
+            return None
+    if centre in {0, 1} or groups == 1:
+        return safe
+    if groups == n_observations:
+        return float(n_observations)
+    variance = clustered_variance(values, range(n) if clusters is None else clusters)
+    assert variance is not None
+    return effective_size(
+        centre,
+        variance,
+        n_observations=n_observations,
+        n_groups=groups,
+        at_least=floor,
+        confidence=confidence,
+    )
+
+
+def _count_clusters(values: Sequence[float], clusters: Sequence[Hashable] | None) -> int | None:
+    if clusters is None:
+        return None
+    if len(clusters) != len(values):
+        raise ValueError(
+            f"every case needs its cluster id: got {len(values)} cases and {len(clusters)} cluster ids"
+        )
+    return len(set(clusters))

@@ -1,0 +1,21 @@
+"""A sample: the plain list of finite floats that every statistic here starts from.
+
+Booleans count as 0 and 1. NaN and infinity are refused with their position, because one of them silently turns
+a mean, a sort or an interval into nonsense.
+"""
+
+from collections.abc import Iterable
+from math import isfinite
+
+__all__ = ["finite_values"]
+
+
+def finite_values(values: Iterable[float], *, name: str = "values") -> list[float]:
+    """`values` as a list of floats; a NaN or an infinity among them is a `ValueError`."""
+    sample = [float(value) for value in values]
+    if not all(map(isfinite, sample)):
+        index, value = next((i, x) for i, x in enumerate(sample) if not isfinite(x))
+        raise ValueError(
+            f"{name} must be finite numbers, got {value!r} at index {index}; leave out what was not measured"
+        )
+    return sample
