@@ -1,1 +1,94 @@
-"""calipers"""
+"""Calipers measures AI agents: evaluators in any style, an error bar on every number.
+
+The names load when they are first used, so that `import calipers` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .case import Case
+    from .context import EvaluatorContext
+    from .dataset import Dataset
+    from .errors import CalipersError
+    from .evaluator import Evaluator
+    from .lifecycle import CaseLifecycle
+    from .output import EvaluatorOutput
+    from .record import ReportCase, ReportCaseFailure
+    from .report import CaseGroup, Report
+    from .result import EvaluationReason, EvaluationResult, EvaluatorFailure, EvalVerdict, Skipped
+    from .retry import Retry
+    from .styles import as_evaluator
+    from .task import current_attempt, increment_eval_metric, record_trace, set_eval_attribute
+    from .trace import LLMCall, ToolCall, Trace
+
+_HOMES = {
+    "CalipersError": "errors",
+    "Case": "case",
+    "CaseGroup": "report",
+    "CaseLifecycle": "lifecycle",
+    "Dataset": "dataset",
+    "EvalVerdict": "result",
+    "EvaluationReason": "result",
+    "EvaluationResult": "result",
+    "Evaluator": "evaluator",
+    "EvaluatorContext": "context",
+    "EvaluatorFailure": "result",
+    "EvaluatorOutput": "output",
+    "LLMCall": "trace",
+    "Report": "report",
+    "ReportCase": "record",
+    "ReportCaseFailure": "record",
+    "Retry": "retry",
+    "Skipped": "result",
+    "ToolCall": "trace",
+    "Trace": "trace",
+    "as_evaluator": "styles",
+    "current_attempt": "task",
+    "increment_eval_metric": "task",
+    "record_trace": "task",
+    "set_eval_attribute": "task",
+}
+
+__all__ = [
+    "CalipersError",
+    "Case",
+    "CaseGroup",
+    "CaseLifecycle",
+    "Dataset",
+    "EvalVerdict",
+    "EvaluationReason",
+    "EvaluationResult",
+    "Evaluator",
+    "EvaluatorContext",
+    "EvaluatorFailure",
+    "EvaluatorOutput",
+    "LLMCall",
+    "Report",
+    "ReportCase",
+    "ReportCaseFailure",
+    "Retry",
+    "Skipped",
+    "ToolCall",
+    "Trace",
+    "as_evaluator",
+    "current_attempt",
+    "increment_eval_metric",
+    "record_trace",
+    "set_eval_attribute",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'calipers' has no attribute {name!r}")
+    value = getattr(import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,7 +1,7 @@
 """All that an evaluator may look at: one attempt, seen by the evaluators that judge it."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 import msgspec
 from typing_extensions import TypeVar
@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 InputsT = TypeVar("InputsT", default=Any)
 OutputT = TypeVar("OutputT", default=Any)
 MetadataT = TypeVar("MetadataT", default=Any)
+
+
+class AttemptFacts(Protocol):
+    """What a context knows of its attempt beyond its own fields."""
+
+    @property
+    def case(self) -> Any:
+        """The case."""
+
+    @property
+    def seed(self) -> int:
+        """The attempt's own seed."""
 
 
 class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True):
@@ -44,17 +56,27 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
     """What the task counted with `increment_eval_metric`."""
     trace: Trace | None = None
     """What the agent did, where the task returned or recorded a trace."""
-    case: Any = None
-    """The case itself; `None` in a context built by hand."""
-    seed: int | None = None
-    """The seed of this attempt."""
-    _expects: bool | None = None
+    _attempt: AttemptFacts | None = None
     _earlier: Sequence[EvaluationResult] = ()
 
     @property
+    def case(self) -> Any:
+        """The case itself; `None` in a context built by hand."""
+        return None if self._attempt is None else self._attempt.case
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of this attempt; `None` in a context built by hand."""
+        return None if self._attempt is None else self._attempt.seed
+
+    @property
     def has_expected_output(self) -> bool:
-        """Whether the case states an expectation. A case may expect `None`; a hand-built context says so by a value."""
-        return self.expected_output is not None if self._expects is None else self._expects
+        """Whether the case states an expectation. A case may expect `None`; a context built by hand may not."""
+        return (
+            self.expected_output is not None
+            if self._attempt is None
+            else self._attempt.case.has_expected_output
+        )
 
     @property
     def results(self) -> dict[str, EvaluationResult]:
@@ -70,7 +92,9 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
         """
         tree = self._span_tree
         if tree is None:
-            raise SpanTreeRecordingError("this context was built without spans (_span_tree=None): pass a SpanTree")
+            raise SpanTreeRecordingError(
+                "this context was built without spans (_span_tree=None): pass a SpanTree"
+            )
         if isinstance(tree, SpanTreeRecordingError):
             raise tree
         return tree

@@ -14,6 +14,9 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias
 from typing_extensions import TypeVar
 
 from .context import EvaluatorContext
+from .context import InputsT as InputsOf
+from .context import MetadataT as MetadataOf
+from .context import OutputT as OutputOf
 from .output import EvaluatorOutput
 from .result import EvaluatorSpec
 
@@ -84,10 +87,10 @@ def _changed_fields(evaluator: Any) -> dict[str, Any]:
     return changed
 
 
-class JudgesContext(Protocol[InputsT, OutputT, MetadataT]):
+class JudgesContext(Protocol[InputsOf, OutputOf, MetadataOf]):
     """Any object with `evaluate(ctx)`."""
 
-    def evaluate(self, ctx: EvaluatorContext[InputsT, OutputT, MetadataT], /) -> Any:
+    def evaluate(self, ctx: EvaluatorContext[InputsOf, OutputOf, MetadataOf], /) -> Any:
         """Judge the attempt."""
 
 
@@ -116,11 +119,6 @@ class JudgesRollout(Protocol):
 
 
 EvaluatorLike: TypeAlias = (
-    Evaluator[InputsT, OutputT, MetadataT]
-    | JudgesContext[InputsT, OutputT, MetadataT]
-    | JudgesPair
-    | JudgesTrace
-    | JudgesRollout
-    | Callable[..., Any]
+    Evaluator[InputsT, OutputT, MetadataT] | JudgesPair | JudgesTrace | JudgesRollout | Callable[..., Any]
 )
 """Whatever `as_evaluator` accepts: the five styles."""

@@ -18,7 +18,7 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 from .errors import InvalidOutputError
-from .result import EvalVerdict, EvaluationReason, Scalar, Skipped
+from .result import EvaluationReason, EvalVerdict, Scalar, Skipped
 
 EvaluatorOutput: TypeAlias = Scalar | EvaluationReason | Skipped | Mapping[str, "EvaluatorOutput"]
 """Every legal return value of `evaluate`."""

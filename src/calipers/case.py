@@ -1,0 +1,103 @@
+"""One thing to try: inputs, what to expect, and who judges.
+
+An expectation of `None` is an expectation: `Case(inputs=x, expected_output=None)` says that the task should return
+`None`, while leaving `expected_output` out says that the case expects nothing in particular.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, Generic
+
+from .context import InputsT, MetadataT, OutputT
+from .errors import InvalidCaseError, NotAnEvaluatorError
+from .evaluator import EvaluatorLike
+from .styles import as_evaluator
+
+_ABSENT: Final[Any] = object()
+"""Stands for an expectation that was not stated, since `None` can be one."""
+
+
+class Case(Generic[InputsT, OutputT, MetadataT]):
+    """One thing to try."""
+
+    __slots__ = (
+        "cluster",
+        "evaluators",
+        "expected_output",
+        "has_expected_output",
+        "inputs",
+        "metadata",
+        "name",
+    )
+
+    name: str | None
+    """Unique in its dataset; `None` lets the report number it."""
+    inputs: InputsT
+    """What the task is given."""
+    metadata: MetadataT | None
+    """Anything evaluators or readers want to know about the case."""
+    expected_output: OutputT | None
+    """What the task should return; `None` also when nothing is expected, see `has_expected_output`."""
+    has_expected_output: bool
+    """Whether an expectation was stated."""
+    evaluators: list[EvaluatorLike[InputsT, OutputT, MetadataT]]
+    """Evaluators for this case alone; they run before those of the dataset."""
+    cluster: str | None
+    """Cases that stand or fall together (one document, one user) share a cluster; intervals widen accordingly."""
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        inputs: InputsT,
+        metadata: MetadataT | None = None,
+        expected_output: OutputT | None = _ABSENT,
+        evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
+        cluster: str | None = None,
+    ) -> None:
+        if name is not None and (not isinstance(name, str) or not name):
+            raise InvalidCaseError(f"a case's name must be a non-empty string or None, got {name!r}")
+        if cluster is not None and not isinstance(cluster, str):
+            raise InvalidCaseError(f"the cluster of case {name!r} must be a string or None, got {cluster!r}")
+        self.name = name
+        self.inputs = inputs
+        self.metadata = metadata
+        self.has_expected_output = expected_output is not _ABSENT
+        self.expected_output = expected_output if self.has_expected_output else None
+        self.evaluators = checked_evaluators(evaluators) if evaluators else []
+        self.cluster = cluster
+
+    @property
+    def input_text(self) -> str:
+        """The inputs as text, in the words of trace evaluators."""
+        return self.inputs if isinstance(self.inputs, str) else str(self.inputs)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Case):
+            return NotImplemented
+        return all(getattr(self, slot) == getattr(other, slot) for slot in Case.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]  # a case is mutable
+
+    def __repr__(self) -> str:
+        shown = [] if self.name is None else [f"name={self.name!r}"]
+        shown.append(f"inputs={self.inputs!r}")
+        if self.metadata is not None:
+            shown.append(f"metadata={self.metadata!r}")
+        if self.has_expected_output:
+            shown.append(f"expected_output={self.expected_output!r}")
+        if self.evaluators:
+            shown.append(f"evaluators={self.evaluators!r}")
+        if self.cluster is not None:
+            shown.append(f"cluster={self.cluster!r}")
+        return f"Case({', '.join(shown)})"
+
+
+def checked_evaluators(
+    evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]],
+) -> list[EvaluatorLike[InputsT, OutputT, MetadataT]]:
+    """The evaluators as a list, each of a known shape: a wrong one is named where it was written, not in the run."""
+    if isinstance(evaluators, str) or not isinstance(evaluators, Sequence):
+        raise NotAnEvaluatorError(f"evaluators must be a list of evaluators, got {evaluators!r}")
+    for evaluator in evaluators:
+        as_evaluator(evaluator)
+    return list(evaluators)

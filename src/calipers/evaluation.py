@@ -1,0 +1,165 @@
+"""One evaluation, from a dataset and a task to a report: what `Dataset.evaluate` does.
+
+It composes what a user could compose alone: a plan of judges, a queue of work, a `Run`, workers, and a `Report`.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any, Protocol, TypeVar
+
+from .interrupt import on_interrupt
+from .record import ReportCase, ReportCaseFailure
+from .report import Report
+from .report_evaluator import run_report_evaluators
+from .result import describe_error
+from .runner import Options, Run
+from .scoring import Plan, Scoring, make_plan
+from .spans import span_recorder
+from .task import Task, as_task
+from .work import WorkQueue, work_items
+from .workers import LoopWorkers, ThreadWorkers
+
+_T = TypeVar("_T")
+
+
+class Progress(Protocol):
+    """Shows how far a run has come. `counts` may be read at any time, from any thread."""
+
+    def __call__(self, counts: "Counts") -> AbstractContextManager[Any]:
+        """A block during which the progress is shown."""
+
+
+class Counts:
+    """How far a run has come."""
+
+    def __init__(self, run: Run, total: int | None) -> None:
+        self._run = run
+        self.total = total
+        """Attempts to make; `None` if the dataset does not tell its length."""
+
+    @property
+    def finished(self) -> int:
+        """Attempts made and judged."""
+        return self._run.finished
+
+    @property
+    def failed(self) -> int:
+        """Finished attempts that did not pass."""
+        return self._run.failed
+
+    @property
+    def in_flight(self) -> int:
+        """Attempts begun and not finished."""
+        return self._run.started - self._run.finished
+
+
+async def evaluate(
+    cases: Iterable[Any],
+    task: Callable[[Any], Any],
+    *,
+    evaluators: Sequence[Any] = (),
+    report_evaluators: Sequence[Any] = (),
+    options: Options,
+    name: str | None = None,
+    dataset_name: str | None = None,
+    metadata: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Run the task over the cases, judge what comes of it, and report."""
+    the_task = as_task(task)
+    plan = make_plan(evaluators)
+    total = len(cases) * options.repeat if isinstance(cases, list) else None
+    run = make_run(the_task, cases, plan, options)
+    workers: LoopWorkers | ThreadWorkers
+    if the_task.is_async or options.lifecycle is not None:
+        workers = LoopWorkers(run)
+    else:
+        workers = ThreadWorkers(run, total)
+
+    def interrupt() -> None:
+        run.stop("interrupted by Ctrl-C")
+        workers.stop()
+
+    started_at, start = datetime.now(UTC), perf_counter()
+    with nullcontext() if progress is None else progress(Counts(run, total)), on_interrupt(interrupt):
+        try:
+            await workers.finish()
+        finally:
+            run.stopping = True
+    report = Report(
+        name=name or the_task.name,
+        cases=[record for record in run.records if isinstance(record, ReportCase)],
+        failures=[record for record in run.records if isinstance(record, ReportCaseFailure)],
+        dataset_name=dataset_name,
+        metadata=metadata,
+        repeat=options.repeat,
+        seed=options.seed,
+        started_at=started_at.isoformat(),
+        duration=perf_counter() - start,
+        incomplete=_incomplete(run, total),
+        unfinished=run.started - run.finished,
+        blocked=run.scoring.blocked,
+    )
+    await run_report_evaluators(report, report_evaluators, plan)
+    return report
+
+
+def make_run(task: Task, cases: Iterable[Any], plan: Plan, options: Options) -> Run:
+    """The state of a run that has not begun."""
+    wants_spans = plan.needs_spans or (
+        isinstance(cases, list)
+        and any(make_plan(case.evaluators).needs_spans for case in cases if case.evaluators)
+    )
+    return Run(
+        task,
+        WorkQueue(work_items(cases, plan, repeat=options.repeat)),
+        Scoring(timeout=options.evaluator_timeout),
+        span_recorder(wants_spans),
+        options,
+    )
+
+
+def _incomplete(run: Run, total: int | None) -> str | None:
+    of = "" if total is None else f" of {total}"
+    if run.stopped is not None:
+        return f"{run.stopped} after {run.finished}{of} attempts"
+    if run.queue.broken is not None:
+        _, message, _ = describe_error(run.queue.broken)
+        return f"the dataset could not be read any further after {run.finished} attempts: {message}"
+    return None
+
+
+def run_sync(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    """Run a coroutine to its end from code that is not async.
+
+    Where an event loop already runs in this thread (a notebook, say), the work is done in a thread of its own.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(main())
+    outcome: list[Any] = []
+
+    def work() -> None:
+        try:
+            outcome.append((asyncio.run(main()), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=work, name="calipers-evaluate", daemon=True)
+    thread.start()
+    thread.join()
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return result  # type: ignore[no-any-return]
+
+
+def draw_seed() -> int:
+    """A seed for a run that was given none."""
+    return int.from_bytes(os.urandom(4), "big")

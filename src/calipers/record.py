@@ -1,0 +1,106 @@
+"""What a report keeps of one attempt: `ReportCase` if its task finished, `ReportCaseFailure` if it did not.
+
+Both are plain data. A record keeps its results in one tuple; `assertions`, `scores` and `labels` are views of it,
+made when asked for.
+"""
+
+from typing import Any
+
+import msgspec
+
+from .result import EvaluationResult, EvaluatorFailure, SkippedEvaluation, kind_of
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that was to run and did not finish."""
+
+    error_type: str
+    error_message: str
+    """`Type: text`."""
+    error_stacktrace: str = ""
+
+
+class ReportCase(msgspec.Struct, kw_only=True, gc=False):
+    """One attempt whose task finished, with what its evaluators said."""
+
+    name: str
+    """Unique in the report: the case's name, with `[i/n]` when the case is repeated."""
+    inputs: Any
+    metadata: Any
+    expected_output: Any
+    output: Any
+    metrics: dict[str, int | float]
+    attributes: dict[str, Any]
+    results: tuple[EvaluationResult, ...]
+    """Every judgement, in the order the evaluators ran."""
+    evaluator_failures: tuple[EvaluatorFailure, ...] = ()
+    """Evaluators that did not finish."""
+    skipped: tuple[SkippedEvaluation, ...] = ()
+    """Evaluators that did not apply."""
+    task_duration: float
+    """Seconds the task took."""
+    total_duration: float
+    """Seconds for task, evaluators and hooks together."""
+    source_case_name: str | None = None
+    """The case's name without the repeat; `None` when nothing is repeated."""
+    cluster: str | None = None
+    tries: int = 1
+    """How often the task was called."""
+    has_expected_output: bool = False
+    """Whether the case stated an expectation; it may be `None`."""
+    trace_id: str | None = None
+    span_id: str | None = None
+    teardown_failure: Failure | None = None
+    """A clean-up hook that failed; the judgements stand."""
+
+    @property
+    def assertions(self) -> dict[str, EvaluationResult]:
+        """The pass/fail results by name."""
+        return {r.name: r for r in self.results if r.value is True or r.value is False}
+
+    @property
+    def scores(self) -> dict[str, EvaluationResult]:
+        """The numeric results by name."""
+        return {r.name: r for r in self.results if kind_of(r.value) == "score"}
+
+    @property
+    def labels(self) -> dict[str, EvaluationResult]:
+        """The string results by name."""
+        return {r.name: r for r in self.results if isinstance(r.value, str)}
+
+    @property
+    def passed(self) -> bool | None:
+        """True if every assertion held and every evaluator finished; `None` if nothing was asserted."""
+        if self.evaluator_failures:
+            return False
+        values = [r.value for r in self.results if isinstance(r.value, bool)]
+        return all(values) if values else None
+
+
+class ReportCaseFailure(msgspec.Struct, kw_only=True, gc=False):
+    """One attempt whose task, or the hooks around it, did not finish. It counts as not passed."""
+
+    name: str
+    inputs: Any
+    metadata: Any
+    expected_output: Any
+    error_type: str
+    error_message: str
+    """`Type: text`."""
+    error_stacktrace: str = ""
+    not_run: tuple[str, ...] = ()
+    """The evaluators that would have judged it."""
+    task_duration: float = 0.0
+    total_duration: float = 0.0
+    source_case_name: str | None = None
+    cluster: str | None = None
+    tries: int = 1
+    has_expected_output: bool = False
+    trace_id: str | None = None
+    span_id: str | None = None
+    teardown_failure: Failure | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Never."""
+        return False

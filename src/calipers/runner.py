@@ -1,0 +1,274 @@
+"""Cases in, records out: one run of a task over a dataset.
+
+Workers pull cases; nobody makes an `asyncio` task per case. An async task runs in a few workers on the event loop: a
+new worker is added only when the others are all waiting, so that a thousand slow calls get a thousand workers and a
+million instant ones get a handful. A blocking task runs in threads that loop over the cases themselves (see
+`workers.py`), so that no case pays for a hop between threads.
+
+What goes wrong is data: a task that raises, times out, exits or cancels itself becomes a `ReportCaseFailure`, and the
+other cases go on. Ctrl-C ends the run early; what is finished is kept, and the run says that it is incomplete.
+"""
+
+import asyncio
+import os
+from collections.abc import Coroutine
+from contextvars import copy_context
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from .errors import AttemptTimeoutError, InvalidOptionError
+from .lifecycle import CaseLifecycle, LifecycleFactory
+from .record import Failure, ReportCase, ReportCaseFailure
+from .result import describe_error
+from .retry import Retry
+from .scoring import Scoring, within
+from .spans import SpanRecorder
+from .task import Attempt, Task, begin, isolated, promised_coroutine, settle
+from .threads import call_in_thread
+from .work import Work, WorkQueue
+
+DEFAULT_CONCURRENCY = 100
+"""Async attempts in flight unless `max_concurrency` says otherwise."""
+DEFAULT_THREADS = 32
+"""Blocking attempts in flight unless `max_concurrency` says otherwise."""
+FAIR_SECONDS = 0.01
+"""A worker whose cases never wait gives the event loop a turn this often."""
+
+Record = ReportCase | ReportCaseFailure
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How to run."""
+
+    max_concurrency: int | None = None
+    """Attempts in flight; `None` is 100 for an async task and 32 for a blocking one."""
+    task_timeout: float | None = None
+    """Seconds a task may take."""
+    evaluator_timeout: float | None = None
+    """Seconds each evaluator may take; with it, synchronous evaluators run in threads."""
+    retry: Retry | None = None
+    repeat: int = 1
+    """How often to attempt each case."""
+    lifecycle: LifecycleFactory | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("max_concurrency", "repeat"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise InvalidOptionError(f"{name} must be a whole number from 1, got {value!r}")
+        for name in ("task_timeout", "evaluator_timeout"):
+            value = getattr(self, name)
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float) or not value > 0
+            ):
+                raise InvalidOptionError(f"{name} must be a number of seconds above 0, got {value!r}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
+            raise InvalidOptionError(f"seed must be a whole number, got {self.seed!r}")
+        if self.retry is not None and not isinstance(self.retry, Retry):
+            raise InvalidOptionError(f"retry must be a Retry, such as Retry(attempts=3), got {self.retry!r}")
+
+
+class Run:
+    """The state of one run: what is to do, what is done, and how to do one attempt."""
+
+    def __init__(
+        self,
+        task: Task,
+        queue: WorkQueue,
+        scoring: Scoring,
+        spans: SpanRecorder | Exception,
+        options: Options,
+    ) -> None:
+        self.task = task
+        self.queue = queue
+        self.scoring = scoring
+        self.spans = spans
+        self.recorder = spans if isinstance(spans, SpanRecorder) else None
+        self.options = options
+        self.records: list[Record | None] = []
+        self.started = 0
+        self.finished = 0
+        self.failed = 0
+        """Finished attempts that did not pass."""
+        self.stopped: str | None = None
+        """Why the run ended early."""
+        self.stopping = False
+        self._pid = os.getpid()
+
+    def attempt(self, work: Work) -> Attempt:
+        """A fresh attempt for the work, marked as started."""
+        self.started += 1
+        return Attempt(
+            work.case,
+            work.name,
+            work.case_name,
+            work.repeat_index,
+            self.options.seed,
+            {},
+            {},
+            spans=self.spans,
+        )
+
+    def keep(self, position: int, record: Record) -> None:
+        """Put a finished record in its place."""
+        if os.getpid() != self._pid:
+            # A task or evaluator forked and let the child return: the child must not go on with the run.
+            os._exit(70)
+        records = self.records
+        if position == len(records):
+            records.append(record)
+        else:
+            if position > len(records):
+                records.extend([None] * (position + 1 - len(records)))
+            records[position] = record
+        self.finished += 1
+        if record.passed is False:
+            self.failed += 1
+
+    def stop(self, why: str) -> None:
+        """End the run early: no new work, and whatever is in flight is given up."""
+        self.stopping = True
+        self.stopped = self.stopped or why
+        self.queue.close()
+
+    # ------------------------------------------------------------------ one attempt
+
+    async def work(self, work: Work) -> Record:
+        """Make one attempt on the event loop and judge it."""
+        start = perf_counter()
+        attempt = self.attempt(work)
+        if work.problem is not None:
+            attempt.error = work.problem
+            return self.failure(attempt, work, start)
+        if self.options.lifecycle is not None:
+            return await self._with_lifecycle(attempt, work, start, self.options.lifecycle)
+        await self._execute(attempt)
+        if attempt.error is not None:
+            return self.failure(attempt, work, start)
+        return await self.judge(attempt, work, start)
+
+    async def judge(self, attempt: Attempt, work: Work, start: float) -> ReportCase:
+        """Score an attempt whose task finished."""
+        record = await self.scoring.score(attempt, work.plan, self.scoring.context(attempt))
+        record.total_duration = perf_counter() - start
+        return record
+
+    def failure(self, attempt: Attempt, work: Work, start: float) -> ReportCaseFailure:
+        """The record of an attempt that did not finish."""
+        case = attempt.case
+        assert attempt.error is not None
+        kind, message, stack = describe_error(attempt.error)
+        return ReportCaseFailure(
+            name=attempt.name,
+            inputs=case.inputs,
+            metadata=case.metadata,
+            expected_output=case.expected_output,
+            error_type=kind,
+            error_message=message,
+            error_stacktrace=stack,
+            not_run=work.plan.names,
+            task_duration=attempt.duration,
+            total_duration=perf_counter() - start,
+            source_case_name=attempt.case_name if attempt.name is not attempt.case_name else None,
+            cluster=case.cluster,
+            tries=attempt.tries,
+            has_expected_output=case.has_expected_output,
+            trace_id=attempt.trace_id,
+            span_id=attempt.span_id,
+        )
+
+    def late(self) -> AttemptTimeoutError:
+        """The error of a task that took too long."""
+        return AttemptTimeoutError(f"the task exceeded task_timeout={self.options.task_timeout:g} s")
+
+    async def _execute(self, attempt: Attempt) -> None:
+        """Call an async task until it succeeds or its tries are used up."""
+        retry = self.options.retry
+        while True:
+            begin(attempt)
+            start = perf_counter()
+            try:
+                coroutine = self._coroutine(attempt)
+                if self.options.task_timeout is None:
+                    output = await isolated(coroutine, copy_context())
+                else:
+                    output = await within(self.options.task_timeout, coroutine, self.late())
+                settle(attempt, output)
+            except asyncio.CancelledError as error:
+                if self.stopping:
+                    raise
+                attempt.error = error
+            except (Exception, SystemExit) as error:
+                attempt.error = error
+            attempt.duration = perf_counter() - start
+            if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries):
+                return
+            await asyncio.sleep(retry.pause(attempt.tries, attempt.seed))
+            attempt.tries += 1
+
+    def _coroutine(self, attempt: Attempt) -> Coroutine[Any, Any, Any]:
+        inputs = attempt.case.inputs
+        if not self.task.is_async:
+            coroutine: Coroutine[Any, Any, Any] = _hop(self.task, inputs)
+        else:
+            coroutine = promised_coroutine(self.task, inputs)
+        return coroutine if self.recorder is None else self._traced(self.recorder, attempt, coroutine)
+
+    async def _traced(
+        self, recorder: SpanRecorder, attempt: Attempt, coroutine: Coroutine[Any, Any, Any]
+    ) -> Any:
+        """Await a task's coroutine while its spans are collected."""
+        with recorder.attempt(attempt.name) as capture:
+            attempt.trace_id, attempt.span_id = capture.trace_id, capture.span_id
+            output = await coroutine
+        attempt.spans = capture.tree_or_error
+        return output
+
+    # ------------------------------------------------------------------ hooks
+
+    async def _with_lifecycle(
+        self, attempt: Attempt, work: Work, start: float, factory: LifecycleFactory
+    ) -> Record:
+        hooks: CaseLifecycle[Any, Any, Any] | None = None
+        record: Record | None = None
+        try:
+            hooks = factory(work.case)
+            await _maybe(hooks.setup())
+            await self._execute(attempt)
+            if attempt.error is None:
+                ctx = await _maybe(hooks.prepare_context(self.scoring.context(attempt)))
+                record = await self.scoring.score(attempt, work.plan, ctx)
+        except (Exception, SystemExit) as error:
+            attempt.error = error
+        finally:
+            # Also on cancellation: what setup opened, teardown closes.
+            if record is None and attempt.error is not None:
+                record = self.failure(attempt, work, start)
+            broken = await _teardown(hooks, record)
+        assert record is not None
+        record.teardown_failure = broken
+        record.total_duration = perf_counter() - start
+        return record
+
+
+async def _teardown(hooks: CaseLifecycle[Any, Any, Any] | None, record: Record | None) -> Failure | None:
+    """Run the clean-up hook; what it raises becomes data."""
+    try:
+        if hooks is not None:
+            await _maybe(hooks.teardown(record))
+    except (Exception, SystemExit) as error:
+        kind, message, stack = describe_error(error)
+        return Failure(error_type=kind, error_message=message, error_stacktrace=stack)
+    return None
+
+
+async def _maybe(value: Any) -> Any:
+    return await value if asyncio.iscoroutine(value) or asyncio.isfuture(value) else value
+
+
+async def _hop(task: Task, inputs: Any) -> Any:
+    """Call a blocking task in a thread, for runs whose hooks need the event loop around every case."""
+    return await _maybe(await call_in_thread(task.function, inputs))

@@ -1,0 +1,267 @@
+"""An attempt and evaluators in, results out.
+
+Evaluators of an attempt run one after the other, those of the case before those of the dataset, so that each may look
+at the results before it (`ctx.results`). They run on the event loop's thread; with an `evaluator_timeout`, synchronous
+ones run in worker threads instead, so that one that hangs can be left behind.
+
+Names are settled before anything runs: those of the dataset's evaluators first, so that a column means the same in
+every case, whatever evaluators a single case adds. A name that is taken gets `_2`, `_3`, and so on.
+"""
+
+import asyncio
+import inspect
+import math
+from collections.abc import Iterable, Sequence
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from .context import EvaluatorContext
+from .errors import AttemptTimeoutError
+from .evaluator import Evaluator
+from .output import read_output
+from .record import ReportCase
+from .result import EvaluationResult, EvaluatorFailure, Skipped, SkippedEvaluation, describe_error
+from .styles import as_evaluator
+from .task import Attempt
+from .threads import call_in_thread
+
+BLOCKING_SECONDS = 0.1
+"""A synchronous evaluator that holds the event loop longer than this is named in the report."""
+
+
+class Judge:
+    """One evaluator of a run, ready to be called, under the name it has in this run."""
+
+    __slots__ = ("evaluate", "evaluator", "false", "is_async", "name", "source", "true", "version")
+
+    def __init__(self, evaluator: Evaluator[Any, Any, Any], name: str) -> None:
+        self.evaluator = evaluator
+        self.evaluate = evaluator.evaluate
+        self.name = name
+        self.source = evaluator.as_spec()
+        self.version = evaluator.get_evaluator_version()
+        called = getattr(evaluator, "function", evaluator.evaluate)
+        self.is_async = inspect.iscoroutinefunction(called)
+        # Results are immutable, so a bare True or False of one evaluator is one object in the whole report.
+        self.true = self.result(name, value=True)
+        self.false = self.result(name, value=False)
+
+    def result(self, name: str, **fields: Any) -> EvaluationResult:
+        """A result of this evaluator."""
+        return EvaluationResult(
+            name=name, evaluator=self.name, source=self.source, evaluator_version=self.version, **fields
+        )
+
+    def failure(self, error: BaseException) -> EvaluatorFailure:
+        """The record of this evaluator not finishing."""
+        kind, message, stack = describe_error(error)
+        return EvaluatorFailure(
+            name=self.name, error_type=kind, error_message=message, error_stacktrace=stack, source=self.source
+        )
+
+
+class Plan:
+    """The judges of an attempt, in the order they run."""
+
+    __slots__ = ("judges", "names", "needs_spans")
+
+    def __init__(self, judges: Sequence[Judge]) -> None:
+        self.judges = tuple(judges)
+        self.names = tuple(judge.name for judge in judges)
+        self.needs_spans = any(judge.evaluator.needs_spans for judge in judges)
+
+
+def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:
+    """A plan for evaluators of any style; with `extend`, they run before that plan's and yield it the names."""
+    taken = set(extend.names) if extend else set()
+    judges: list[Judge] = []
+    for x in evaluators:
+        evaluator = as_evaluator(x)
+        judges.append(Judge(evaluator, unique(evaluator.get_default_evaluation_name(), taken)))
+        taken.add(judges[-1].name)
+    return Plan([*judges, *extend.judges]) if extend else Plan(judges)
+
+
+def unique(name: str, taken: set[str]) -> str:
+    """The name, or the name with the first of `_2`, `_3`, … that is free."""
+    if name not in taken:
+        return name
+    count = 2
+    while f"{name}_{count}" in taken:
+        count += 1
+    return f"{name}_{count}"
+
+
+class BlockedLoop(msgspec.Struct):
+    """How a synchronous evaluator held up the event loop."""
+
+    count: int = 0
+    """How often it did for longer than `BLOCKING_SECONDS`."""
+    longest: float = 0.0
+    """Seconds."""
+
+
+class Scoring:
+    """Judges attempts, and notes which evaluators held the event loop."""
+
+    def __init__(self, *, timeout: float | None = None) -> None:
+        self.timeout = timeout
+        self.blocked: dict[str, BlockedLoop] = {}
+
+    def context(self, attempt: Attempt) -> EvaluatorContext[Any, Any, Any]:
+        """The attempt as its evaluators see it."""
+        case = attempt.case
+        return EvaluatorContext(
+            name=attempt.case_name,
+            inputs=case.inputs,
+            metadata=case.metadata,
+            expected_output=case.expected_output,
+            output=attempt.output,
+            duration=attempt.duration,
+            _span_tree=attempt.spans,
+            attributes=attempt.attributes,
+            metrics=attempt.metrics,
+            trace=attempt.trace,
+            _attempt=attempt,
+        )
+
+    async def score(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> ReportCase:
+        """What the evaluators of the plan say of an attempt whose task finished."""
+        results: list[EvaluationResult] = []
+        failures: list[EvaluatorFailure] = []
+        skipped: list[SkippedEvaluation] = []
+        ctx._earlier = results  # noqa: SLF001 - the scorer fills in what earlier judges said
+        before = perf_counter()
+        for judge in plan.judges:
+            try:
+                output = judge.evaluate(ctx) if self.timeout is None else await self._timed(judge, ctx)
+                kind = type(output)
+                if kind is bool:
+                    results.append(judge.true if output else judge.false)
+                elif kind is float and math.isfinite(output):  # type: ignore[arg-type]
+                    results.append(judge.result(judge.name, value=output))
+                else:
+                    if inspect.isawaitable(output):
+                        self._watch(judge, before)
+                        output = await output
+                        before = perf_counter()
+                    self._take(output, judge, plan, results, skipped)
+            except asyncio.CancelledError as error:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                failures.append(judge.failure(error))
+            except (Exception, SystemExit) as error:
+                failures.append(judge.failure(error))
+            before = self._watch(judge, before)
+        return self._record(attempt, results, failures, skipped)
+
+    def _take(
+        self,
+        output: Any,
+        judge: Judge,
+        plan: Plan,
+        results: list[EvaluationResult],
+        skipped: list[SkippedEvaluation],
+    ) -> None:
+        """Turn a legal output into results; one that is a mapping names them itself."""
+        found = read_output(output)
+        if isinstance(found, Skipped):
+            skipped.append(SkippedEvaluation(judge.name, found.reason))
+            return
+        taken: set[str] | None = None
+        for key, value, reason, verdict, score, metadata, original in found:
+            name = judge.name
+            if key is not None:
+                if taken is None:
+                    taken = {r.name for r in results} | {other for other in plan.names if other != judge.name}
+                name = unique(key, taken)
+                taken.add(name)
+            results.append(
+                judge.result(
+                    name,
+                    value=value,
+                    reason=reason,
+                    verdict=verdict,
+                    score=score,
+                    metadata=metadata,
+                    original=original,
+                )
+            )
+
+    def _watch(self, judge: Judge, since: float) -> float:
+        """Note a judge that has held the event loop since then for too long; returns the time."""
+        now = perf_counter()
+        if now - since > BLOCKING_SECONDS and self.timeout is None:
+            noted = self.blocked.setdefault(judge.name, BlockedLoop())
+            noted.count += 1
+            noted.longest = max(noted.longest, now - since)
+        return now
+
+    async def _timed(self, judge: Judge, ctx: EvaluatorContext[Any, Any, Any]) -> Any:
+        """The judge's output, or an error when it takes longer than the timeout."""
+        assert self.timeout is not None
+        late = AttemptTimeoutError(f"exceeded evaluator_timeout={self.timeout:g} s")
+        deadline = perf_counter() + self.timeout
+        if judge.is_async:
+            output: Any = judge.evaluate(ctx)
+        else:
+            output = await within(self.timeout, call_in_thread(judge.evaluate, ctx), late)
+        if inspect.isawaitable(output):
+            output = await within(max(0.0, deadline - perf_counter()), output, late)
+        return output
+
+    def _record(
+        self,
+        attempt: Attempt,
+        results: list[EvaluationResult],
+        failures: list[EvaluatorFailure],
+        skipped: list[SkippedEvaluation],
+    ) -> ReportCase:
+        case = attempt.case
+        return ReportCase(
+            name=attempt.name,
+            inputs=case.inputs,
+            metadata=case.metadata,
+            expected_output=case.expected_output,
+            output=attempt.output,
+            metrics=attempt.metrics,
+            attributes=attempt.attributes,
+            results=tuple(results),
+            evaluator_failures=tuple(failures),
+            skipped=tuple(skipped),
+            task_duration=attempt.duration,
+            total_duration=attempt.duration,
+            source_case_name=attempt.case_name if attempt.name is not attempt.case_name else None,
+            cluster=case.cluster,
+            tries=attempt.tries,
+            has_expected_output=case.has_expected_output,
+            trace_id=attempt.trace_id,
+            span_id=attempt.span_id,
+        )
+
+
+async def within(seconds: float, awaitable: Any, late: Exception) -> Any:
+    """The awaitable's result, or the error `late` once the time is over.
+
+    What ignores its cancellation is left behind rather than waited for.
+    """
+    task = asyncio.ensure_future(awaitable)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if done:
+        return task.result()
+    task.cancel()
+    task.add_done_callback(_forget)
+    raise late
+
+
+def _forget(task: "asyncio.Future[Any]") -> None:
+    """Retrieve the outcome of an abandoned task, so that the event loop does not complain of it."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,199 @@
+"""Calling the thing under test, and what one call leaves behind.
+
+A *task* is any callable of one argument, the case's inputs. An `Attempt` is one execution of one case: output or
+error, duration, metrics, attributes, trace. It knows nothing of evaluators, so that an old attempt can be judged again.
+
+Each attempt runs in its own copy of the caller's context variables: what one case sets, the next does not see.
+"""
+
+import functools
+import hashlib
+import inspect
+import math
+import threading
+import types
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from contextvars import Context, ContextVar
+from typing import Any
+
+import msgspec
+
+from .case import Case
+from .errors import InvalidOptionError, TaskContractError
+from .trace import Trace
+
+
+class Attempt(msgspec.Struct):
+    """One execution of one case."""
+
+    case: Case[Any, Any, Any]
+    name: str
+    """The case's name, with `[i/n]` when the case is repeated."""
+    case_name: str
+    """The case's name without the repeat."""
+    repeat_index: int
+    """Which repeat, from 1."""
+    run_seed: int
+    metrics: dict[str, int | float]
+    attributes: dict[str, Any]
+    output: Any = None
+    error: BaseException | None = None
+    duration: float = 0.0
+    """Seconds, of the last try alone."""
+    tries: int = 1
+    """How often the task was called: more than one when it was retried."""
+    trace: Trace | None = None
+    spans: Any = None
+    """A `SpanTree`, or the error that says why there is none."""
+    trace_id: str | None = None
+    span_id: str | None = None
+
+    @property
+    def seed(self) -> int:
+        """A seed for this attempt alone: the same for the same run seed, case name and repeat, in any order."""
+        text = f"{self.run_seed}\0{self.case_name}\0{self.repeat_index}"
+        return int.from_bytes(
+            hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big"
+        )
+
+
+_CURRENT: ContextVar[Attempt | None] = ContextVar("calipers_attempt", default=None)
+_COUNTING = threading.Lock()
+
+
+def current_attempt() -> Attempt | None:
+    """The attempt this code runs in, or `None` outside a run. Its `seed` is there for tasks that draw at random."""
+    return _CURRENT.get()
+
+
+def increment_eval_metric(name: str, amount: float) -> None:
+    """Add to a metric of the current attempt: tokens, calls, money. Outside a run it does nothing.
+
+    Safe in threads the task starts with its context. A metric that never moves from zero is not created.
+    """
+    if isinstance(amount, bool) or not isinstance(amount, int | float) or not math.isfinite(amount):
+        raise InvalidOptionError(f"metric {name!r} grows by a finite number, got {amount!r}")
+    attempt = _CURRENT.get()
+    if attempt is not None:
+        with _COUNTING:
+            total = attempt.metrics.get(name, 0) + amount
+            if total != 0 or name in attempt.metrics:
+                attempt.metrics[name] = total
+
+
+def set_eval_attribute(name: str, value: Any) -> None:
+    """Note something about the current attempt; the last value wins. Outside a run it does nothing."""
+    attempt = _CURRENT.get()
+    if attempt is not None:
+        attempt.attributes[name] = value
+
+
+def record_trace(trace: Trace) -> None:
+    """Attach a trace to the current attempt, for tasks that return something else. Outside a run it does nothing."""
+    attempt = _CURRENT.get()
+    if attempt is not None:
+        attempt.trace = trace
+
+
+class Task(msgspec.Struct, frozen=True):
+    """A callable under test, and how to call it."""
+
+    function: Callable[[Any], Any]
+    name: str
+    is_async: bool
+
+
+def as_task(function: Any, *, name: str | None = None) -> Task:
+    """A task made of a callable of one argument.
+
+    Raises:
+        TaskContractError: it cannot be called with a case's inputs.
+    """
+    if not callable(function):
+        raise TaskContractError(f"the task must be callable with a case's inputs, got {function!r}")
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError as error:
+        raise TaskContractError(
+            f"the task {function!r} must accept one argument, the case's inputs: {error}"
+        ) from None
+    except ValueError:  # a built-in that does not tell its signature: calling it will tell
+        pass
+    plain = function
+    while isinstance(plain, functools.partial):
+        plain = plain.func
+    named = getattr(plain, "__name__", None) or type(plain).__name__
+    # An object is async if its class's __call__ is.
+    is_async = inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(type(plain).__call__)
+    return Task(function, name or named, is_async)
+
+
+@types.coroutine
+def isolated(coroutine: Coroutine[Any, Any, Any], context: Context) -> Generator[Any, Any, Any]:
+    """Await a coroutine inside a context of its own.
+
+    `asyncio` gives a context to each of its tasks; this gives one to each await, at a tenth of the price. Every step
+    of the coroutine runs in `context`; what it waits for goes up to the event loop unchanged.
+    """
+    run = context.run
+    try:
+        waiting = run(coroutine.send, None)
+        while True:
+            try:
+                sent = yield waiting
+            except GeneratorExit:
+                run(coroutine.close)
+                raise
+            except BaseException as error:
+                waiting = run(coroutine.throw, error)
+            else:
+                waiting = run(coroutine.send, sent)
+    except StopIteration as done:
+        return done.value
+
+
+def promised_coroutine(task: Task, inputs: Any) -> Coroutine[Any, Any, Any]:
+    """The coroutine of an async task.
+
+    Raises:
+        TaskContractError: the task said it is async and returned nothing to await.
+    """
+    returned = task.function(inputs)
+    if isinstance(returned, types.CoroutineType):
+        return returned
+    if inspect.isawaitable(returned):
+        return _await(returned)
+    raise TaskContractError(
+        f"the task {task.name!r} says it is async, but returned {returned!r}, which cannot be awaited: "
+        "return an awaitable, or make it an ordinary function"
+    )
+
+
+async def _await(awaitable: Any) -> Any:
+    return await awaitable
+
+
+def settle(attempt: Attempt, output: Any) -> None:
+    """Store what the task returned: a trace gives both output and trace, a generator is no output.
+
+    Raises:
+        TaskContractError: the output is a generator that nobody has run.
+    """
+    if isinstance(output, Trace):
+        attempt.trace = output
+        attempt.output = output.output_text
+    elif isinstance(output, Generator | AsyncGenerator):
+        raise TaskContractError(
+            f"the task returned a {type(output).__name__}, which has produced nothing yet: collect its items and return those"
+        )
+    else:
+        attempt.output = output
+
+
+def begin(attempt: Attempt) -> None:
+    """Make an attempt the current one, with nothing counted yet."""
+    attempt.metrics = {}
+    attempt.attributes = {}
+    attempt.trace = None
+    attempt.error = None
+    _CURRENT.set(attempt)

@@ -1,0 +1,89 @@
+"""The attempts a run has to make, in order: each case once, or `repeat` times.
+
+Cases may come from any iterable and are read one at a time, so a dataset larger than memory runs. An unnamed case is
+called `Case <n>` after its place, or with a suffix if another case has that name. A name that is taken, or an item
+that is no case, costs that item alone: it is recorded as a failure.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from .case import Case
+from .errors import CalipersError, InvalidCaseError
+from .scoring import Plan, make_plan, unique
+
+
+class Work(NamedTuple):
+    """One attempt to make."""
+
+    position: int
+    """Its place in the report."""
+    case: Case[Any, Any, Any]
+    name: str
+    case_name: str
+    repeat_index: int
+    plan: Plan
+    problem: CalipersError | None = None
+    """Why it cannot be made."""
+
+
+def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator[Work]:
+    """The attempts for the cases, in order."""
+    taken = (
+        {case.name for case in cases if isinstance(case, Case) and case.name}
+        if isinstance(cases, list)
+        else set()
+    )
+    known = frozenset(taken)  # a list was checked for duplicates when the dataset was made
+    position = 0
+    for number, case in enumerate(cases, 1):
+        problem: CalipersError | None = None
+        if not isinstance(case, Case):
+            problem = InvalidCaseError(f"item {number} of the dataset is not a Case: {case!r}")
+            case = Case(inputs=case)  # noqa: PLW2901 - something to show in the report
+        name = case.name
+        if name is None:
+            name = unique(f"Case {number}", taken)
+        elif name not in known:
+            if name in taken:
+                problem = InvalidCaseError(f"duplicate case name: {name!r}")
+                name = unique(name, taken)
+            taken.add(name)
+        case_plan = plan
+        if case.evaluators:
+            try:
+                case_plan = make_plan(case.evaluators, extend=plan)
+            except CalipersError as error:
+                problem = error
+        for again in range(1, repeat + 1):
+            full = name if repeat == 1 else f"{name} [{again}/{repeat}]"
+            yield Work(position, case, full, name, again, case_plan, problem)
+            position += 1
+
+
+class WorkQueue:
+    """Hands out work to several threads, one item at a time, and stops on request."""
+
+    def __init__(self, items: Iterator[Work]) -> None:
+        self._items = items
+        self._lock = threading.Lock()
+        self._closed = False
+        self.broken: BaseException | None = None
+        """What the dataset raised while its cases were read."""
+
+    def next(self) -> Work | None:
+        """The next item, or `None` when there is no more."""
+        with self._lock:
+            if self._closed:
+                return None
+            try:
+                return next(self._items, None)
+            except Exception as error:
+                self.broken = error
+                self._closed = True
+                return None
+
+    def close(self) -> None:
+        """Hand out nothing more."""
+        self._closed = True

@@ -1,0 +1,280 @@
+"""The two ways of working through a queue: on the event loop, and in threads that loop.
+
+Both keep the order of the dataset, count what is in flight, and stop when the run stops. A thread cannot be
+interrupted: on a timeout, or when the run stops, a blocking task is left behind in its daemon thread.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from contextvars import copy_context
+from time import perf_counter
+from typing import Any
+
+from .runner import DEFAULT_CONCURRENCY, DEFAULT_THREADS, FAIR_SECONDS, Record, Run
+from .task import Attempt, begin, settle
+from .work import Work
+
+
+class LoopWorkers:
+    """Workers for an async task: `asyncio` tasks that pull cases, added while all of them wait."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.limit = run.options.max_concurrency or DEFAULT_CONCURRENCY
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.hired = 0
+        self.exhausted = False
+        self.done = asyncio.get_running_loop().create_future()
+
+    async def finish(self) -> None:
+        """Work until nothing is left, or the run stops."""
+        self._hire()
+        try:
+            await self.done
+        finally:
+            for task in self.tasks:
+                task.cancel()
+            if self.tasks:
+                await asyncio.wait(self.tasks)
+
+    def stop(self) -> None:
+        """Give up what is in flight."""
+        if not self.done.done():
+            self.done.set_result(None)
+
+    def _hire(self) -> None:
+        """Double the workers. Runs only when the event loop has a turn, that is, when every worker waits."""
+        if self.exhausted or self.run.stopping:
+            return
+        loop = asyncio.get_running_loop()
+        for _ in range(min(max(1, self.hired), self.limit - self.hired)):
+            task = loop.create_task(self._work())
+            self.tasks.add(task)
+            task.add_done_callback(self._leave)
+            self.hired += 1
+        if self.hired < self.limit:
+            loop.call_soon(self._hire)
+
+    def _leave(self, task: "asyncio.Task[None]") -> None:
+        self.tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None and not self.done.done():
+            self.done.set_exception(error)
+        if not self.tasks and self.exhausted:
+            self.stop()
+
+    async def _work(self) -> None:
+        run = self.run
+        fair_until = perf_counter() + FAIR_SECONDS
+        while not run.stopping:
+            work = run.queue.next()
+            if work is None:
+                self.exhausted = True
+                return
+            run.keep(work.position, await run.work(work))
+            if perf_counter() > fair_until:
+                await asyncio.sleep(0)
+                fair_until = perf_counter() + FAIR_SECONDS
+
+
+class ThreadWorkers:
+    """Workers for a blocking task: threads that pull cases and hand finished attempts to the event loop."""
+
+    def __init__(self, run: Run, total: int | None) -> None:
+        self.run = run
+        self.loop = asyncio.get_running_loop()
+        limit = run.options.max_concurrency or DEFAULT_THREADS
+        self.limit = limit if total is None else max(1, min(limit, total))
+        self.context = copy_context()
+        self.lock = threading.Lock()
+        self.running: dict[threading.Thread, tuple[Work, Attempt, float]] = {}
+        self.alive = 0
+        self.finished: deque[tuple[Work, Attempt, float]] = deque()
+        # Threads wait here when the evaluators fall behind, so that finished attempts do not pile up.
+        self.room = threading.Semaphore(4 * self.limit + 64)
+        self.stopped = threading.Event()
+        self.signalled = False
+        self.judging: set[asyncio.Task[None]] = set()
+        self.done: asyncio.Future[None] = self.loop.create_future()
+
+    async def finish(self) -> None:
+        """Work until nothing is left, or the run stops."""
+        for _ in range(self.limit):
+            self._hire()
+        watch = None if self.run.options.task_timeout is None else self.loop.create_task(self._watch())
+        try:
+            await self.done
+        finally:
+            self.stopped.set()
+            tasks = [*self.judging] if watch is None else [*self.judging, watch]
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks)
+
+    def stop(self) -> None:
+        """Give up what is in flight."""
+        self.stopped.set()
+        self.room.release(self.limit)  # nobody waits for room any more
+        if not self.done.done():
+            self.done.set_result(None)
+
+    # ------------------------------------------------------------------ in the threads
+
+    def _hire(self, first: tuple[Work, Attempt] | None = None) -> None:
+        with self.lock:
+            self.alive += 1
+        threading.Thread(target=self._work, args=(first,), name="calipers-task", daemon=True).start()
+
+    def _work(self, retried: tuple[Work, Attempt] | None) -> None:
+        me = threading.current_thread()
+        while not self.stopped.is_set():
+            self.room.acquire()
+            if retried is not None:
+                (work, attempt), retried = retried, None
+                self._pause(attempt)
+            else:
+                found = self.run.queue.next()
+                if found is None:
+                    self.room.release()
+                    break
+                work, attempt = found, self.run.attempt(found)
+            start = perf_counter()
+            if work.problem is not None:
+                attempt.error = work.problem
+            elif not self._execute(me, work, attempt):
+                return  # timed out meanwhile: the watch has taken over, and another thread works in this one's place
+            self._hand_over(work, attempt, start)
+        with self.lock:
+            self.alive -= 1
+        self._signal()
+
+    def _execute(self, me: threading.Thread, work: Work, attempt: Attempt) -> bool:
+        """Call the task until it succeeds or its tries are used up; false if it took longer than allowed."""
+        retry = self.run.options.retry
+        while True:
+            with self.lock:
+                self.running[me] = (work, attempt, perf_counter())
+            self.context.copy().run(self._call, attempt)
+            with self.lock:
+                if self.running.pop(me, None) is None:
+                    return False
+            if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries):
+                return True
+            attempt.tries += 1
+            self._pause(attempt)
+
+    def _pause(self, attempt: Attempt) -> None:
+        retry = self.run.options.retry
+        if retry is not None and attempt.tries > 1:
+            self.stopped.wait(retry.pause(attempt.tries - 1, attempt.seed))
+
+    def _call(self, attempt: Attempt) -> None:
+        begin(attempt)
+        start = perf_counter()
+        try:
+            if self.run.recorder is None:
+                settle(attempt, self._output(attempt))
+            else:
+                with self.run.recorder.attempt(attempt.name) as capture:
+                    attempt.trace_id, attempt.span_id = capture.trace_id, capture.span_id
+                    output = self._output(attempt)
+                attempt.spans = capture.tree_or_error
+                settle(attempt, output)
+        except BaseException as error:  # in a thread, even KeyboardInterrupt is the task's own doing
+            attempt.error = error
+        attempt.duration = perf_counter() - start
+
+    def _output(self, attempt: Attempt) -> Any:
+        output = self.run.task.function(attempt.case.inputs)
+        if asyncio.iscoroutine(output) or asyncio.isfuture(output) or hasattr(output, "__await__"):
+            return asyncio.run_coroutine_threadsafe(_await(output), self.loop).result()
+        return output
+
+    def _hand_over(self, work: Work, attempt: Attempt, start: float) -> None:
+        self.finished.append((work, attempt, start))
+        self._signal()
+
+    def _signal(self) -> None:
+        if not self.signalled:
+            self.signalled = True
+            try:
+                self.loop.call_soon_threadsafe(self._wake)
+            except RuntimeError:  # the loop is closed: the run was stopped, and nobody waits for this attempt
+                return
+
+    # ------------------------------------------------------------------ on the event loop
+
+    def _wake(self) -> None:
+        self.signalled = False
+        if self.finished and not self.run.stopping:
+            task = self.loop.create_task(self._judge())
+            self.judging.add(task)
+            task.add_done_callback(self._judged)
+        else:
+            self._settle_up()
+
+    def _judged(self, task: "asyncio.Task[None]") -> None:
+        self.judging.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None and not self.done.done():
+            self.done.set_exception(error)
+        self._settle_up()
+
+    def _settle_up(self) -> None:
+        if not self.alive and not self.finished and not self.judging:
+            self.stop()
+
+    async def _judge(self) -> None:
+        """Judge finished attempts until there are none; if an evaluator waits, the next wake adds another judge."""
+        run = self.run
+        fair_until = perf_counter() + FAIR_SECONDS
+        while self.finished and not run.stopping:
+            work, attempt, start = self.finished.popleft()
+            if self.finished and not self.signalled:
+                self.signalled = True
+                self.loop.call_soon(self._wake)
+            record: Record
+            if attempt.error is not None:
+                record = run.failure(attempt, work, start)
+            else:
+                record = await run.judge(attempt, work, start)
+            run.keep(work.position, record)
+            self.room.release()
+            if perf_counter() > fair_until:
+                await asyncio.sleep(0)
+                fair_until = perf_counter() + FAIR_SECONDS
+
+    async def _watch(self) -> None:
+        """Give up on tasks that take longer than allowed, and put new threads in the place of theirs."""
+        timeout = self.run.options.task_timeout
+        assert timeout is not None
+        while True:
+            await asyncio.sleep(min(0.5, max(0.005, timeout / 10)))
+            now = perf_counter()
+            with self.lock:
+                late = {thread: entry for thread, entry in self.running.items() if now - entry[2] > timeout}
+                for thread in late:
+                    del self.running[thread]
+                    self.alive -= 1
+            for work, attempt, start in late.values():
+                self._give_up(work, attempt, start, now - start)
+
+    def _give_up(self, work: Work, attempt: Attempt, start: float, spent: float) -> None:
+        # The thread may still write to its attempt, so the failure goes into a new one.
+        failed = self.run.attempt(work)
+        self.run.started -= 1
+        failed.tries = attempt.tries
+        failed.error = self.run.late()
+        failed.duration = spent
+        retry = self.run.options.retry
+        if retry is not None and retry.again(failed.error, failed.tries):
+            failed.tries += 1
+            self.room.release()
+            self._hire((work, failed))
+        else:
+            self._hire()
+            self._hand_over(work, failed, start)
+
+
+async def _await(awaitable: Any) -> Any:
+    return await awaitable
