@@ -99,6 +99,8 @@ def effective_size(
         raise ValueError(
             f"n_groups must lie between 2 and n_observations={n_observations!r}, got {n_groups!r}"
         )
+    if not variance >= 0:
+        raise ValueError(f"variance must not be negative, got {variance!r}")
     size = float(n_observations)
     if variance > 0:
         size = min(size, size / (n_observations - 1) * rate * (1 - rate) / variance)

@@ -36,11 +36,14 @@ def normal_cdf(z: float) -> float:
 
 @lru_cache(maxsize=256)
 def normal_quantile(p: float) -> float:
-    """The z with P(Z <= z) = p for a standard normal Z, 0 < p < 1."""
+    """The z with P(Z <= z) = p for a standard normal Z, 1e-300 <= p < 1."""
     _check_probability(p)
     if p > 0.5:
         return -normal_quantile(1 - p)
-    z = 0.0
+    if p < 1e-300:
+        raise ValueError(f"p must be at least 1e-300 for its quantile to be computed, got {p!r}")
+    # P(Z <= z) < exp(-z²/2), so the tail's start lies below the root, and from there Newton cannot overshoot.
+    z = 0.0 if p > 0.25 else -sqrt(-2 * log(p))
     for _ in range(_MAX_NEWTON_STEPS):
         density = exp(-0.5 * z * z - _HALF_LOG_TWO_PI)
         if p > 0.25:  # near the centre the distance from one half is what must stay accurate

@@ -166,6 +166,10 @@ def bounded_mean(
     for value in sample:
         if not 0 <= value <= 1:
             raise ValueError(f"every case's value must lie between 0 and 1, got {value!r}")
+    if n_observations < len(sample):
+        raise ValueError(
+            f"n_observations must be at least one per case ({len(sample)}), got {n_observations!r}"
+        )
     centre = fsum(sample) / len(sample)
     size = _size(sample, centre, n_observations, clusters, confidence)
     interval = None

@@ -1,0 +1,127 @@
+from math import nan
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers.stats.clusters import (
+    clustered_interval,
+    clustered_variance,
+    effective_size,
+    independent_groups,
+)
+from calipers.stats.interval import t_interval
+
+CLUSTERED = st.lists(st.tuples(st.floats(-100, 100), st.integers(0, 5)), min_size=2, max_size=30).filter(
+    lambda pairs: len({cluster for _, cluster in pairs}) > 1
+)
+
+
+def double_sum(values: list[float], clusters: list[int]) -> float:
+    """Miller's formula by definition, every pair within a cluster, times C / (C - 1)."""
+    n, c = len(values), len(set(clusters))
+    mean = sum(values) / n
+    pairs = sum(
+        (values[i] - mean) * (values[j] - mean)
+        for i in range(n)
+        for j in range(n)
+        if clusters[i] == clusters[j]
+    )
+    return c / (c - 1) * pairs / n**2
+
+
+@given(pairs=CLUSTERED)
+def test_the_clustered_variance_is_millers_double_sum(pairs):
+    values, clusters = (list(column) for column in zip(*pairs, strict=True))
+    assert clustered_variance(values, clusters) == pytest.approx(
+        double_sum(values, clusters), rel=1e-6, abs=1e-8
+    )
+
+
+@given(values=st.lists(st.floats(-100, 100), min_size=2, max_size=30))
+def test_singleton_clusters_change_nothing(values):
+    clusters = [f"case {i}" for i in range(len(values))]
+    assert clustered_variance(values, clusters) == pytest.approx(
+        np.var(values, ddof=1) / len(values), rel=1e-9, abs=1e-12
+    )
+    plain, clustered = t_interval(values), clustered_interval(values, clusters)
+    assert (clustered.low, clustered.high) == pytest.approx((plain.low, plain.high), rel=1e-6, abs=1e-6)
+    assert clustered.method == "clustered-t"
+
+
+@given(values=st.lists(st.floats(-100, 100), min_size=2, max_size=12), copies=st.integers(2, 5))
+def test_copying_every_case_inside_its_cluster_adds_no_certainty(values, copies):
+    clusters = [i for i in range(len(values)) for _ in range(copies)]
+    copied = [value for value in values for _ in range(copies)]
+    plain, clustered = t_interval(values), clustered_interval(copied, clusters)
+    assert (clustered.low, clustered.high) == pytest.approx((plain.low, plain.high), rel=1e-6, abs=1e-6)
+
+
+def test_one_cluster_says_nothing_about_how_clusters_differ():
+    assert clustered_variance([1.0, 2.0, 3.0], ["a", "a", "a"]) is None
+    assert clustered_interval([1.0, 2.0, 3.0], ["a", "a", "a"]) is None
+    assert clustered_variance([], []) is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "worth"),
+    [([1, 1, 1], 3), ([7, 7], 2), ([5], 1), ([100, 1, 1], 102**2 / 10_002), ([2, 2, 2, 2], 4)],
+)
+def test_groups_are_worth_their_number_when_they_are_equally_large(sizes, worth):
+    assert independent_groups(sizes) == pytest.approx(worth)
+
+
+def test_the_effective_size_is_n_for_independent_observations():
+    assert effective_size(0.3, 0.3 * 0.7 / 49, n_observations=50, n_groups=50) == pytest.approx(50)
+
+
+def test_the_effective_size_shrinks_with_the_design_effect_and_with_the_groups_that_measured_it():
+    srs = 0.3 * 0.7 / 499
+    half = effective_size(0.3, 2 * srs, n_observations=500, n_groups=400)
+    few = effective_size(0.3, 2 * srs, n_observations=500, n_groups=4)
+    assert half == pytest.approx(250, rel=0.01)
+    assert few == pytest.approx(250 * (1.9647 / 3.1824) ** 2, rel=1e-3)  # t quantiles for 499 and 3 degrees
+
+
+@pytest.mark.parametrize("variance", [0.0, 1e-12])
+def test_the_effective_size_is_at_most_n(variance):
+    assert effective_size(0.3, variance, n_observations=50, n_groups=50) == 50
+
+
+def test_the_effective_size_is_at_least_what_is_known_to_be_safe():
+    assert effective_size(0.3, 10.0, n_observations=50, n_groups=5) == 1
+    assert effective_size(0.3, 10.0, n_observations=50, n_groups=5, at_least=5) == 5
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        (lambda: clustered_variance([1.0, 2.0], ["a"]), "2 values and 1 cluster ids"),
+        (lambda: clustered_variance([1.0, nan], ["a", "b"]), "got nan at index 1"),
+        (lambda: clustered_interval([1.0, 2.0], ["a", "b"], confidence=2), "got 2"),
+        (lambda: effective_size(1.0, 0.1, n_observations=9, n_groups=3), "strictly between 0 and 1, got 1.0"),
+        (
+            lambda: effective_size(0.5, 0.1, n_observations=9, n_groups=1),
+            "between 2 and n_observations=9, got 1",
+        ),
+        (lambda: effective_size(0.5, nan, n_observations=9, n_groups=3), "variance .* got nan"),
+        (lambda: effective_size(0.5, -0.1, n_observations=9, n_groups=3), "variance .* got -0.1"),
+    ],
+)
+def test_impossible_input_is_refused_with_its_value(call, shown):
+    with pytest.raises(ValueError, match=shown):
+        call()
+
+
+def test_clustered_scores_are_covered_as_often_as_said_and_pooled_ones_are_not():
+    random = np.random.default_rng(5)
+    clusters = np.repeat(np.arange(12), 8)
+    ours = pooled = 0
+    runs = 600
+    for _ in range(runs):
+        scores = (random.normal(0, 0.6, 12)[clusters] + random.normal(0, 0.8, clusters.size)).tolist()
+        ours += 0 in clustered_interval(scores, clusters.tolist())
+        pooled += 0 in t_interval(scores)
+    assert 0.92 < ours / runs < 0.98
+    assert pooled / runs < 0.80

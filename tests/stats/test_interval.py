@@ -1,0 +1,189 @@
+from math import comb, inf, isclose, nan
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from calipers.stats.interval import (
+    Interval,
+    clopper_pearson,
+    mean_interval,
+    t_interval,
+    wilson,
+    wilson_of_rate,
+)
+
+CONFIDENCES = st.floats(0.01, 0.999)
+COUNTS = st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+SCORES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50)
+
+
+def test_an_interval_knows_its_width_and_what_it_contains():
+    interval = Interval(0.25, 0.75)
+    assert interval.width == 0.5
+    assert 0.25 in interval
+    assert 0.75 in interval
+    assert 0.76 not in interval
+    assert not interval.__contains__(nan)
+
+
+def test_an_interval_is_a_value_that_survives_json():
+    interval = Interval(0.1, 0.2, confidence=0.9, method="bca")
+    assert msgspec.json.decode(msgspec.json.encode(interval), type=Interval) == interval
+    with pytest.raises(AttributeError):
+        interval.low = 0.0
+
+
+@given(counts=COUNTS, confidence=CONFIDENCES)
+def test_wilson_agrees_with_scipy(counts, confidence):
+    k, n = counts
+    found = wilson(k, n, confidence=confidence)
+    expected = stats.binomtest(k, n).proportion_ci(confidence, method="wilson")
+    assert isclose(found.low, expected.low, rel_tol=1e-9, abs_tol=1e-12)
+    assert isclose(found.high, expected.high, rel_tol=1e-9)
+    assert (found.confidence, found.method) == (confidence, "wilson")
+
+
+@given(counts=COUNTS, confidence=CONFIDENCES)
+def test_clopper_pearson_agrees_with_scipy(counts, confidence):
+    k, n = counts
+    found = clopper_pearson(k, n, confidence=confidence)
+    expected = stats.binomtest(k, n).proportion_ci(confidence, method="exact")
+    assert isclose(found.low, expected.low, rel_tol=1e-8)
+    assert isclose(found.high, expected.high, rel_tol=1e-8)
+
+
+@given(values=SCORES, confidence=CONFIDENCES)
+def test_the_t_interval_agrees_with_numpy_and_scipy(values, confidence):
+    found = t_interval(values, confidence=confidence)
+    half = stats.t.ppf((1 + confidence) / 2, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
+    assert found.low == pytest.approx(np.mean(values) - half, rel=1e-8, abs=1e-8)
+    assert found.high == pytest.approx(np.mean(values) + half, rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize("interval", [wilson, clopper_pearson])
+@given(counts=COUNTS, confidence=CONFIDENCES)
+def test_a_rate_interval_holds_the_rate_and_stays_within_zero_and_one(interval, counts, confidence):
+    k, n = counts
+    found = interval(k, n, confidence=confidence)
+    assert 0 <= found.low <= k / n <= found.high <= 1
+    assert (found.low == 0) == (k == 0)
+    assert (found.high == 1) == (k == n)
+
+
+@pytest.mark.parametrize("interval", [wilson, clopper_pearson])
+@given(counts=COUNTS)
+def test_failures_mirror_successes(interval, counts):
+    k, n = counts
+    passes, failures = interval(k, n), interval(n - k, n)
+    assert passes.low == pytest.approx(1 - failures.high, abs=1e-12)
+    assert passes.high == pytest.approx(1 - failures.low, abs=1e-12)
+
+
+@given(counts=COUNTS, confidence=CONFIDENCES)
+def test_more_confidence_and_less_data_widen_a_wilson_interval(counts, confidence):
+    k, n = counts
+    assert wilson(k, n, confidence=confidence).width <= wilson(k, n, confidence=(1 + confidence) / 2).width
+    assert wilson(2 * k, 2 * n, confidence=confidence).width <= wilson(k, n, confidence=confidence).width
+
+
+def test_wilson_takes_an_effective_size():
+    fractional = wilson(2.5, 12.5)
+    assert wilson(2, 10).low < fractional.low
+    assert fractional.high < wilson(2, 10).high
+    assert wilson_of_rate(0.2, 12.5) == fractional
+
+
+def test_wilson_keeps_its_digits_for_one_success_in_a_billion():
+    z2 = stats.norm.ppf(0.975) ** 2
+    # At n this large the lower root solves (1 - x)^2 = z2 x for x = n times the rate.
+    x = 1 + z2 / 2 - (z2 + z2**2 / 4) ** 0.5
+    assert wilson(1, 10**9).low == pytest.approx(x / 1e9, rel=1e-7)
+
+
+def test_zero_failures_give_the_rule_of_three():
+    n = 1000
+    assert clopper_pearson(0, n, confidence=0.9).high == pytest.approx(1 - 0.05 ** (1 / n), rel=1e-12)
+    assert clopper_pearson(0, n, confidence=0.9).high == pytest.approx(3 / n, rel=5e-3)
+
+
+@pytest.mark.parametrize("values", [[], [1.0]])
+def test_too_few_scores_have_no_interval(values):
+    assert t_interval(values) is None
+
+
+def test_nothing_measured_has_no_interval():
+    assert wilson(0, 0) is None
+    assert clopper_pearson(0, 0) is None
+    assert mean_interval(0, 0.0, 0.0) is None
+    assert mean_interval(1, 3.0, 0.0) is None
+
+
+def test_equal_scores_have_an_interval_of_width_zero():
+    assert t_interval([0.1] * 7).width == pytest.approx(0, abs=1e-15)
+    assert t_interval([0.5] * 7) == Interval(0.5, 0.5, method="t")
+
+
+def test_the_interval_from_moments_is_the_interval_from_values():
+    values = [0.1, 0.7, 0.4, 0.4]
+    moments = mean_interval(4, float(np.mean(values)), float(np.var(values, ddof=1)), confidence=0.8)
+    direct = t_interval(values, confidence=0.8)
+    assert (moments.low, moments.high) == pytest.approx((direct.low, direct.high))
+    assert moments.method == direct.method == "t"
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        (lambda: wilson(0, -1), "n must be finite and not negative, got -1"),
+        (lambda: wilson(0, inf), "inf"),
+        (lambda: wilson(nan, 3), "nan"),
+        (lambda: wilson(4, 3), "successes must lie between 0 and n, got 4 of 3"),
+        (lambda: wilson(-1, 3), "got -1 of 3"),
+        (lambda: wilson(1, 3, confidence=95), r"0.95 for 95%\), got 95"),
+        (lambda: wilson(0, 0, confidence=0), "got 0"),
+        (lambda: wilson(1, 3, confidence=nan), "got nan"),
+        (lambda: wilson_of_rate(1.5, 3), "rate must lie between 0 and 1, got 1.5"),
+        (lambda: wilson_of_rate(0.5, 0), "n must be finite and positive, got 0"),
+        (lambda: clopper_pearson(4, 3), "got 4 of 3"),
+        (lambda: clopper_pearson(0, 3, confidence=1), "got 1"),
+        (lambda: t_interval([1.0, nan]), "got nan at index 1"),
+        (lambda: t_interval([], confidence=1.0), "got 1.0"),
+        (lambda: mean_interval(-1, 0.0, 0.0), "n must not be negative, got -1"),
+        (lambda: mean_interval(5, nan, 1.0), "mean must be finite, got nan"),
+        (lambda: mean_interval(5, 0.0, -1.0), "variance must be finite and not negative, got -1.0"),
+        (lambda: mean_interval(5, 0.0, inf), "inf"),
+    ],
+)
+def test_impossible_input_is_refused_with_its_value(call, shown):
+    with pytest.raises(ValueError, match=shown):
+        call()
+
+
+def coverages(interval, n: int, rates: list[float]) -> list[float]:
+    """For each rate p, the exact chance that the interval of a binomial(n, p) count holds p."""
+    found = [interval(k, n) for k in range(n + 1)]
+    return [sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1) if p in found[k]) for p in rates]
+
+
+@pytest.mark.parametrize("n", [5, 10, 20, 50, 100])
+def test_wilson_covers_about_as_often_as_it_says(n):
+    found = coverages(wilson, n, [i / 200 for i in range(5, 196)])
+    assert 0.94 < sum(found) / len(found) < 0.97
+    assert min(found) > 0.82  # single rates dip where the count is coarse
+
+
+@pytest.mark.parametrize("n", [5, 20, 60])
+def test_clopper_pearson_never_covers_less_than_it_says(n):
+    assert min(coverages(clopper_pearson, n, [i / 100 for i in range(1, 100)])) >= 0.95
+
+
+def test_the_t_interval_covers_as_often_as_it_says_and_z_does_not():
+    draws = np.random.default_rng(7).normal(3.0, 2.0, size=(4000, 5))
+    covered = sum(3.0 in t_interval(row) for row in draws.tolist()) / len(draws)
+    assert covered == pytest.approx(0.95, abs=0.012)
+    half = 1.96 * draws.std(axis=1, ddof=1) / 5**0.5
+    assert np.mean(abs(draws.mean(axis=1) - 3.0) <= half) < 0.90
