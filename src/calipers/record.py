@@ -73,8 +73,13 @@ class ReportCase(msgspec.Struct, kw_only=True, gc=False):
         """True if every assertion held and every evaluator finished; `None` if nothing was asserted."""
         if self.evaluator_failures:
             return False
-        values = [r.value for r in self.results if isinstance(r.value, bool)]
-        return all(values) if values else None
+        held: bool | None = None
+        for result in self.results:
+            if result.value is False:
+                return False
+            if result.value is True:
+                held = True
+        return held
 
 
 class ReportCaseFailure(msgspec.Struct, kw_only=True, gc=False):

@@ -171,6 +171,10 @@ class Report(msgspec.Struct, kw_only=True):
                 units[unit] = (passes + held, attempts + 1)
         return units, clusters_of(list(units), clusters)
 
+    def __repr__(self) -> str:
+        # Short: a report of many cases must not become megabytes of text in a log or a notebook.
+        return f"Report(name={self.name!r}, {len(self.cases)} cases, {len(self.failures)} failures)"
+
     # ------------------------------------------------------------------ in and out
 
     def to_dict(self) -> dict[str, Any]:

@@ -39,6 +39,19 @@ FAIR_SECONDS = 0.01
 Record = ReportCase | ReportCaseFailure
 
 
+_forks = 0
+"""How many forks lie between this process and the first one that imported this module."""
+
+
+def _count_fork() -> None:
+    global _forks  # noqa: PLW0603 - it is a fact about the process
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How to run."""
 
@@ -96,7 +109,7 @@ class Run:
         self.stopped: str | None = None
         """Why the run ended early."""
         self.stopping = False
-        self._pid = os.getpid()
+        self._forks = _forks
 
     def attempt(self, work: Work) -> Attempt:
         """A fresh attempt for the work, marked as started."""
@@ -114,7 +127,7 @@ class Run:
 
     def keep(self, position: int, record: Record) -> None:
         """Put a finished record in its place."""
-        if os.getpid() != self._pid:
+        if _forks != self._forks:
             # A task or evaluator forked and let the child return: the child must not go on with the run.
             os._exit(70)
         records = self.records
@@ -211,10 +224,8 @@ class Run:
 
     def _coroutine(self, attempt: Attempt) -> Coroutine[Any, Any, Any]:
         inputs = attempt.case.inputs
-        if not self.task.is_async:
-            coroutine: Coroutine[Any, Any, Any] = _hop(self.task, inputs)
-        else:
-            coroutine = promised_coroutine(self.task, inputs)
+        task = self.task
+        coroutine = promised_coroutine(task, inputs) if task.is_async else _hop(task, inputs)
         return coroutine if self.recorder is None else self._traced(self.recorder, attempt, coroutine)
 
     async def _traced(

@@ -10,8 +10,9 @@ every case, whatever evaluators a single case adds. A name that is taken gets `_
 
 import asyncio
 import inspect
-import math
 from collections.abc import Iterable, Sequence
+from inspect import isawaitable
+from math import isfinite
 from time import perf_counter
 from typing import Any
 
@@ -22,7 +23,7 @@ from .errors import AttemptTimeoutError
 from .evaluator import Evaluator
 from .output import read_output
 from .record import ReportCase
-from .result import EvaluationResult, EvaluatorFailure, Skipped, SkippedEvaluation, describe_error
+from .result import EvaluationResult, EvaluatorFailure, Scalar, Skipped, SkippedEvaluation, describe_error
 from .styles import as_evaluator
 from .task import Attempt
 from .threads import call_in_thread
@@ -45,13 +46,23 @@ class Judge:
         called = getattr(evaluator, "function", evaluator.evaluate)
         self.is_async = inspect.iscoroutinefunction(called)
         # Results are immutable, so a bare True or False of one evaluator is one object in the whole report.
-        self.true = self.result(name, value=True)
-        self.false = self.result(name, value=False)
+        self.true = self.bare(True)
+        self.false = self.bare(False)
 
     def result(self, name: str, **fields: Any) -> EvaluationResult:
         """A result of this evaluator."""
         return EvaluationResult(
             name=name, evaluator=self.name, source=self.source, evaluator_version=self.version, **fields
+        )
+
+    def bare(self, value: Scalar) -> EvaluationResult:
+        """The result of a value without a reason."""
+        return EvaluationResult(
+            name=self.name,
+            value=value,
+            evaluator=self.name,
+            source=self.source,
+            evaluator_version=self.version,
         )
 
     def failure(self, error: BaseException) -> EvaluatorFailure:
@@ -138,13 +149,14 @@ class Scoring:
             try:
                 output = judge.evaluate(ctx) if self.timeout is None else await self._timed(judge, ctx)
                 kind = type(output)
+                # The common outputs come first: this loop is most of what a run costs beyond the user's own code.
                 if kind is bool:
                     results.append(judge.true if output else judge.false)
-                elif kind is float and math.isfinite(output):  # type: ignore[arg-type]
-                    results.append(judge.result(judge.name, value=output))
+                elif kind is float and isfinite(output):  # type: ignore[arg-type]
+                    results.append(judge.bare(output))
                 else:
-                    if inspect.isawaitable(output):
-                        self._watch(judge, before)
+                    if isawaitable(output):
+                        self._note(judge, perf_counter() - before)
                         output = await output
                         before = perf_counter()
                     self._take(output, judge, plan, results, skipped)
@@ -155,7 +167,10 @@ class Scoring:
                 failures.append(judge.failure(error))
             except (Exception, SystemExit) as error:
                 failures.append(judge.failure(error))
-            before = self._watch(judge, before)
+            now = perf_counter()
+            if now - before > BLOCKING_SECONDS:
+                self._note(judge, now - before)
+            before = now
         return self._record(attempt, results, failures, skipped)
 
     def _take(
@@ -191,14 +206,12 @@ class Scoring:
                 )
             )
 
-    def _watch(self, judge: Judge, since: float) -> float:
-        """Note a judge that has held the event loop since then for too long; returns the time."""
-        now = perf_counter()
-        if now - since > BLOCKING_SECONDS and self.timeout is None:
+    def _note(self, judge: Judge, seconds: float) -> None:
+        """Note a judge that has held the event loop for too long."""
+        if seconds > BLOCKING_SECONDS and self.timeout is None:
             noted = self.blocked.setdefault(judge.name, BlockedLoop())
             noted.count += 1
-            noted.longest = max(noted.longest, now - since)
-        return now
+            noted.longest = max(noted.longest, seconds)
 
     async def _timed(self, judge: Judge, ctx: EvaluatorContext[Any, Any, Any]) -> Any:
         """The judge's output, or an error when it takes longer than the timeout."""
@@ -209,7 +222,7 @@ class Scoring:
             output: Any = judge.evaluate(ctx)
         else:
             output = await within(self.timeout, call_in_thread(judge.evaluate, ctx), late)
-        if inspect.isawaitable(output):
+        if isawaitable(output):
             output = await within(max(0.0, deadline - perf_counter()), output, late)
         return output
 

@@ -12,7 +12,7 @@ import inspect
 import math
 import threading
 import types
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, ContextVar
 from typing import Any
 
@@ -182,7 +182,7 @@ def settle(attempt: Attempt, output: Any) -> None:
     if isinstance(output, Trace):
         attempt.trace = output
         attempt.output = output.output_text
-    elif isinstance(output, Generator | AsyncGenerator):
+    elif isinstance(output, types.GeneratorType | types.AsyncGeneratorType):
         raise TaskContractError(
             f"the task returned a {type(output).__name__}, which has produced nothing yet: collect its items and return those"
         )
@@ -191,9 +191,10 @@ def settle(attempt: Attempt, output: Any) -> None:
 
 
 def begin(attempt: Attempt) -> None:
-    """Make an attempt the current one, with nothing counted yet."""
-    attempt.metrics = {}
-    attempt.attributes = {}
-    attempt.trace = None
-    attempt.error = None
+    """Make an attempt the current one. A further try starts with nothing counted and nothing noted."""
+    if attempt.tries > 1:
+        attempt.metrics = {}
+        attempt.attributes = {}
+        attempt.trace = None
+        attempt.error = None
     _CURRENT.set(attempt)

@@ -7,14 +7,16 @@ that is no case, costs that item alone: it is recorded as a failure.
 
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from .case import Case
 from .errors import CalipersError, InvalidCaseError
 from .scoring import Plan, make_plan, unique
 
 
-class Work(NamedTuple):
+class Work(msgspec.Struct, frozen=True):
     """One attempt to make."""
 
     position: int

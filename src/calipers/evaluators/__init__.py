@@ -1,0 +1,103 @@
+"""The built-in evaluators, one module per kind of evidence, and the names needed to write another.
+
+Each name is loaded when it is first used, so that importing this package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calipers.context import EvaluatorContext
+    from calipers.evaluator import Evaluator
+    from calipers.output import EvaluatorOutput
+    from calipers.result import EvaluationReason, EvaluationResult, EvaluatorFailure, EvaluatorSpec, Skipped
+
+    from .code import RunsPython
+    from .containment import Contains, ContainsAll, ContainsAny, NotContains
+    from .equality import Equals, EqualsExpected
+    from .json_text import IsJSON, MatchesJSONSchema
+    from .length import Length
+    from .numeric import CloseTo, InRange
+    from .pattern import MatchesRegex
+    from .span import HasMatchingSpan, SpanCount
+    from .sql import IsReadOnlySQL, ParsesAsSQL
+    from .text import SimilarText, TextSimilarity
+    from .timing import MaxDuration
+    from .type_name import IsInstance
+
+_HOMES = {
+    "CloseTo": ".numeric",
+    "Contains": ".containment",
+    "ContainsAll": ".containment",
+    "ContainsAny": ".containment",
+    "Equals": ".equality",
+    "EqualsExpected": ".equality",
+    "EvaluationReason": "calipers.result",
+    "EvaluationResult": "calipers.result",
+    "Evaluator": "calipers.evaluator",
+    "EvaluatorContext": "calipers.context",
+    "EvaluatorFailure": "calipers.result",
+    "EvaluatorOutput": "calipers.output",
+    "EvaluatorSpec": "calipers.result",
+    "HasMatchingSpan": ".span",
+    "InRange": ".numeric",
+    "IsInstance": ".type_name",
+    "IsJSON": ".json_text",
+    "IsReadOnlySQL": ".sql",
+    "Length": ".length",
+    "MatchesJSONSchema": ".json_text",
+    "MatchesRegex": ".pattern",
+    "MaxDuration": ".timing",
+    "NotContains": ".containment",
+    "ParsesAsSQL": ".sql",
+    "RunsPython": ".code",
+    "SimilarText": ".text",
+    "Skipped": "calipers.result",
+    "SpanCount": ".span",
+    "TextSimilarity": ".text",
+}
+
+__all__ = [
+    "CloseTo",
+    "Contains",
+    "ContainsAll",
+    "ContainsAny",
+    "Equals",
+    "EqualsExpected",
+    "EvaluationReason",
+    "EvaluationResult",
+    "Evaluator",
+    "EvaluatorContext",
+    "EvaluatorFailure",
+    "EvaluatorOutput",
+    "EvaluatorSpec",
+    "HasMatchingSpan",
+    "InRange",
+    "IsInstance",
+    "IsJSON",
+    "IsReadOnlySQL",
+    "Length",
+    "MatchesJSONSchema",
+    "MatchesRegex",
+    "MaxDuration",
+    "NotContains",
+    "ParsesAsSQL",
+    "RunsPython",
+    "SimilarText",
+    "Skipped",
+    "SpanCount",
+    "TextSimilarity",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(home, __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
