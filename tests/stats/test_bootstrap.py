@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from calipers.stats.bootstrap import arithmetic_mean, bootstrap_interval
+from calipers.stats.bootstrap import _corrected, arithmetic_mean, bootstrap_interval
 
 SKEWED = np.random.default_rng(1).exponential(2.0, size=40).tolist()
 
@@ -36,6 +36,20 @@ def test_the_correction_moves_the_interval_towards_the_long_tail():
     found = bootstrap_interval(SKEWED, seed=0)
     centre = arithmetic_mean(SKEWED)
     assert found.high - centre > centre - found.low
+
+
+@pytest.mark.parametrize(
+    ("bias", "skew", "level"),
+    [
+        (0.0, 0.0, stats.norm.cdf(1.5)),
+        (0.2, 0.0, stats.norm.cdf(1.9)),  # the bias counts twice
+        (0.2, 0.1, stats.norm.cdf(0.2 + 1.7 / 0.83)),
+        (0.2, 2.0, 1.0),  # beyond the pole
+    ],
+)
+def test_the_level_is_corrected_as_efron_says(bias, skew, level):
+    assert _corrected(1.5, bias, skew) == pytest.approx(level, rel=1e-12)
+    assert _corrected(-1.5, -bias, -skew) == pytest.approx(1 - level, abs=1e-12)
 
 
 def test_the_shortcut_for_the_mean_is_the_jackknife():

@@ -43,6 +43,10 @@ def test_quantiles_known_by_hand(values, level, expected):
     assert quantile(values, level) == expected
 
 
+def test_neighbours_further_apart_than_the_largest_float_are_interpolated():
+    assert quantiles([-1.5e308, 1.5e308], [0.25, 0.5, 0.75]) == [-7.5e307, 0, 7.5e307]
+
+
 def test_an_empty_sample_has_no_quantiles():
     assert quantiles([], [0.5]) is None
     assert quantile([], 0.5) is None

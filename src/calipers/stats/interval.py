@@ -81,9 +81,8 @@ def wilson_of_rate(rate: float, n: float, *, confidence: float = 0.95, method: M
     high = (rate + z2 / (2 * n) + sqrt(z2 / n * (rate * (1 - rate) + z2 / (4 * n)))) / scale
     # The product of the two roots over the upper one: centre minus half-width would cancel for small rates.
     low = 0.0 if rate == 0 else rate * rate / (scale * high)
-    # The ends are exact: 0 successes start at 0, n of n end at 1, and rounding never expels the rate itself.
-    high = 1.0 if rate == 1 else max(min(high, 1.0), rate)
-    return Interval(low=min(low, rate), high=high, confidence=confidence, method=method)
+    # Rounding must not expel the rate itself; this also makes the ends exact: n of n end at 1.
+    return Interval(low=min(low, rate), high=max(min(high, 1.0), rate), confidence=confidence, method=method)
 
 
 def clopper_pearson(successes: float, n: float, *, confidence: float = 0.95) -> Interval | None:
