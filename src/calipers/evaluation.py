@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from time import perf_counter
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from .interrupt import on_interrupt
 from .record import ReportCase, ReportCaseFailure
@@ -22,7 +22,7 @@ from .scoring import Plan, Scoring, make_plan
 from .spans import span_recorder
 from .task import Task, as_task
 from .work import WorkQueue, work_items
-from .workers import LoopWorkers, ThreadWorkers
+from .workers import GRACE_SECONDS, LoopWorkers, ThreadWorkers
 
 _T = TypeVar("_T")
 
@@ -55,7 +55,7 @@ class Counts:
     @property
     def in_flight(self) -> int:
         """Attempts begun and not finished."""
-        return self._run.started - self._run.finished
+        return self._run.queue.handed_out - self._run.finished
 
 
 async def evaluate(
@@ -87,10 +87,7 @@ async def evaluate(
 
     started_at, start = datetime.now(UTC), perf_counter()
     with nullcontext() if progress is None else progress(Counts(run, total)), on_interrupt(interrupt):
-        try:
-            await workers.finish()
-        finally:
-            run.stopping = True
+        await workers.finish()
     report = Report(
         name=name or the_task.name,
         cases=[record for record in run.records if isinstance(record, ReportCase)],
@@ -102,7 +99,7 @@ async def evaluate(
         started_at=started_at.isoformat(),
         duration=perf_counter() - start,
         incomplete=_incomplete(run, total),
-        unfinished=run.started - run.finished,
+        unfinished=run.queue.handed_out - run.finished,
         blocked=run.scoring.blocked,
     )
     await run_report_evaluators(report, report_evaluators, plan)
@@ -142,12 +139,12 @@ def run_sync(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(main())
-    outcome: list[Any] = []
+        return _run_in_new_loop(main)
+    outcome: list[tuple[Any, BaseException | None]] = []
 
     def work() -> None:
         try:
-            outcome.append((asyncio.run(main()), None))
+            outcome.append((_run_in_new_loop(main), None))
         except BaseException as error:
             outcome.append((None, error))
 
@@ -157,7 +154,26 @@ def run_sync(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     result, error = outcome[0]
     if error is not None:
         raise error
-    return result  # type: ignore[no-any-return]
+    return cast("_T", result)
+
+
+def _run_in_new_loop(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    """What `asyncio.run` does, but it does not wait for ever for tasks that ignore their cancellation."""
+    loop = asyncio.new_event_loop()
+    try:
+        asyncio.set_event_loop(loop)
+        return loop.run_until_complete(main())
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=GRACE_SECONDS))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        # A task left behind is nobody's any more: its destruction is no news.
+        loop.set_exception_handler(lambda _loop, _context: None)
+        asyncio.set_event_loop(None)
+        loop.close()
 
 
 def draw_seed() -> int:

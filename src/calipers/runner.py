@@ -13,6 +13,7 @@ import asyncio
 import os
 from collections.abc import Coroutine
 from contextvars import copy_context
+from inspect import isawaitable
 from time import perf_counter
 from typing import Any
 
@@ -98,11 +99,11 @@ class Run:
         self.task = task
         self.queue = queue
         self.scoring = scoring
-        self.spans = spans
         self.recorder = spans if isinstance(spans, SpanRecorder) else None
+        self.no_spans = None if isinstance(spans, SpanRecorder) else spans
+        """Why no spans are recorded, for whoever reads them."""
         self.options = options
         self.records: list[Record | None] = []
-        self.started = 0
         self.finished = 0
         self.failed = 0
         """Finished attempts that did not pass."""
@@ -112,8 +113,7 @@ class Run:
         self._forks = _forks
 
     def attempt(self, work: Work) -> Attempt:
-        """A fresh attempt for the work, marked as started."""
-        self.started += 1
+        """A fresh attempt for the work."""
         return Attempt(
             work.case,
             work.name,
@@ -122,7 +122,7 @@ class Run:
             self.options.seed,
             {},
             {},
-            spans=self.spans,
+            spans=self.no_spans,
         )
 
     def keep(self, position: int, record: Record) -> None:
@@ -141,9 +141,9 @@ class Run:
         if record.passed is False:
             self.failed += 1
 
-    def stop(self, why: str) -> None:
-        """End the run early: no new work, and whatever is in flight is given up."""
-        self.stopping = True
+    def stop(self, why: str | None = None) -> None:
+        """Hand out no more work, and take a cancellation from now on for ours; with a reason, the run ended early."""
+        self.stopping = self.scoring.stopping = True
         self.stopped = self.stopped or why
         self.queue.close()
 
@@ -232,11 +232,13 @@ class Run:
         self, recorder: SpanRecorder, attempt: Attempt, coroutine: Coroutine[Any, Any, Any]
     ) -> Any:
         """Await a task's coroutine while its spans are collected."""
-        with recorder.attempt(attempt.name) as capture:
-            attempt.trace_id, attempt.span_id = capture.trace_id, capture.span_id
-            output = await coroutine
-        attempt.spans = capture.tree_or_error
-        return output
+        capture = recorder.attempt(attempt.name)
+        try:
+            with capture:
+                attempt.trace_id, attempt.span_id = capture.trace_id, capture.span_id
+                return await coroutine
+        finally:
+            attempt.spans = capture.tree_or_error  # complete once the block is left
 
     # ------------------------------------------------------------------ hooks
 
@@ -277,7 +279,7 @@ async def _teardown(hooks: CaseLifecycle[Any, Any, Any] | None, record: Record |
 
 
 async def _maybe(value: Any) -> Any:
-    return await value if asyncio.iscoroutine(value) or asyncio.isfuture(value) else value
+    return await value if isawaitable(value) else value
 
 
 async def _hop(task: Task, inputs: Any) -> Any:

@@ -119,6 +119,8 @@ class Scoring:
 
     def __init__(self, *, timeout: float | None = None) -> None:
         self.timeout = timeout
+        self.stopping = False
+        """Whether a cancellation is the end of the run, not an evaluator's own doing."""
         self.blocked: dict[str, BlockedLoop] = {}
 
     def context(self, attempt: Attempt) -> EvaluatorContext[Any, Any, Any]:
@@ -161,8 +163,7 @@ class Scoring:
                         before = perf_counter()
                     self._take(output, judge, plan, results, skipped)
             except asyncio.CancelledError as error:
-                task = asyncio.current_task()
-                if task is None or task.cancelling():
+                if self.stopping:
                     raise
                 failures.append(judge.failure(error))
             except (Exception, SystemExit) as error:

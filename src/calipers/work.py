@@ -71,6 +71,8 @@ class WorkQueue:
         self._items = items
         self._lock = threading.Lock()
         self._closed = False
+        self.handed_out = 0
+        """Items that somebody has begun to work on."""
         self.broken: BaseException | None = None
         """What the dataset raised while its cases were read."""
 
@@ -80,11 +82,15 @@ class WorkQueue:
             if self._closed:
                 return None
             try:
-                return next(self._items, None)
+                item = next(self._items)
+            except StopIteration:
+                return None
             except Exception as error:
                 self.broken = error
                 self._closed = True
                 return None
+            self.handed_out += 1
+            return item
 
     def close(self) -> None:
         """Hand out nothing more."""

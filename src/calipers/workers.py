@@ -8,12 +8,16 @@ import asyncio
 import threading
 from collections import deque
 from contextvars import copy_context
+from inspect import isawaitable
 from time import perf_counter
 from typing import Any
 
 from .runner import DEFAULT_CONCURRENCY, DEFAULT_THREADS, FAIR_SECONDS, Record, Run
 from .task import Attempt, begin, settle
 from .work import Work
+
+GRACE_SECONDS = 1.0
+"""How long to wait for tasks that were cancelled; one that ignores it is left behind."""
 
 
 class LoopWorkers:
@@ -33,10 +37,8 @@ class LoopWorkers:
         try:
             await self.done
         finally:
-            for task in self.tasks:
-                task.cancel()
-            if self.tasks:
-                await asyncio.wait(self.tasks)
+            self.run.stop()
+            await _cancel(self.tasks)
 
     def stop(self) -> None:
         """Give up what is in flight."""
@@ -99,18 +101,19 @@ class ThreadWorkers:
 
     async def finish(self) -> None:
         """Work until nothing is left, or the run stops."""
-        for _ in range(self.limit):
-            self._hire()
+        try:
+            for _ in range(self.limit):
+                self._hire()
+        except RuntimeError:  # the system starts no more threads: those there are will do
+            if not self.alive:
+                raise
         watch = None if self.run.options.task_timeout is None else self.loop.create_task(self._watch())
         try:
             await self.done
         finally:
+            self.run.stop()
             self.stopped.set()
-            tasks = [*self.judging] if watch is None else [*self.judging, watch]
-            for task in tasks:
-                task.cancel()
-            if tasks:
-                await asyncio.wait(tasks)
+            await _cancel(self.judging if watch is None else {*self.judging, watch})
 
     def stop(self) -> None:
         """Give up what is in flight."""
@@ -122,9 +125,9 @@ class ThreadWorkers:
     # ------------------------------------------------------------------ in the threads
 
     def _hire(self, first: tuple[Work, Attempt] | None = None) -> None:
+        threading.Thread(target=self._work, args=(first,), name="calipers-task", daemon=True).start()
         with self.lock:
             self.alive += 1
-        threading.Thread(target=self._work, args=(first,), name="calipers-task", daemon=True).start()
 
     def _work(self, retried: tuple[Work, Attempt] | None) -> None:
         me = threading.current_thread()
@@ -173,21 +176,25 @@ class ThreadWorkers:
         begin(attempt)
         start = perf_counter()
         try:
-            if self.run.recorder is None:
-                settle(attempt, self._output(attempt))
-            else:
-                with self.run.recorder.attempt(attempt.name) as capture:
-                    attempt.trace_id, attempt.span_id = capture.trace_id, capture.span_id
-                    output = self._output(attempt)
-                attempt.spans = capture.tree_or_error
-                settle(attempt, output)
+            settle(attempt, self._output(attempt) if self.run.recorder is None else self._traced(attempt))
         except BaseException as error:  # in a thread, even KeyboardInterrupt is the task's own doing
             attempt.error = error
         attempt.duration = perf_counter() - start
 
+    def _traced(self, attempt: Attempt) -> Any:
+        """The task's output, called while its spans are collected."""
+        assert self.run.recorder is not None
+        capture = self.run.recorder.attempt(attempt.name)
+        try:
+            with capture:
+                attempt.trace_id, attempt.span_id = capture.trace_id, capture.span_id
+                return self._output(attempt)
+        finally:
+            attempt.spans = capture.tree_or_error  # complete once the block is left
+
     def _output(self, attempt: Attempt) -> Any:
         output = self.run.task.function(attempt.case.inputs)
-        if asyncio.iscoroutine(output) or asyncio.isfuture(output) or hasattr(output, "__await__"):
+        if isawaitable(output):
             return asyncio.run_coroutine_threadsafe(_await(output), self.loop).result()
         return output
 
@@ -262,7 +269,6 @@ class ThreadWorkers:
     def _give_up(self, work: Work, attempt: Attempt, start: float, spent: float) -> None:
         # The thread may still write to its attempt, so the failure goes into a new one.
         failed = self.run.attempt(work)
-        self.run.started -= 1
         failed.tries = attempt.tries
         failed.error = self.run.late()
         failed.duration = spent
@@ -274,6 +280,14 @@ class ThreadWorkers:
         else:
             self._hire()
             self._hand_over(work, failed, start)
+
+
+async def _cancel(tasks: "set[asyncio.Task[None]]") -> None:
+    """Cancel the tasks and give them a moment to end."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=GRACE_SECONDS)
 
 
 async def _await(awaitable: Any) -> Any:

@@ -1,0 +1,133 @@
+"""Ctrl-C in a real process: what is done is kept, and the report says that it is incomplete."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.interrupt import on_interrupt
+
+START = """
+import asyncio, os, signal, sys, threading, time
+from calipers import Case, Dataset
+
+def interrupt_soon(times=1):
+    # A process that sends itself SIGINT is what Ctrl-C in a terminal does.
+    def send():
+        for _ in range(times):
+            time.sleep(0.4)
+            os.kill(os.getpid(), signal.SIGINT)
+    threading.Thread(target=send, daemon=True).start()
+
+dataset = Dataset(cases=[Case(name=f"c{i}", inputs=i) for i in range(100)], evaluators=[lambda output: True])
+
+async def waits(inputs):
+    if inputs >= 5:
+        await asyncio.sleep(60)
+    return inputs
+
+def blocks(inputs):
+    if inputs >= 5:
+        time.sleep(60)
+    return inputs
+
+def show(report):
+    print(len(report.cases), report.incomplete, report.unfinished, flush=True)
+"""
+
+
+def python(script, **kwargs):
+    return subprocess.run(
+        [sys.executable, "-c", START + textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        **kwargs,
+    )
+
+
+@pytest.mark.parametrize("task", ["waits", "blocks"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "dataset.evaluate_sync({task}, progress=False, max_concurrency=10)",
+        "asyncio.run(dataset.evaluate({task}, progress=False, max_concurrency=10))",
+    ],
+)
+def test_the_first_ctrl_c_returns_what_is_done(task, call):
+    done = python(f"interrupt_soon(); show({call.format(task=task)})")
+    assert done.stdout == "5 interrupted by Ctrl-C after 5 of 100 attempts 10\n", done.stderr
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
+def test_a_task_that_never_waits_can_be_interrupted():
+    done = python(
+        """
+        endless = Dataset(cases=(Case(inputs=i) for i in __import__("itertools").count()))
+
+        async def quick(inputs):
+            return None
+
+        interrupt_soon()
+        report = endless.evaluate_sync(quick, progress=False)
+        print(report.incomplete.split(" after ")[0], len(report.cases) > 100)
+        """
+    )
+    assert done.stdout == "interrupted by Ctrl-C True\n", done.stderr
+
+
+def test_the_second_ctrl_c_ends_the_program_even_if_an_evaluator_hangs():
+    done = python(
+        """
+        dataset.evaluators.append(lambda output: time.sleep(60))
+        interrupt_soon(times=2)
+        dataset.evaluate_sync(blocks, progress=False)
+        """
+    )
+    assert done.returncode != 0
+    assert "KeyboardInterrupt" in done.stderr
+
+
+def test_handlers_are_put_back_and_ctrl_c_means_what_it_meant():
+    async def task(inputs):
+        return inputs
+
+    before = signal.getsignal(signal.SIGINT)
+    Dataset(cases=[Case(inputs=1)]).evaluate_sync(task, progress=False)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_somebody_elses_handler_is_left_alone():
+    calls = []
+    before = signal.signal(signal.SIGINT, lambda *_: calls.append("theirs"))
+
+    async def main():
+        with on_interrupt(lambda: calls.append("ours")):
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(0.01)
+
+    try:
+        asyncio.run(main())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert calls == ["theirs"]
+
+
+def test_outside_the_main_thread_nothing_is_touched():
+    outcome = []
+
+    def work():
+        report = Dataset(cases=[Case(inputs=1)]).evaluate_sync(lambda inputs: inputs, progress=False)
+        outcome.append(len(report.cases))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert outcome == [1]
