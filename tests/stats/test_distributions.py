@@ -19,7 +19,9 @@ def powers_of_ten(low: float, high: float) -> st.SearchStrategy[float]:
     return st.floats(low, high).map(lambda exponent: 10.0**exponent)
 
 
-PROBABILITIES = powers_of_ten(-12, -0.31) | powers_of_ten(-12, -0.31).map(lambda p: 1 - p)
+TAILS = powers_of_ten(-12, -0.31)
+CENTRE = TAILS.map(lambda p: 0.5 - p)
+PROBABILITIES = TAILS | TAILS.map(lambda p: 1 - p)
 DEGREES = powers_of_ten(0, 6) | st.integers(1, 10**6).map(float)
 # Below this the oracle itself underflows or loses digits, as it does for subnormal x.
 SMALLEST = 1e-200
@@ -34,7 +36,7 @@ def test_the_normal_cdf_agrees_with_scipy(z):
     assert close(normal_cdf(z), float(special.ndtr(z)), rel=1e-12)
 
 
-@given(p=powers_of_ten(-300, -0.31) | PROBABILITIES)
+@given(p=powers_of_ten(-300, -0.31) | PROBABILITIES | CENTRE)
 def test_the_normal_quantile_agrees_with_scipy(p):
     assert close(normal_quantile(p), float(special.ndtri(p)), rel=1e-12)
 
@@ -46,7 +48,13 @@ def test_the_student_t_cdf_agrees_with_scipy(t, sign, df):
 
 @given(p=PROBABILITIES, df=DEGREES)
 def test_the_student_t_quantile_agrees_with_scipy(p, df):
-    assert close(student_t_quantile(p, df), float(special.stdtrit(df, p)))
+    assert close(student_t_quantile(p, df), float(special.stdtrit(df, p)), rel=1e-12)
+
+
+@given(p=CENTRE, df=DEGREES)
+def test_the_student_t_quantile_is_accurate_near_its_centre(p, df):
+    inside = float(special.betaincinv(0.5, df / 2, 1 - 2 * p))  # scipy's own t quantile loses digits here
+    assert close(student_t_quantile(p, df), -((df * inside / (1 - inside)) ** 0.5), rel=1e-12)
 
 
 @given(a=powers_of_ten(-1, 6), b=powers_of_ten(-1, 6), p=PROBABILITIES)

@@ -1,8 +1,8 @@
 """Numbers in, numbers out: estimates with intervals, reliability, quantiles, ranking and calibration.
 
-`rate` and `mean` are the front door: they choose the interval for the kind and size of the data, with the case as
-the unit of inference. Everything is plain Python over the standard library. What was not measured is `None`; a
-number that cannot be (NaN, a negative count) is a `ValueError`.
+`rate` and `mean` are the front door: they choose the interval for the kind and size of the data, with the
+case as the unit of inference. Everything is plain Python over the standard library. What was not measured is
+`None`; a number that cannot be (NaN, a negative count) is a `ValueError`.
 """
 
 from calipers.stats.bootstrap import bootstrap_interval

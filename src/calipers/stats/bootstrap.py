@@ -1,11 +1,11 @@
 """Bootstrap interval: for a statistic with no formula, or scores too skewed for the t interval.
 
-The sample is redrawn with replacement many times and the spread of the statistic over the redraws is read off,
-corrected for bias and skew: BCa, Efron, "Better Bootstrap Confidence Intervals" (1987). The same seed gives the
-same interval; 0 is a seed.
+The sample is redrawn with replacement many times and the spread of the statistic over the redraws is read
+off, corrected for bias and skew: BCa, Efron, "Better Bootstrap Confidence Intervals" (1987). The same seed
+gives the same interval; 0 is a seed.
 
-Cost: the statistic runs once per resample and, for the skew correction, once per left-out value; the mean takes a
-shortcut for the latter. Below some ten values no bootstrap covers well: prefer the t interval there.
+Cost: the statistic runs once per resample and, for the skew correction, once per left-out value; the mean
+takes a shortcut for the latter. Below some ten values no bootstrap covers well: prefer the t interval there.
 """
 
 from bisect import bisect_left, bisect_right

@@ -1,11 +1,13 @@
 """Calibration: of the things a model called 80% likely, did 80% happen?
 
-Predictions are probabilities of the outcome, in [0, 1]. Bins are of equal width, closed below and open above, the last
-closed on both sides. An empty bin stays in the list with nothing measured, so that a gap is seen as a gap.
+Predictions are probabilities of the outcome, in [0, 1]. Bins are of equal width, closed below and open above,
+the last closed on both sides. An empty bin stays in the list with nothing measured, so that a gap is seen as
+a gap.
 
 - Brier score: mean of (predicted - outcome)², lower is better (Brier 1950, in its form for two outcomes).
-- Expected calibration error: Σ over bins of (n_bin / n) x |mean predicted - observed rate| (Naeini et al. 2015). It
-  depends on the number of bins, and is biased upwards where bins are thin: read it beside the bins' intervals.
+- Expected calibration error: Σ over bins of (n_bin / n) x |mean predicted - observed rate| (Naeini et al.
+  2015). It depends on the number of bins, and is biased upwards where bins are thin: read it beside the bins'
+  intervals.
 """
 
 from bisect import bisect_right
@@ -79,7 +81,7 @@ def calibration(
 
 
 def brier_score(predicted: Sequence[float], outcomes: Sequence[bool]) -> float | None:
-    """Mean squared distance of predicted probability and outcome (1 happened, 0 did not). `None` without predictions."""
+    """Mean squared distance of predicted probability and outcome. `None` without predictions."""
     values = _probabilities(predicted, outcomes)
     return _brier(values, outcomes) if values else None
 

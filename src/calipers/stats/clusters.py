@@ -1,16 +1,22 @@
 """The spread of a mean when observations come in groups that resemble each other.
 
-Cases built on one document, or attempts at one case, share their luck. Treating them as independent makes error bars
-too small, up to threefold on popular benchmarks (Miller, "Adding Error Bars to Evals", 2024). Two tools follow.
+Cases built on one document, or attempts at one case, share their luck. Treating them as independent makes
+error bars too small, up to threefold on popular benchmarks (Miller, "Adding Error Bars to Evals", 2024). Two
+tools follow.
 
 - `clustered_variance`, for scores: Miller's clustered squared standard error, times C / (C - 1) for a finite
-  number C of clusters, a factor his formula leaves out. The interval is Student's t with C - 1 degrees of freedom.
+  number C of clusters, a factor his formula leaves out. The interval is Student's t with C - 1 degrees of
+  freedom.
 - `effective_size`, for rates: how many independent observations would give the variance that was seen (Korn &
   Graubard, "Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated from
-  Survey Data", 1998). The rate then gets a Wilson interval of that size; Korn and Graubard use Clopper and Pearson's.
+  Survey Data", 1998). The rate then gets a Wilson interval of that size; Korn and Graubard use Clopper and
+  Pearson's.
 
-The mean is over observations, so a large cluster weighs more than a small one. One cluster alone says nothing about
-how clusters differ: `None`.
+The mean is over observations, so a large cluster weighs more than a small one. One cluster alone says nothing
+about how clusters differ: `None`.
+
+Limits. With equally large clusters, simulated 95% intervals of scores cover about 95% from three clusters on;
+where sizes differ several-fold, about 90% below ten clusters, because the largest ones decide the mean.
 """
 
 from collections import defaultdict
@@ -27,7 +33,8 @@ __all__ = ["clustered_interval", "clustered_variance", "effective_size", "indepe
 def clustered_variance(values: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
     """The variance of the mean of `values` when those with the same cluster id may be correlated.
 
-    With every value in a cluster of its own this is the sample variance over n. `None` for fewer than two clusters.
+    With every value in a cluster of its own this is the sample variance over n. `None` for fewer than two
+    clusters.
     """
     sample = finite_values(values)
     _check_clusters(sample, clusters)
@@ -77,10 +84,11 @@ def effective_size(
 ) -> float:
     """The number of independent trials that would know `rate` as well as the grouped observations do.
 
-    The size is n over the design effect: the variance of the grouped estimate relative to rate(1 - rate) / (n - 1),
-    the unbiased variance for n independent observations. Dividing by n - 1 on both sides makes the size exactly n
-    when every group holds one observation. The factor (t_{n-1} / t_{groups-1})² of Korn and Graubard then pays for a
-    variance that few groups estimate poorly. The result stays between `at_least` and `n_observations`.
+    The size is n over the design effect: the variance of the grouped estimate relative to
+    rate(1 - rate) / (n - 1), the unbiased variance for n independent observations. Dividing by n - 1 on both
+    sides makes the size exactly n when every group holds one observation. The factor (t_{n-1} / t_{groups-1})²
+    of Korn and Graubard then pays for a variance that few groups estimate poorly. The result stays between
+    `at_least` and `n_observations`.
 
     Args:
         rate: The estimate, strictly between 0 and 1: at either end the variance is 0 and measures nothing.

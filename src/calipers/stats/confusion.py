@@ -1,7 +1,7 @@
 """Confusion matrix: how often each expected label was met with each predicted one.
 
-A ratio with nothing below the line (the precision of a label never predicted, the recall of one never expected) was
-not measured: `None`.
+A ratio with nothing below the line (the precision of a label never predicted, the recall of one never
+expected) was not measured: `None`.
 """
 
 from collections import Counter

@@ -5,10 +5,10 @@ carries no numerical library; tests hold them to 1e-9 relative error against one
 
 Method. The regularised incomplete beta function I_x(a, b) is its logistic density over a continued fraction
 (DiDonato & Morris, "Algorithm 708", 1992), with the density taken from Loader's saddle-point form ("Fast and
-Accurate Computation of Binomial Probabilities", 2000): subtracting three large log-gammas would lose nine digits
-at a = 1e6. Everything is a function of the logit of x, so neither x nor 1 - x is ever rounded away. In that
-coordinate the beta density is log-concave, hence so is I, hence Newton's iteration on log I converges from any
-start without a bracket. Student's t is the beta with b = 1/2.
+Accurate Computation of Binomial Probabilities", 2000): subtracting three large log-gammas would lose nine
+digits at a = 1e6. Everything is a function of the logit of x, so neither x nor 1 - x is ever rounded away. In
+that coordinate the beta density is log-concave, hence so is I, hence Newton's iteration on log I converges
+from any start without a bracket. Student's t is the beta with b = 1/2.
 """
 
 from functools import lru_cache

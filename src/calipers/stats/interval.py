@@ -1,15 +1,17 @@
 """Confidence intervals for a rate and for a mean.
 
-An interval says which values of the true rate or mean are compatible with the sample; `confidence` is the share
-of samples for which such an interval covers the truth. Nothing measured (n = 0, or n = 1 where a spread is
-needed) gives `None`, never a number.
+An interval says which values of the true rate or mean are compatible with the sample; `confidence` is the
+share of samples for which such an interval covers the truth. Nothing measured (n = 0, or n = 1 where a spread
+is needed) gives `None`, never a number.
 
-- `wilson` is the default for rates: it stays inside [0, 1] and covers well from a handful of cases on, where the
-  usual p ± 1.96 SE does not (Bowyer, Aitchison & Ivanova 2025).
-- `clopper_pearson` never covers less than `confidence`, and is wider for it: for promises about rare failures.
+- `wilson` is the default for rates: it stays inside [0, 1] and covers well from a handful of cases on, where
+  the usual p ± 1.96 SE does not (Bowyer, Aitchison & Ivanova 2025).
+- `clopper_pearson` never covers less than `confidence`, and is wider for it: for promises about rare
+  failures.
 - `t_interval` and `mean_interval` are for scores.
 
-A sample of equal scores has a t interval of width zero. It says that the sample showed no spread, not that none exists.
+A sample of equal scores has a t interval of width zero. It says that the sample showed no spread, not that
+none exists.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """Quantiles of a sample, interpolated linearly between order statistics.
 
-Definition 7 of Hyndman & Fan, "Sample Quantiles in Statistical Packages" (1996), the default of numpy, R and Excel:
-the q-quantile of x_0 <= ... <= x_{n-1} is the value at position q(n - 1), read on the line through its neighbours.
-An empty sample has no quantiles: `None`.
+Definition 7 of Hyndman & Fan, "Sample Quantiles in Statistical Packages" (1996), the default of numpy, R and
+Excel: the q-quantile of x_0 <= ... <= x_{n-1} is the value at position q(n - 1), read on the line through its
+neighbours. An empty sample has no quantiles: `None`.
 """
 
 from collections.abc import Iterable, Sequence

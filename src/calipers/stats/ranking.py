@@ -1,11 +1,11 @@
 """How well a score ranks positives above negatives: precision-recall, ROC and Kolmogorov-Smirnov.
 
-`rank` sorts once; every measure then reads the same cumulative counts. An item is predicted positive when its score is at least
-the threshold. Items with equal scores cross a threshold together: no measure depends on the order in which
-they were given.
+`rank` sorts once; every measure then reads the same cumulative counts. An item is predicted positive when its
+score is at least the threshold. Items with equal scores cross a threshold together: no measure depends on the
+order in which they were given.
 
-- Average precision is Σ (recall step) x precision. It is not the area under a line through the points: precision
-  is not linear between them, and the trapezoid flatters (Davis & Goadrich 2006).
+- Average precision is Σ (recall step) x precision. It is not the area under a line through the points:
+  precision is not linear between them, and the trapezoid flatters (Davis & Goadrich 2006).
 - ROC AUC is the chance that a positive outscores a negative, ties counting half (Mann & Whitney 1947).
 - The KS statistic is the largest gap between the two classes' score distributions.
 
@@ -66,7 +66,7 @@ class Ranking(msgspec.Struct, frozen=True):
         return self.false_positives[-1] if self.false_positives else 0
 
     def precision_recall(self) -> list[PrecisionRecallPoint] | None:
-        """One point per distinct score, recall rising. No point is added at recall 0: nothing is predicted there."""
+        """One point per distinct score, recall rising; none at recall 0, where nothing is predicted."""
         positives = self.n_positive
         if positives == 0:
             return None

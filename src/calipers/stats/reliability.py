@@ -2,12 +2,13 @@
 
 A case with c passes in n attempts gives the unbiased estimates
 
-    pass@k = 1 - C(n-c, k) / C(n, k)     (Chen et al., "Evaluating Large Language Models Trained on Code", 2021)
-    pass^k = C(c, k) / C(n, k)           (Yao et al., "τ-bench", 2024)
+pass@k = 1 - C(n-c, k) / C(n, k)     (Chen et al., "Evaluating Large Language Models Trained on Code", 2021)
+pass^k = C(c, k) / C(n, k)           (Yao et al., "τ-bench", 2024)
 
-the shares, among all choices of k of the n attempts, with at least one pass and with nothing but passes. The tempting
-1 - (1 - c/n)^k and (c/n)^k are biased: they draw the same attempt twice. Both are 0/0 for k > n: an error, not a guess.
-The counts are exact integers and the one division rounds correctly, so no n is too large for precision.
+the shares, among all choices of k of the n attempts, with at least one pass and with nothing but passes. The
+tempting 1 - (1 - c/n)^k and (c/n)^k are biased: they draw the same attempt twice. Both are 0/0 for k > n: an
+error, not a guess. The counts are exact integers and the one division rounds correctly, so no n is too large
+for precision.
 
 Over cases, both average what each case gives, each case counting once, with the interval of `bounded_mean`:
 for k = 1 they are the rate.
@@ -67,7 +68,8 @@ def _check(passes: int, attempts: int, k: int) -> None:
         raise ValueError(f"passes must lie between 0 and attempts, got {passes!r} of {attempts!r}")
     if k > attempts:
         raise ValueError(
-            f"k={k!r} needs at least {k} attempts at every case, got {attempts!r}; lower k or repeat the cases more often"
+            f"k={k!r} needs at least {k} attempts at every case, got {attempts!r}; "
+            f"lower k or repeat the cases more often"
         )
 
 

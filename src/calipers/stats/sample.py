@@ -1,7 +1,7 @@
 """A sample: the plain list of finite floats that every statistic here starts from.
 
-Booleans count as 0 and 1. NaN and infinity are refused with their position, because one of them silently turns
-a mean, a sort or an interval into nonsense.
+Booleans count as 0 and 1. NaN and infinity are refused with their position, because one of them silently
+turns a mean, a sort or an interval into nonsense.
 """
 
 from collections.abc import Iterable
