@@ -100,6 +100,8 @@ def test_the_effective_size_is_at_least_what_is_known_to_be_safe():
         (lambda: clustered_variance([1.0, 2.0], ["a"]), "2 values and 1 cluster ids"),
         (lambda: clustered_variance([1.0, nan], ["a", "b"]), "got nan at index 1"),
         (lambda: clustered_interval([1.0, 2.0], ["a", "b"], confidence=2), "got 2"),
+        (lambda: independent_groups([]), r"got \[\]"),
+        (lambda: independent_groups([3, 0]), r"got \[3, 0\]"),
         (lambda: effective_size(1.0, 0.1, n_observations=9, n_groups=3), "strictly between 0 and 1, got 1.0"),
         (
             lambda: effective_size(0.5, 0.1, n_observations=9, n_groups=1),

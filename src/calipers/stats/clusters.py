@@ -70,6 +70,8 @@ def independent_groups(sizes: Iterable[float]) -> float:
     varies within a group.
     """
     known = list(sizes)
+    if not known or min(known) <= 0:
+        raise ValueError(f"sizes must be positive, at least one of them, got {known!r}")
     return fsum(known) ** 2 / fsum(size * size for size in known)
 
 

@@ -2,8 +2,8 @@
 
 A case with c passes in n attempts gives the unbiased estimates
 
-pass@k = 1 - C(n-c, k) / C(n, k)     (Chen et al., "Evaluating Large Language Models Trained on Code", 2021)
-pass^k = C(c, k) / C(n, k)           (Yao et al., "τ-bench", 2024)
+    pass@k = 1 - C(n-c, k) / C(n, k)     Chen et al., "Evaluating Large Language Models Trained on Code", 2021
+    pass^k = C(c, k) / C(n, k)           Yao et al., "τ-bench", 2024
 
 the shares, among all choices of k of the n attempts, with at least one pass and with nothing but passes. The
 tempting 1 - (1 - c/n)^k and (c/n)^k are biased: they draw the same attempt twice. Both are 0/0 for k > n: an
