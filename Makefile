@@ -1,0 +1,62 @@
+# Plain `make` shows this help. Every target sets up what it needs; nothing outside this folder is changed, except
+# that `make test` installs Debian's bubblewrap when it is missing and may be installed (root, apt-get).
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types docs bench clean
+
+help: ## Show this help
+	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET\n" } /^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/.base ## Set up, run a small evaluation and show its report
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/.dev lint types docs ## Set up and run everything: lint, types, docs, tests on each Python found
+	@$(BIN)/python tools/bubblewrap.py
+	$(BIN)/python -m pytest
+	@$(BIN)/python tools/each_python.py
+
+check: $(VENV)/.dev ## Run the tests on this Python alone
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/.dev ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev ## Check types with mypy and pyright
+	$(BIN)/mypy
+	$(BIN)/basedpyright
+
+docs: $(VENV)/.dev ## Build the documentation into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "documentation built: site/index.html"
+
+bench: .venv-bench/.done ## Measure speed and memory, side by side with the peers
+	.venv-bench/bin/python benchmarks/run.py
+
+clean: ## Remove environments, caches and built files
+	rm -rf .venv .venv-bench .venv-3.* site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) tools/check_python.py
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: $(BIN)/python pyproject.toml
+	@echo "installing calipers into $(VENV) ..."
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml
+	@echo "installing calipers and what its tests need into $(VENV) ..."
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.base
+
+.venv-bench/.done: pyproject.toml
+	@$(PYTHON) -m venv .venv-bench
+	@echo "installing calipers and its peers into .venv-bench ..."
+	@.venv-bench/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[bench]'
+	@touch $@

@@ -1,0 +1,99 @@
+"""Every example in the documentation runs, and prints what the page says it prints.
+
+Python blocks of a page run in order and share their names, as a reader who types them in would have it. A block that
+is followed by one marked `text title="Output"` must print exactly that. A block marked `python title="NAME.py"` is
+also written to a file of that name, so that a `console` block can run it: each `$ ` line of such a block runs in a
+shell, and the lines after it are its output. Numbers that differ from run to run (durations) are written as `…` in
+the page, which stands for any text within its line.
+"""
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+FENCE = re.compile(r"^([ \t]*)```([^\n`]*)\n(.*?)^\1```[ \t]*$", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page):
+    """The fenced blocks of a page: (info, text), dedented."""
+    for indent, info, text in FENCE.findall(page.read_text(encoding="utf-8")):
+        yield info.strip(), re.sub(rf"^{indent}", "", text, flags=re.MULTILINE)
+
+
+def title_of(info):
+    found = re.search(r'title="([^"]+)"', info)
+    return found[1] if found else None
+
+
+def matches(shown, printed):
+    """Whether the printed text is the shown one, where `…` in a line stands for any text."""
+    pattern = "\n".join(
+        ".*".join(re.escape(part) for part in line.rstrip().split("…"))
+        for line in shown.strip("\n").split("\n")
+    )
+    text = "\n".join(line.rstrip() for line in printed.strip("\n").split("\n"))
+    return re.fullmatch(pattern, text) is not None
+
+
+def run_python(text, module, page):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(text, str(page), "exec", dont_inherit=True), module.__dict__)
+    return printed.getvalue()
+
+
+def run_console(text, folder):
+    """Check each command of a console block against the output shown below it."""
+    for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", text, re.MULTILINE):
+        env = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "COLUMNS": "80",
+        }
+        done = subprocess.run(
+            command, shell=True, cwd=folder, capture_output=True, text=True, env=env, timeout=120
+        )
+        assert matches(shown, done.stdout), f"$ {command}\nprinted\n{done.stdout}{done.stderr}\nnot\n{shown}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    module = types.ModuleType("docs_example")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    found = list(blocks(page))
+    for number, (info, text) in enumerate(found):
+        language = info.split(" ")[0] if info else ""
+        if language == "console":
+            run_console(text, tmp_path)
+        if language != "python":
+            continue
+        if title_of(info) and title_of(info).endswith(".py"):
+            (tmp_path / title_of(info)).write_text(text, encoding="utf-8")
+        printed = run_python(text, module, page)
+        following, shown = found[number + 1] if number + 1 < len(found) else ("", "")
+        if following == 'text title="Output"':
+            assert matches(shown, printed), f"block {number} printed\n{printed}\nnot\n{shown}"
+
+
+def test_a_shown_output_that_is_wrong_would_be_noticed():
+    assert matches("took … s\ndone", "took 1.5 s\ndone\n")
+    assert not matches("took … s\ndone", "took 1.5 s\nfailed\n")
+    assert not matches("passed", "passed\npassed")
+
+
+def test_every_page_is_in_the_navigation_and_every_entry_is_a_page():
+    config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = set(re.findall(r"[\w/-]+\.md", config.split("nav:")[1]))
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert listed == pages

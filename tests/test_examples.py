@@ -1,0 +1,34 @@
+"""Every example runs as its reader would run it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+def test_the_example_runs_and_shows_something(path):
+    command = (
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        if path.name.startswith("test_")
+        else [sys.executable]
+    )
+    env = {**os.environ, "COLUMNS": "80"}
+    done = subprocess.run([*command, str(path)], capture_output=True, text=True, timeout=120, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.strip()
+    assert done.stderr == ""
+
+
+def test_the_demo_gives_the_same_numbers_every_time():
+    def numbers():
+        done = subprocess.run(
+            [sys.executable, str(EXAMPLES / "demo.py")], capture_output=True, text=True, timeout=120
+        )
+        return [line for line in done.stdout.splitlines() if "%" in line]
+
+    assert numbers() == numbers() != []

@@ -1,0 +1,70 @@
+"""Run the test suite on every other supported Python that this machine has.
+
+Looks for python3.11 to python3.14 on the PATH and among pyenv's versions; each gets an environment of its own,
+`.venv-3.x`, which is kept for the next time.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+MINORS = (11, 12, 13, 14)
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def find(minor: int) -> Path | None:
+    """An interpreter of Python 3.<minor> that runs."""
+    folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    folders += sorted(pyenv.glob(f"3.{minor}.*/bin"))
+    for folder in folders:
+        python = folder / f"python3.{minor}"
+        if python.is_file() and _version(python) == (3, minor):
+            return python
+    return None
+
+
+def _version(python: Path) -> tuple[int, int] | None:
+    # A pyenv shim exists for versions that are not active; only asking tells.
+    code = "import sys; print(*sys.version_info[:2])"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    numbers = done.stdout.split()
+    return (int(numbers[0]), int(numbers[1])) if done.returncode == 0 and len(numbers) == 2 else None
+
+
+def test(python: Path, minor: int) -> bool:
+    """Install and test in an environment of that Python; whether all tests passed."""
+    venv = ROOT / f".venv-3.{minor}"
+    own = venv / "bin" / "python"
+    print(f"\n== Python 3.{minor}", flush=True)
+    if not own.exists():
+        subprocess.run([python, "-m", "venv", venv], check=True)
+    install = [own, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--editable", ".[test]"]
+    subprocess.run(install, cwd=ROOT, check=True)
+    return (
+        subprocess.run(
+            [own, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=ROOT, check=False
+        ).returncode
+        == 0
+    )
+
+
+def main() -> int:
+    """Test on each Python but the one that runs this; 1 if any failed."""
+    failed = []
+    for minor in MINORS:
+        if minor == sys.version_info.minor:
+            continue
+        python = find(minor)
+        if python is None:
+            print(f"Python 3.{minor} is not on this machine: not tested on it")
+        elif not test(python, minor):
+            failed.append(f"3.{minor}")
+    if failed:
+        print(f"tests failed on Python {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
