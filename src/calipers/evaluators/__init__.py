@@ -10,15 +10,21 @@ if TYPE_CHECKING:
     from calipers.context import EvaluatorContext
     from calipers.evaluator import Evaluator
     from calipers.output import EvaluatorOutput
+    from calipers.report_evaluator import ReportEvaluator, ReportEvaluatorContext
     from calipers.result import EvaluationReason, EvaluationResult, EvaluatorFailure, EvaluatorSpec, Skipped
 
+    from .calibration import CalibrationEvaluator
     from .code import RunsPython
+    from .confusion import ConfusionMatrixEvaluator
     from .containment import Contains, ContainsAll, ContainsAny, NotContains
     from .equality import Equals, EqualsExpected
     from .json_text import IsJSON, MatchesJSONSchema
+    from .kolmogorov_smirnov import KolmogorovSmirnovEvaluator
     from .length import Length
     from .numeric import CloseTo, InRange
     from .pattern import MatchesRegex
+    from .precision_recall import PrecisionRecallEvaluator
+    from .roc import ROCEvaluator
     from .span import HasMatchingSpan, SpanCount
     from .sql import IsReadOnlySQL, ParsesAsSQL
     from .text import SimilarText, TextSimilarity
@@ -26,7 +32,9 @@ if TYPE_CHECKING:
     from .type_name import IsInstance
 
 _HOMES = {
+    "CalibrationEvaluator": ".calibration",
     "CloseTo": ".numeric",
+    "ConfusionMatrixEvaluator": ".confusion",
     "Contains": ".containment",
     "ContainsAll": ".containment",
     "ContainsAny": ".containment",
@@ -44,12 +52,17 @@ _HOMES = {
     "IsInstance": ".type_name",
     "IsJSON": ".json_text",
     "IsReadOnlySQL": ".sql",
+    "KolmogorovSmirnovEvaluator": ".kolmogorov_smirnov",
     "Length": ".length",
     "MatchesJSONSchema": ".json_text",
     "MatchesRegex": ".pattern",
     "MaxDuration": ".timing",
     "NotContains": ".containment",
     "ParsesAsSQL": ".sql",
+    "PrecisionRecallEvaluator": ".precision_recall",
+    "ROCEvaluator": ".roc",
+    "ReportEvaluator": "calipers.report_evaluator",
+    "ReportEvaluatorContext": "calipers.report_evaluator",
     "RunsPython": ".code",
     "SimilarText": ".text",
     "Skipped": "calipers.result",
@@ -58,7 +71,9 @@ _HOMES = {
 }
 
 __all__ = [
+    "CalibrationEvaluator",
     "CloseTo",
+    "ConfusionMatrixEvaluator",
     "Contains",
     "ContainsAll",
     "ContainsAny",
@@ -76,12 +91,17 @@ __all__ = [
     "IsInstance",
     "IsJSON",
     "IsReadOnlySQL",
+    "KolmogorovSmirnovEvaluator",
     "Length",
     "MatchesJSONSchema",
     "MatchesRegex",
     "MaxDuration",
     "NotContains",
     "ParsesAsSQL",
+    "PrecisionRecallEvaluator",
+    "ROCEvaluator",
+    "ReportEvaluator",
+    "ReportEvaluatorContext",
     "RunsPython",
     "SimilarText",
     "Skipped",

@@ -1,0 +1,88 @@
+"""Evaluators that claim a pattern in the output's text.
+
+Patterns are those of the `regex` package, which reads what `re` reads and more, and which can be stopped: a pattern
+with catastrophic backtracking ends as an evaluator failure, not as a run that hangs, and not as "no match", which
+nobody found out.
+"""
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import regex
+
+from calipers.context import EvaluatorContext
+from calipers.errors import AttemptTimeoutError, InvalidOptionError
+from calipers.evaluator import Evaluator
+from calipers.result import EvaluationReason
+
+from .showing import show, show_typed
+
+
+@dataclass
+class MatchesRegex(Evaluator):
+    """The output is text that matches a pattern, somewhere or as a whole. An output that is not text fails."""
+
+    pattern: str
+    """What to look for; flags beyond those below can be given inside, as in `(?x)`."""
+    full: bool = field(default=False, kw_only=True)
+    """Whether the pattern must match the whole text rather than a part of it."""
+    ignore_case: bool = field(default=False, kw_only=True)
+    """Whether upper and lower case are the same."""
+    multiline: bool = field(default=False, kw_only=True)
+    """Whether `^` and `$` match at every line."""
+    dot_all: bool = field(default=False, kw_only=True)
+    """Whether `.` matches line breaks too."""
+    timeout_seconds: float = field(default=1.0, kw_only=True)
+    """How long one search may take before the evaluator fails."""
+    evaluation_name: str | None = field(default=None, kw_only=True)
+    """What the result is called; `None` for the class's name."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.pattern, str) or not self.pattern:
+            raise InvalidOptionError(f"MatchesRegex needs a pattern as non-empty text, got {self.pattern!r}")
+        limit = self.timeout_seconds
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < math.inf:
+            raise InvalidOptionError(f"timeout_seconds must be a positive number of seconds, got {limit!r}")
+        self._compiled()
+
+    def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason:
+        """True if the pattern matches.
+
+        Raises:
+            AttemptTimeoutError: the pattern was still at work when its time was over.
+        """
+        text = ctx.output
+        if not isinstance(text, str):
+            return EvaluationReason(value=False, reason=f"expected text, got {show_typed(text)}")
+        compiled = self._compiled()
+        search = compiled.fullmatch if self.full else compiled.search
+        try:
+            # `concurrent` lets other threads run during the search.
+            found = search(text, timeout=self.timeout_seconds, concurrent=True)
+        except TimeoutError as error:
+            raise AttemptTimeoutError(
+                f"the pattern {self.pattern!r} was still running after {self.timeout_seconds:g} s on a text of "
+                f"{len(text)} characters: make it less ambiguous, or raise timeout_seconds"
+            ) from error
+        if found:
+            return EvaluationReason(value=True)
+        how = "the whole text to match" if self.full else "a match of"
+        return EvaluationReason(value=False, reason=f"expected {how} {self.pattern!r}, got {show(text)}")
+
+    def _compiled(self) -> Any:
+        flags = (
+            (regex.IGNORECASE if self.ignore_case else 0)
+            | (regex.MULTILINE if self.multiline else 0)
+            | (regex.DOTALL if self.dot_all else 0)
+        )
+        return _compile(self.pattern, flags)
+
+
+@lru_cache(maxsize=256)
+def _compile(pattern: str, flags: int) -> Any:
+    try:
+        return regex.compile(pattern, flags)
+    except (regex.error, RecursionError) as error:
+        raise InvalidOptionError(f"{pattern!r} is not a valid pattern: {error}") from error
