@@ -1,9 +1,10 @@
 """What an evaluator may return, and how it becomes named values.
 
-A bool is an assertion, a finite number a score, a string a label; numpy scalars count as what they hold, and a bool
-is never a number. `EvaluationReason` adds a reason. A mapping gives one result per key, nested mappings flattened with
-dots; an empty one, or `Skipped(reason)`, says that the evaluator does not apply. Richer objects are read by what they
-carry: a `verdict` with its score, a `passed` flag, or a rollout's `overall` metrics.
+A bool is an assertion, a finite number a score, a string a label; numpy scalars and enums count as what they hold, and
+a bool is never a number. `EvaluationReason` adds a reason. A mapping gives one result per key, nested mappings flattened
+with dots; an empty one, or `Skipped(reason)`, says that the evaluator does not apply. Richer objects are read by what
+they carry: a `verdict` with its score, a `passed` flag, or a rollout's `overall` metrics. Only the verdict 'pass' passes:
+'partial' is an assertion that did not hold, with a score that says how nearly.
 
 Anything else (NaN, infinity, `None`, a list, an arbitrary object) is an `InvalidOutputError`: the evaluator failed,
 and the message says what it returned.
@@ -11,7 +12,7 @@ and the message says what it returned.
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from enum import Enum
 from numbers import Real
@@ -25,6 +26,8 @@ EvaluatorOutput: TypeAlias = Scalar | EvaluationReason | Skipped | Mapping[str, 
 
 # A score must survive JSON and arithmetic with floats, so integers stay within 64 bits.
 _LARGEST_INT = 2**63 - 1
+
+_SCALARS = frozenset({bool, int, float, str})
 
 
 class Judgement(NamedTuple):
@@ -46,40 +49,66 @@ def read_output(output: Any) -> list[Judgement] | Skipped:
     Raises:
         InvalidOutputError: the output is not a judgement.
     """
-    if isinstance(output, Skipped):
-        return output
     if isinstance(output, Mapping):
-        found = list(_flatten(output, ""))
-        return found or Skipped("it returned no results for this case")
+        return _read_mapping(output, "", "it returned no results for this case")
     return _read_object(None, output)
 
 
-def _flatten(mapping: Mapping[Any, Any], prefix: str) -> Iterator[Judgement]:
+def _read_mapping(mapping: Mapping[Any, Any], prefix: str, empty: str) -> list[Judgement] | Skipped:
+    """One judgement per key. A key that does not apply is left out; if none applies, the reasons say so."""
+    found: list[Judgement] = []
+    reasons: list[str] = []
     for key, value in mapping.items():
-        if not isinstance(key, str):
-            raise InvalidOutputError(f"a mapping of results needs strings as keys, got {key!r}")
-        name = prefix + key
+        if not isinstance(key, str) or not key:
+            raise InvalidOutputError(
+                f"a mapping of results needs non-empty strings as keys, got {_short(key)}"
+            )
+        name = prefix + str.__str__(key)  # a plain string, whatever subclass the key is
         if isinstance(value, Mapping):
-            yield from _flatten(value, name + ".")
-        elif not isinstance(value, Skipped):
-            found = _read_object(name, value)
-            if isinstance(found, list):
-                yield from found
+            read = _read_mapping(value, name + ".", f"{name} is empty")
+        else:
+            read = _read_entry(name, value)
+        if isinstance(read, list):
+            found += read
+        else:
+            reasons.append(read.reason)
+    return found or Skipped("; ".join(reasons) or empty)
+
+
+def _read_entry(name: str, value: Any) -> list[Judgement] | Skipped:
+    try:
+        return _read_object(name, value)
+    except InvalidOutputError as error:
+        raise InvalidOutputError(f"under {name!r}: {error}") from error
 
 
 def _read_object(key: str | None, output: Any) -> list[Judgement] | Skipped:
     """One value that is not a mapping: a scalar, a value with a reason, or a richer result object."""
+    if type(output) in _SCALARS:
+        return [Judgement(key, read_scalar(output))]
+    if isinstance(output, Skipped):
+        _check_reason(output.reason, "a skip needs a reason")
+        return output
     if isinstance(output, EvaluationReason):
-        if output.reason is not None and not isinstance(output.reason, str):
-            raise InvalidOutputError(f"a reason must be a string, got {output.reason!r}")
+        if output.reason is not None:
+            _check_reason(output.reason, "a reason must be a string")
+        if isinstance(output.value, EvalVerdict):
+            return _read_verdict(key, output.value, output)
         return [Judgement(key, read_scalar(output.value), output.reason)]
-    if hasattr(output, "verdict"):
-        return _read_verdict(key, output)
-    if isinstance(getattr(output, "passed", None), bool):
-        return [_read_passed(key, output)]
+    if isinstance(output, EvalVerdict):
+        return _read_verdict(key, output, None)
+    if (verdict := getattr(output, "verdict", None)) is not None:
+        return _read_verdict(key, verdict, output)
+    if isinstance(passed := _plain_bool(getattr(output, "passed", None)), bool):
+        return [_read_passed(key, passed, output)]
     if isinstance(overall := getattr(output, "overall", None), Mapping) and hasattr(output, "per_turn"):
         return _read_rollout(key, output, overall)
     return [Judgement(key, read_scalar(output))]
+
+
+def _check_reason(reason: Any, rule: str) -> None:
+    if not isinstance(reason, str):
+        raise InvalidOutputError(f"{rule}, got {_short(reason)}")
 
 
 def read_scalar(value: Any) -> Scalar:
@@ -93,10 +122,10 @@ def read_scalar(value: Any) -> Scalar:
     if isinstance(value, Enum):
         return read_scalar(value.value)
     if isinstance(value, str):
-        return str(value)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(value, numpy.generic):
-        return read_scalar(value.item())
+        return str.__str__(value)
+    value = _from_numpy(value)
+    if isinstance(value, bool):
+        return value
     if isinstance(value, int):
         if abs(value) > _LARGEST_INT:
             raise InvalidOutputError("a score must fit into 64 bits: the integer returned is larger")
@@ -114,6 +143,15 @@ def read_scalar(value: Any) -> Scalar:
     )
 
 
+def _from_numpy(value: Any) -> Any:
+    """What a numpy scalar holds; anything else as it is."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.generic):
+        return value
+    # Extended precision has no Python type, and its item() would be itself.
+    return float(value) if isinstance(value, numpy.floating) else value.item()
+
+
 def _read_float(value: Any) -> float:
     try:
         number = float(value)
@@ -126,53 +164,66 @@ def _read_float(value: Any) -> float:
     return number
 
 
-def _read_verdict(key: str | None, output: Any) -> list[Judgement] | Skipped:
+def _read_verdict(key: str | None, given: Any, output: Any) -> list[Judgement] | Skipped:
+    """A verdict and, where it came in an object, what the object says about it."""
     try:
-        verdict = EvalVerdict(output.verdict)
+        verdict = EvalVerdict(given.value if isinstance(given, Enum) else given)
     except ValueError:
         raise InvalidOutputError(
-            f"returned the verdict {output.verdict!r}; verdicts are {', '.join(v.value for v in EvalVerdict)}"
+            f"returned the verdict {_short(given)}; verdicts are {', '.join(v.value for v in EvalVerdict)}"
         ) from None
     reason = str(getattr(output, "reason", "") or "") or None
     if verdict is EvalVerdict.SKIP:
         return Skipped(reason or "the evaluator gave the verdict 'skip'")
     if verdict is EvalVerdict.ERROR:
         raise InvalidOutputError(reason or "the evaluator gave the verdict 'error' without a reason")
-    score = getattr(output, "score", None)
-    return [
-        Judgement(
-            key,
-            verdict is EvalVerdict.PASS,
-            reason,
-            verdict,
-            None if score is None else _read_float(score),
-            _metadata(output),
-            output,
+    score = _score_of(output)
+    if score is not None and not 0 <= score <= 1:
+        raise InvalidOutputError(
+            f"returned the verdict {verdict.value!r} with the score {score!r}: the score of a verdict is from 0 to 1"
         )
-    ]
+    return [Judgement(key, verdict is EvalVerdict.PASS, reason, verdict, score, _metadata(output), output)]
 
 
-def _read_passed(key: str | None, output: Any) -> Judgement:
+def _read_passed(key: str | None, passed: bool, output: Any) -> Judgement:
     summary = getattr(output, "summary", None)
     reason = summary() if callable(summary) else getattr(output, "reason", None)
-    score = getattr(output, "score", None)
     return Judgement(
         key,
-        output.passed,
+        passed,
         None if reason is None else str(reason),
         None,
-        None if score is None else _read_float(score),
+        _score_of(output),
         _metadata(output),
         output,
     )
+
+
+def _plain_bool(value: Any) -> Any:
+    return value if isinstance(value, bool) else _from_numpy(value)
+
+
+def _score_of(output: Any) -> float | None:
+    """The graded score of a richer result; `None` if it has none."""
+    given = getattr(output, "score", None)
+    if given is None:
+        return None
+    number = _from_numpy(given)
+    if isinstance(number, bool) or not isinstance(number, Real | Decimal):
+        raise InvalidOutputError(
+            f"returned {type(output).__name__} with the score {_short(given)}, which is no number"
+        )
+    return _read_float(number)
 
 
 def _read_rollout(key: str | None, output: Any, overall: Mapping[Any, Any]) -> list[Judgement] | Skipped:
     # A rollout writes None for what never happened ("first toxic turn"): not measured, so absent.
     measured = {name: value for name, value in overall.items() if value is not None}
     prefix = "" if key is None else key + "."
-    found = [judgement._replace(original=output) for judgement in _flatten(measured, prefix)]
-    return found or Skipped("the rollout has no overall metrics")
+    found = _read_mapping(measured, prefix, "the rollout has no overall metrics")
+    if isinstance(found, Skipped):
+        return found
+    return [judgement._replace(original=output) for judgement in found]
 
 
 def _metadata(output: Any) -> dict[str, Any] | None:
