@@ -24,7 +24,7 @@ from .evaluator import Evaluator
 from .output import read_output
 from .record import ReportCase
 from .result import EvaluationResult, EvaluatorFailure, Scalar, Skipped, SkippedEvaluation, describe_error
-from .styles import as_evaluator
+from .styles import InjectedEvaluator, as_evaluator
 from .task import Attempt
 from .threads import call_in_thread
 
@@ -43,7 +43,7 @@ class Judge:
         self.name = name
         self.source = evaluator.as_spec()
         self.version = evaluator.get_evaluator_version()
-        called = getattr(evaluator, "function", evaluator.evaluate)
+        called = evaluator.function if isinstance(evaluator, InjectedEvaluator) else evaluator.evaluate
         self.is_async = inspect.iscoroutinefunction(called)
         # Results are immutable, so a bare True or False of one evaluator is one object in the whole report.
         self.true = self.bare(True)

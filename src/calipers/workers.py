@@ -5,8 +5,10 @@ interrupted: on a timeout, or when the run stops, a blocking task is left behind
 """
 
 import asyncio
+import contextlib
 import threading
 from collections import deque
+from collections.abc import Callable
 from contextvars import copy_context
 from inspect import isawaitable
 from time import perf_counter
@@ -130,6 +132,19 @@ class ThreadWorkers:
             self.alive += 1
 
     def _work(self, retried: tuple[Work, Attempt] | None) -> None:
+        """Work until there is no more, or until the watch has put another thread in this one's place."""
+        try:
+            replaced = self._loop_over_work(retried)
+        except BaseException as error:
+            # Not the task's doing, for that is data by now: the run cannot be trusted any more and must not hang.
+            replaced = False
+            self._on_loop(self._fail, error)
+        if not replaced:
+            with self.lock:
+                self.alive -= 1
+            self._signal()
+
+    def _loop_over_work(self, retried: tuple[Work, Attempt] | None) -> bool:
         me = threading.current_thread()
         while not self.stopped.is_set():
             self.room.acquire()
@@ -140,17 +155,16 @@ class ThreadWorkers:
                 found = self.run.queue.next()
                 if found is None:
                     self.room.release()
-                    break
+                    return False
                 work, attempt = found, self.run.attempt(found)
             start = perf_counter()
             if work.problem is not None:
                 attempt.error = work.problem
             elif not self._execute(me, work, attempt):
-                return  # timed out meanwhile: the watch has taken over, and another thread works in this one's place
-            self._hand_over(work, attempt, start)
-        with self.lock:
-            self.alive -= 1
-        self._signal()
+                return True
+            self.finished.append((work, attempt, start))
+            self._signal()
+        return False
 
     def _execute(self, me: threading.Thread, work: Work, attempt: Attempt) -> bool:
         """Call the task until it succeeds or its tries are used up; false if it took longer than allowed."""
@@ -198,17 +212,16 @@ class ThreadWorkers:
             return asyncio.run_coroutine_threadsafe(_await(output), self.loop).result()
         return output
 
-    def _hand_over(self, work: Work, attempt: Attempt, start: float) -> None:
-        self.finished.append((work, attempt, start))
-        self._signal()
-
     def _signal(self) -> None:
+        """Tell the event loop that there is something to look at, unless it has been told already."""
         if not self.signalled:
             self.signalled = True
-            try:
-                self.loop.call_soon_threadsafe(self._wake)
-            except RuntimeError:  # the loop is closed: the run was stopped, and nobody waits for this attempt
-                return
+            self._on_loop(self._wake)
+
+    def _on_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
+        # The loop is closed when the run was stopped, and then nobody waits for this attempt.
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(callback, *arguments)
 
     # ------------------------------------------------------------------ on the event loop
 
@@ -223,9 +236,13 @@ class ThreadWorkers:
 
     def _judged(self, task: "asyncio.Task[None]") -> None:
         self.judging.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None and not self.done.done():
-            self.done.set_exception(error)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
         self._settle_up()
+
+    def _fail(self, error: BaseException) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
 
     def _settle_up(self) -> None:
         if not self.alive and not self.finished and not self.judging:
@@ -279,7 +296,8 @@ class ThreadWorkers:
             self._hire((work, failed))
         else:
             self._hire()
-            self._hand_over(work, failed, start)
+            self.finished.append((work, failed, start))
+            self._signal()
 
 
 async def _cancel(tasks: "set[asyncio.Task[None]]") -> None:
