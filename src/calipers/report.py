@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from .analysis import Analysis
 from .errors import InvalidOptionError, ReportFormatError
 from .plain import plain
 from .record import ReportCase, ReportCaseFailure
@@ -65,7 +66,7 @@ class Report(msgspec.Struct, kw_only=True):
     """Attempts whose task finished, in the dataset's order."""
     failures: list[ReportCaseFailure] = []
     """Attempts whose task did not."""
-    analyses: list[Any] = []
+    analyses: list[Analysis] = []
     """What report evaluators found."""
     report_evaluator_failures: list[EvaluatorFailure] = []
     dataset_name: str | None = None

@@ -1,0 +1,183 @@
+"""What report evaluators find: claims about a whole report, as data.
+
+Every analysis has a `title`, and a `note` that says what a reader of the numbers must know: what could not be measured
+and why, what was left out. `None` stands for a number that could not be measured; there is no NaN in an analysis.
+Each kind is stored under its `type`, so that a report reads back as what it was.
+
+Numbers are over attempts: where cases are repeated, every attempt counts. Their intervals know that attempts at one
+case, or at cases of one cluster, are not independent.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from .errors import InvalidOutputError
+from .plain import plain, safe_repr
+from .stats import CalibrationBin, Interval, PrecisionRecallPoint, RocPoint
+
+Cell: TypeAlias = bool | int | float | str | None
+"""What a table may hold."""
+
+
+class _Titled(msgspec.Struct, kw_only=True, frozen=True, tag_field="type"):
+    """What all analyses have."""
+
+    title: str
+    note: str | None = None
+    """What a reader must know: what was left out, and why a number is `None`."""
+
+
+class ConfusionMatrix(_Titled, kw_only=True, frozen=True, tag="confusion_matrix"):
+    """How often each expected label was met with each predicted one."""
+
+    class_labels: list[str]
+    """Every label expected or predicted, sorted."""
+    matrix: list[list[int]]
+    """`matrix[i][j]`: attempts where label i was expected and label j predicted."""
+    unanswered: list[int]
+    """Attempts where label i was expected and none predicted: the task or the evaluator failed, or gave no label."""
+    accuracy: float | None
+    """The share of attempts on the diagonal, the unanswered counting as wrong; `None` if nothing was predicted."""
+    accuracy_interval: Interval | None = None
+    n: int
+    """Attempts in the matrix or unanswered."""
+
+    def __post_init__(self) -> None:
+        size = len(self.class_labels)
+        if [len(self.unanswered), *map(len, self.matrix)] != [size] * (size + 1):
+            raise InvalidOutputError(
+                f"a confusion matrix of {size} labels needs {size} rows of {size} counts and {size} unanswered, got "
+                f"rows of {[len(row) for row in self.matrix]} and {len(self.unanswered)} unanswered"
+            )
+
+
+class PrecisionRecall(_Titled, kw_only=True, frozen=True, tag="precision_recall"):
+    """Precision and recall at every threshold of a score."""
+
+    points: list[PrecisionRecallPoint]
+    """From the highest threshold down, recall rising; thinned out for display, both ends kept."""
+    average_precision: float | None
+    """Over all thresholds, thinned out or not; `None` if either class is missing."""
+    n_positive: int
+    n_negative: int
+
+
+class RocCurve(_Titled, kw_only=True, frozen=True, tag="roc_curve"):
+    """True against false positives at every threshold of a score."""
+
+    points: list[RocPoint]
+    """From (0, 0) to (1, 1); thinned out for display, both ends kept."""
+    auc: float | None
+    """The chance that a positive outscores a negative, over all thresholds; `None` if either class is missing."""
+    n_positive: int
+    n_negative: int
+
+
+class CalibrationCurve(_Titled, kw_only=True, frozen=True, tag="calibration_curve"):
+    """Predicted probabilities against what happened."""
+
+    bins: list[CalibrationBin]
+    """From 0 to 1, empty ones included."""
+    brier: float | None
+    """Mean squared distance of prediction and outcome, lower is better; `None` without predictions."""
+    brier_interval: Interval | None = None
+    ece: float | None
+    """Expected calibration error over these bins; `None` without predictions."""
+    n_positive: int
+    n_negative: int
+
+
+class ScalarResult(_Titled, kw_only=True, frozen=True, tag="scalar"):
+    """One number about the whole report."""
+
+    value: float | None
+    """`None` if it could not be measured; the note says why."""
+    unit: str | None = None
+    interval: Interval | None = None
+
+
+class TableResult(_Titled, kw_only=True, frozen=True, tag="table"):
+    """Rows of plain values about the whole report."""
+
+    columns: list[str]
+    rows: list[list[Cell]]
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows, 1):
+            if len(row) != len(self.columns):
+                raise InvalidOutputError(
+                    f"row {number} of the table {self.title!r} has {len(row)} cells for "
+                    f"{len(self.columns)} columns: use None for an empty cell"
+                )
+
+
+class Aggregate(_Titled, kw_only=True, frozen=True, tag="aggregate"):
+    """What a rollout metric makes of all rollouts together, in its own words."""
+
+    data: Any
+    """Plain JSON data."""
+
+
+Analysis: TypeAlias = (
+    ConfusionMatrix | PrecisionRecall | RocCurve | CalibrationCurve | ScalarResult | TableResult | Aggregate
+)
+"""Whatever a report evaluator may find."""
+
+_KINDS = (
+    ConfusionMatrix,
+    PrecisionRecall,
+    RocCurve,
+    CalibrationCurve,
+    ScalarResult,
+    TableResult,
+    Aggregate,
+)
+
+
+def checked(found: Any) -> Analysis:
+    """The analysis as it will be stored: plain values, numpy scalars included, and no NaN.
+
+    A NaN or an infinity in the free-form data of an `Aggregate` becomes `None`, and its note says where.
+
+    Raises:
+        InvalidOutputError: this is no analysis, or a part of it has the wrong type or is not finite.
+    """
+    if type(found) not in _KINDS:
+        raise InvalidOutputError(
+            f"returned {safe_repr(found):.200}, which is no analysis: return one of "
+            f"{', '.join(kind.__name__ for kind in _KINDS)} (from calipers.analysis), or a list of them"
+        )
+    lost: list[str] = []
+    fields = _finite(found, "", lost)
+    if lost and type(found) is not Aggregate:
+        raise InvalidOutputError(
+            f"{found.title!r} is not finite at {', '.join(lost)}: use None for what could not be measured"
+        )
+    stored = plain(fields)
+    if lost:
+        where = f"None stands for a number that is not finite at {', '.join(lost)}"
+        stored["note"] = where if found.note is None else f"{found.note}; {where}"
+    try:
+        valid: Analysis = msgspec.convert({**stored, "type": type(found).__struct_config__.tag}, Analysis)
+    except msgspec.ValidationError as error:
+        raise InvalidOutputError(f"{type(found).__name__} {found.title!r} is not valid: {error}") from error
+    return valid
+
+
+def _finite(value: Any, path: str, lost: list[str]) -> Any:
+    """The value with `None` for every float that is not finite; `lost` collects where they were."""
+    if isinstance(value, float) and not math.isfinite(value):
+        lost.append(path or "data")
+        return None
+    if isinstance(value, msgspec.Struct):
+        value = {name: getattr(value, name) for name in value.__struct_fields__}
+    if isinstance(value, Mapping):
+        return {
+            key: _finite(item, f"{path}.{key}" if path else str(key), lost) for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_finite(item, f"{path}[{index}]", lost) for index, item in enumerate(value)]
+    return value
