@@ -1,0 +1,152 @@
+"""Where a report evaluator finds a value of an attempt: in its output, in its case, or in what was said of it.
+
+A value that is there and is `None` is a value. One that is not there is `Missing`, with the reason; it is *lost* where
+it was to be given and was not: the task or the evaluator failed, or the output lacks the part asked for. A label or a
+score of an evaluator that was skipped, or an attribute that a task did not note, is missing and not lost.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, assert_never, get_args
+
+from calipers.errors import InvalidOptionError
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.report import Report
+from calipers.result import EvaluationResult, kind_of
+
+from .fields import as_mapping
+
+Place: TypeAlias = Literal[
+    "output", "expected_output", "metadata", "attributes", "metrics", "assertions", "scores", "labels"
+]
+"""Where to look. `scores` are numeric results, and the graded scores behind assertions."""
+
+Record: TypeAlias = ReportCase | ReportCaseFailure
+"""One attempt of a report."""
+
+# The places that hold many named values, with the word for one of them.
+_NAMED = {
+    "attributes": "attribute",
+    "metrics": "metric",
+    "assertions": "assertion",
+    "scores": "score",
+    "labels": "label",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """No value, and why."""
+
+    reason: str
+    """Continues "an attempt …": "whose task failed", "without a score called 'x'"."""
+    lost: bool = False
+    """Whether it was to be given and was not."""
+
+
+def attempts(report: Report) -> list[Record]:
+    """Every attempt: first those whose task finished, then those whose task did not."""
+    return [*report.cases, *report.failures]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where one kind of value is found."""
+
+    role: str
+    """What the value is to the evaluator: `predicted` for the options `predicted_from` and `predicted_key`."""
+    place: Place
+    key: str | None = None
+    """Which part: a name where the place holds many, a field where it holds one value; `None` for all of it."""
+
+    def __post_init__(self) -> None:
+        if self.place not in get_args(Place):
+            raise InvalidOptionError(
+                f"{self.role}_from must be one of {', '.join(map(repr, get_args(Place)))}, got {self.place!r}"
+            )
+        if self.key is None and self.place in _NAMED:
+            raise InvalidOptionError(
+                f"{self.role}_from={self.place!r} needs {self.role}_key: the name of one of the {self.place}"
+            )
+
+    @property
+    def words(self) -> str:
+        """The place, in words that fit a sentence about an attempt."""
+        if self.place in _NAMED:
+            return f"{_NAMED[self.place]} {self.key!r}"
+        words = self.place.replace("_", " ")
+        return words if self.key is None else f"{words} {self.key!r}"
+
+    def read_all(self, report: Report) -> list[Any | Missing]:
+        """The value of each attempt, or why it has none, in the order of `attempts(report)`."""
+        absent = Missing(self._absence(report))
+        results = (result for case in report.cases for result in case.results)
+        evaluators = {self.key, *(result.evaluator for result in results if result.name == self.key)}
+        finished = [self._read(case, absent, evaluators) for case in report.cases]
+        return [*finished, *(self._read_failed(failure) for failure in report.failures)]
+
+    def _read(self, case: ReportCase, absent: Missing, evaluators: set[str | None]) -> Any | Missing:
+        match self.place:
+            case "output":
+                return self._part(case.output, lost=True)
+            case "expected_output" | "metadata":
+                return self._read_case(case)
+            case "attributes":
+                return case.attributes.get(str(self.key), absent)
+            case "metrics":
+                return case.metrics.get(str(self.key), absent)
+            case "assertions" | "scores" | "labels":
+                for result in case.results:
+                    if result.name == self.key and (value := self._judged(result)) is not None:
+                        return value
+                if any(failure.name in evaluators for failure in case.evaluator_failures):
+                    return Missing("whose evaluator failed", lost=True)
+                return absent
+            case _:
+                assert_never(self.place)
+
+    def _read_failed(self, failure: ReportCaseFailure) -> Any | Missing:
+        """What is known of an attempt whose task failed: what its case says."""
+        if self.place in {"expected_output", "metadata"}:
+            return self._read_case(failure)
+        return Missing("whose task failed", lost=True)
+
+    def _read_case(self, record: Record) -> Any | Missing:
+        if self.place == "expected_output":
+            if not record.has_expected_output:
+                return Missing("without an expected output")
+            return self._part(record.expected_output)
+        return Missing("without metadata") if record.metadata is None else self._part(record.metadata)
+
+    def _part(self, value: Any, *, lost: bool = False) -> Any | Missing:
+        if self.key is None:
+            return value
+        fields = as_mapping(value)
+        if fields is None or self.key not in fields:
+            return Missing(f"whose {self.place.replace('_', ' ')} has no {self.key!r}", lost)
+        return fields[self.key]
+
+    def _judged(self, result: EvaluationResult) -> bool | float | str | None:
+        """What a result says in this place; `None` if it belongs to another."""
+        kind = kind_of(result.value)
+        if self.place == "scores":
+            return result.value if kind == "score" else result.score
+        return result.value if f"{kind}s" == self.place else None
+
+    def _absence(self, report: Report) -> str:
+        """What to say of an attempt without this name; a name that no attempt has is shown beside those there are."""
+        if self.place not in _NAMED:
+            return ""
+        known: dict[str, None] = {}
+        for case in report.cases:
+            if self.place == "attributes":
+                known.update(dict.fromkeys(case.attributes))
+            elif self.place == "metrics":
+                known.update(dict.fromkeys(case.metrics))
+            else:
+                known.update((r.name, None) for r in case.results if self._judged(r) is not None)
+        one = _NAMED[self.place]
+        absence = f"without {'an' if one[0] == 'a' else 'a'} {one} called {self.key!r}"
+        if self.key in known:
+            return absence
+        there = ", ".join(map(repr, known)) or "none"
+        return f"{absence} (the {self.place} there are: {there})"

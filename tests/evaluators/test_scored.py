@@ -1,0 +1,153 @@
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers import Case, Dataset
+from calipers.analysis import TableResult
+from calipers.errors import InvalidOptionError
+from calipers.evaluators.scored import ScoredReportEvaluator, check_points, thinned
+
+
+@dataclass
+class Rows(ScoredReportEvaluator):
+    """Shows the sample it was given."""
+
+    def evaluate(self, ctx):
+        sample = self.sample(ctx.report)
+        rows = [[scored.score, scored.positive] for scored in sample.values]
+        note = sample.note(self.missing_class(sample))
+        return TableResult(title="rows", columns=["score", "positive"], rows=rows, note=note)
+
+
+def run(pairs, evaluator):
+    """The report on tasks that return the first of each pair, where the second is expected unless it is `...`."""
+    cases = [
+        Case(name=f"case {i}", inputs=x, **({} if truth is ... else {"expected_output": truth}))
+        for i, (x, truth) in enumerate(pairs)
+    ]
+    return Dataset(cases=cases, report_evaluators=[evaluator]).evaluate_sync(lambda x: x, progress=False)
+
+
+def rows(pairs, **options):
+    report = run(pairs, Rows(score_from="output", **options))
+    assert report.report_evaluator_failures == []
+    return report.analyses[0]
+
+
+def failure(pairs, **options):
+    (found,) = run(pairs, Rows(score_from="output", **options)).report_evaluator_failures
+    assert found.error_type == "InvalidOptionError"
+    return found.error_message
+
+
+def test_a_bool_is_its_own_truth():
+    assert rows([(0.9, True), (0.1, False)]).rows == [[0.9, True], [0.1, False]]
+
+
+@pytest.mark.parametrize("truth", ["negative", "", 1, 0, 0.5])
+def test_what_is_no_bool_is_never_taken_for_one(truth):
+    message = failure([(0.5, True), (0.9, truth)])
+    assert f"the expected output of 'case 1' is {truth!r}, which is neither True nor False" in message
+    assert "positive_label" in message
+
+
+def test_the_positive_label_is_positive_and_every_other_is_not():
+    found = rows([(0.9, "positive"), (0.1, "negative"), (0.2, "")], positive_label="positive")
+    assert [row[1] for row in found.rows] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("label", "truth", "positive"),
+    [
+        (1, 1, True),
+        (1, 1.0, True),
+        (1, True, False),
+        (0, False, False),
+        (False, False, True),
+        (False, True, False),
+        (np.int64(1), 1, True),
+        ("1", 1, False),
+    ],
+)
+def test_a_label_is_met_by_its_equals_and_a_bool_is_never_a_number(label, truth, positive):
+    assert rows([(0.5, truth)], positive_label=label).rows == [[0.5, positive]]
+
+
+def test_a_truth_of_none_is_unknown_and_left_out():
+    found = rows([(0.5, None), (0.6, True), (0.7, ...), (0.1, False)])
+    assert len(found.rows) == 2
+    assert found.note == (
+        "2 of 4 attempts are left out: 1 whose expected output is None, 1 without an expected output"
+    )
+
+
+def test_a_truth_with_parts_asks_for_the_part():
+    assert "name the part to look at with positive_key" in failure([(0.5, {"label": True})])
+    assert rows([(0.5, {"label": True})], positive_key="label").rows == [[0.5, True]]
+
+
+@pytest.mark.parametrize(
+    ("score", "reason"),
+    [
+        (True, "1 whose output is of type bool, not a number"),
+        ("0.9", "1 whose output is of type str, not a number"),
+        (None, "1 whose output is not a finite number"),
+        (math.nan, "1 whose output is not a finite number"),
+        (math.inf, "1 whose output is not a finite number"),
+    ],
+)
+def test_what_is_no_number_is_left_out_as_a_score(score, reason):
+    assert rows([(score, True)]).note == f"nothing could be measured: {reason}"
+
+
+def test_numpy_numbers_are_numbers():
+    assert rows([(np.float32(0.5), True), (np.int64(2), False)]).rows == [[0.5, True], [2, False]]
+
+
+def test_a_missing_class_is_said_with_the_values_that_were_met():
+    found = rows([(0.5, "ham"), (0.6, "spamm")], positive_label="spam")
+    assert found.note == "no attempt is positive; the values of the expected output are: 'ham', 'spamm'"
+    assert rows([(0.5, True)]).note == "no attempt is negative; the values of the expected output are: True"
+
+
+def test_scores_need_a_name():
+    with pytest.raises(InvalidOptionError, match="score_from='scores' needs score_key"):
+        Rows()
+    with pytest.raises(InvalidOptionError, match="positive_from='assertions' needs positive_key"):
+        Rows("x", positive_from="assertions")
+
+
+def graded(output):
+    return {"grade": output, "good": output > 0.5}
+
+
+def test_the_truth_can_be_an_assertion_and_a_failed_one_can_be_what_is_looked_for():
+    def sample(**options):
+        evaluator = Rows("grade", positive_from="assertions", positive_key="good", **options)
+        dataset = Dataset(
+            cases=[Case(inputs=0.9), Case(inputs=0.1)], evaluators=[graded], report_evaluators=[evaluator]
+        )
+        return dataset.evaluate_sync(lambda x: x, progress=False).analyses[0].rows
+
+    assert sample() == [[0.9, True], [0.1, False]]
+    assert sample(positive_label=False) == [[0.9, False], [0.1, True]]
+
+
+@given(st.lists(st.integers(), unique=True), st.integers(2, 20))
+def test_thinning_keeps_the_ends_the_order_and_no_more_than_asked_for(points, n):
+    kept = thinned(points, n)
+    assert len(kept) == min(len(points), n)
+    assert kept[:1] == points[:1]
+    assert kept[-1:] == points[-1:]
+    places = [points.index(point) for point in kept]
+    assert places == sorted(set(places))
+
+
+@pytest.mark.parametrize("n", [1, 0, -3, 2.5, True, None])
+def test_a_curve_needs_two_points(n):
+    with pytest.raises(InvalidOptionError, match="n_points must be an integer of at least 2"):
+        check_points(n)

@@ -1,0 +1,144 @@
+from dataclasses import dataclass
+from typing import get_args
+
+import pytest
+
+from calipers import Case, Dataset, increment_eval_metric, set_eval_attribute
+from calipers.errors import InvalidOptionError
+from calipers.evaluators.source import Missing, Place, Source, attempts
+from calipers.result import EvalResult, EvalVerdict
+
+
+@dataclass
+class Answer:
+    label: str
+    sure: float
+
+
+def task(x):
+    if x == "boom":
+        raise RuntimeError("the task failed")
+    set_eval_attribute("language", "en")
+    increment_eval_metric("tokens", 7)
+    return Answer(label=x, sure=0.5)
+
+
+def judged(output):
+    return {"tone": "kind", "grade": 0.25, "polite": True}
+
+
+def verdict(output):
+    return EvalResult(evaluator_name="verdict", verdict=EvalVerdict.PARTIAL, score=0.6)
+
+
+def picky(output):
+    if output.label == "bad":
+        raise ValueError("cannot judge this")
+    return {"mood": "glad"} if output.label == "good" else {}
+
+
+@pytest.fixture(scope="module")
+def report():
+    cases = [
+        Case(name="good", inputs="good", expected_output={"label": "good"}, metadata={"level": None}),
+        Case(name="bad", inputs="bad", expected_output=None, metadata="text"),
+        Case(name="boom", inputs="boom", expected_output={"label": "x"}, metadata={"level": 2}),
+        Case(name="plain", inputs="plain"),
+    ]
+    return Dataset(cases=cases, evaluators=[judged, verdict, picky]).evaluate_sync(task, progress=False)
+
+
+TASK_FAILED = Missing("whose task failed", lost=True)
+
+
+# Finished attempts come first: good, bad, plain; then the failed one: boom.
+@pytest.mark.parametrize(
+    ("place", "key", "values"),
+    [
+        ("output", None, [Answer("good", 0.5), Answer("bad", 0.5), Answer("plain", 0.5), TASK_FAILED]),
+        ("output", "label", ["good", "bad", "plain", TASK_FAILED]),
+        ("output", "size", [Missing("whose output has no 'size'", lost=True)] * 3 + [TASK_FAILED]),
+        (
+            "expected_output",
+            None,
+            [{"label": "good"}, None, Missing("without an expected output"), {"label": "x"}],
+        ),
+        (
+            "expected_output",
+            "label",
+            [
+                "good",
+                Missing("whose expected output has no 'label'"),
+                Missing("without an expected output"),
+                "x",
+            ],
+        ),
+        ("metadata", None, [{"level": None}, "text", Missing("without metadata"), {"level": 2}]),
+        (
+            "metadata",
+            "level",
+            [None, Missing("whose metadata has no 'level'"), Missing("without metadata"), 2],
+        ),
+        ("attributes", "language", ["en"] * 3 + [TASK_FAILED]),
+        ("metrics", "tokens", [7] * 3 + [TASK_FAILED]),
+        ("labels", "tone", ["kind"] * 3 + [TASK_FAILED]),
+        ("scores", "grade", [0.25] * 3 + [TASK_FAILED]),
+        ("assertions", "polite", [True] * 3 + [TASK_FAILED]),
+        ("scores", "verdict", [0.6] * 3 + [TASK_FAILED]),
+        ("assertions", "verdict", [False] * 3 + [TASK_FAILED]),
+        (
+            "labels",
+            "mood",
+            [
+                "glad",
+                Missing("whose evaluator failed", lost=True),
+                Missing("without a label called 'mood'"),
+                TASK_FAILED,
+            ],
+        ),
+    ],
+)
+def test_a_value_is_read_from_its_place_or_its_absence_is_explained(report, place, key, values):
+    assert [record.name for record in attempts(report)] == ["good", "bad", "plain", "boom"]
+    assert Source("predicted", place, key).read_all(report) == values
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("scores", "without a score called 'nope' (the scores there are: 'grade', 'verdict')"),
+        ("labels", "without a label called 'nope' (the labels there are: 'tone', 'mood')"),
+        ("assertions", "without an assertion called 'nope' (the assertions there are: 'polite', 'verdict')"),
+        ("metrics", "without a metric called 'nope' (the metrics there are: 'tokens')"),
+        ("attributes", "without an attribute called 'nope' (the attributes there are: 'language')"),
+    ],
+)
+def test_a_name_that_no_attempt_has_is_shown_beside_those_there_are(report, place, reason):
+    assert Source("score", place, "nope").read_all(report)[0] == Missing(reason)
+
+
+def test_where_there_are_no_names_at_all_it_says_none():
+    report = Dataset(cases=[Case(inputs="a")]).evaluate_sync(str, progress=False)
+    (found,) = Source("score", "scores", "x").read_all(report)
+    assert found.reason == "without a score called 'x' (the scores there are: none)"
+
+
+def test_a_result_of_another_kind_is_not_the_value(report):
+    found = Source("score", "scores", "tone").read_all(report)[0]
+    assert isinstance(found, Missing)
+    assert not found.lost
+
+
+def test_an_unknown_place_is_refused_with_those_there_are():
+    with pytest.raises(InvalidOptionError, match=r"predicted_from must be one of 'output', .* got 'outputs'"):
+        Source("predicted", "outputs")
+
+
+@pytest.mark.parametrize(
+    "place", [p for p in get_args(Place) if p not in {"output", "expected_output", "metadata"}]
+)
+def test_a_place_that_holds_many_values_needs_a_key(place):
+    with pytest.raises(
+        InvalidOptionError, match=f"truth_from='{place}' needs truth_key: the name of one of the"
+    ):
+        Source("truth", place)
