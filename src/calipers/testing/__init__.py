@@ -1,0 +1,31 @@
+"""What tests of evaluators and tasks need, so that they need no mocks.
+
+ctx = make_context("Paris", expected_output="Paris")
+assert evaluate_one(MyEvaluator(), ctx).passed
+check_evaluator(MyEvaluator(), contexts=[ctx])
+
+task = ScriptedTask({"capital of France?": "Paris", "of Peru?": TimeoutError("no answer")})
+report = dataset.evaluate_sync(task)
+"""
+
+from calipers.testing.conformance import Conformance, check_evaluator
+from calipers.testing.context import make_context, odd_contexts, ordinary_contexts
+from calipers.testing.finding import ConformanceError, Finding
+from calipers.testing.judging import evaluate_one
+from calipers.testing.script import BlockingScriptedTask, Delay, InTurn, NoAnswerError, ScriptedTask
+
+__all__ = [
+    "BlockingScriptedTask",
+    "Conformance",
+    "ConformanceError",
+    "Delay",
+    "Finding",
+    "InTurn",
+    "NoAnswerError",
+    "ScriptedTask",
+    "check_evaluator",
+    "evaluate_one",
+    "make_context",
+    "odd_contexts",
+    "ordinary_contexts",
+]

@@ -1,0 +1,74 @@
+"""What a conformance check found: one way in which an object breaks the contract, and what to do about it."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from calipers.errors import CalipersError
+
+Rule: TypeAlias = Literal[
+    "style",
+    "name",
+    "spec",
+    "version",
+    "repr",
+    "raises",
+    "exit",
+    "output",
+    "verdict",
+    "kind",
+    "time",
+    "changes",
+    "unstable",
+    "idle",
+    "aggregate",
+]
+"""What a finding is about."""
+
+WAY_OUT: dict[Rule, str] = {
+    "style": "give it one of the five shapes",
+    "name": "return the same non-empty string from get_default_evaluation_name at every call",
+    "spec": "let as_spec return a name and plain data; a dataclass whose fields are text, numbers, lists and dicts does",
+    "version": "return the same string, or None, from get_evaluator_version at every call",
+    "repr": "a repr shows the evaluator in reports and errors: it must not raise",
+    "raises": "on a context that it is meant for, return a judgement, or Skipped(reason) where it does not apply",
+    "exit": "raise an ordinary Exception, which is recorded, instead of what ends the run",
+    "output": "return a judgement on everything it may be shown, or Skipped(reason) where there is nothing to judge",
+    "verdict": "give a score that agrees with the verdict: above 0 for PASS, below 1 for FAIL",
+    "kind": "return the same type everywhere; `output and ...` gives the output itself where it is empty: use bool(...)",
+    "time": "bound the work by the size of the input, and give external calls a timeout; "
+    "or allow more with check_evaluator(..., timeout=...)",
+    "changes": "work on a copy: the evaluators that follow and the report read the same objects",
+    "unstable": "keep no state between calls and draw at random from ctx.seed; "
+    "for a judge that cannot be repeated, such as a model, pass deterministic=False",
+    "idle": "pass contexts=[make_context(...)] that it applies to",
+    "aggregate": "let compute_metrics return an object with per_turn and overall; aggregate_metrics gets a list of them",
+}
+"""What to do about a finding."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One way in which an evaluator breaks the contract."""
+
+    rule: Rule
+    problem: str
+    """What happened."""
+    where: tuple[str, ...] = ()
+    """The contexts it happened on."""
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.where[:5]) + (
+            f" and {len(self.where) - 5} more" if len(self.where) > 5 else ""
+        )
+        on = f" (on {shown})" if shown else ""
+        return f"{self.rule}: {self.problem}{on}\n    {WAY_OUT[self.rule]}"
+
+
+class ConformanceError(CalipersError, AssertionError):
+    """An evaluator breaks the contract; `findings` lists every way it does."""
+
+    def __init__(self, evaluator: str, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        lines = "\n".join(f"- {finding}" for finding in findings)
+        super().__init__(f"{evaluator} breaks the contract of an evaluator:\n{lines}")

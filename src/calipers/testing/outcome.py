@@ -1,0 +1,83 @@
+"""What comes of one call of an evaluator, whatever it does: judged, skipped, raised, illegal, exit or late.
+
+The call runs in a daemon thread with an event loop of its own, so that one that hangs can be left behind.
+"""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from inspect import isawaitable
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from calipers.context import EvaluatorContext
+from calipers.errors import InvalidOutputError
+from calipers.evaluator import Evaluator
+from calipers.output import Judgement, read_output
+from calipers.plain import safe_repr
+from calipers.result import EvalVerdict, Skipped, describe_error
+
+Kind: TypeAlias = Literal["judged", "skipped", "raised", "illegal", "exit", "late"]
+"""How a call ended; `exit` is what a run would not survive."""
+
+
+class Outcome(NamedTuple):
+    """What came of one call."""
+
+    kind: Kind
+    said: Any = None
+    """What must be the same at the next call."""
+    text: str = ""
+    """What it said, for people."""
+    judgements: Sequence[Judgement] = ()
+    output: Any = None
+    """What it returned."""
+
+
+def outcome_of_call(
+    evaluator: Evaluator[Any, Any, Any], ctx: EvaluatorContext[Any, Any, Any], timeout: float
+) -> Outcome:
+    """What comes of one call within the timeout."""
+    outcomes: list[Outcome] = []
+    thread = threading.Thread(
+        target=lambda: outcomes.append(_outcome(evaluator, ctx)), name="calipers-check", daemon=True
+    )
+    thread.start()
+    thread.join(timeout)
+    return outcomes[0] if outcomes else Outcome("late")
+
+
+def _outcome(evaluator: Evaluator[Any, Any, Any], ctx: EvaluatorContext[Any, Any, Any]) -> Outcome:
+    output: Any = None
+    try:
+        output = asyncio.run(_evaluate(evaluator, ctx))
+    except RecursionError as error:
+        return Outcome("exit", RecursionError, error_text(error))
+    except Exception as error:
+        return Outcome("raised", type(error), error_text(error))
+    except BaseException as error:
+        return Outcome("exit", type(error), error_text(error))
+    try:
+        found = read_output(output)
+    except InvalidOutputError as error:
+        failed = getattr(output, "verdict", None) == EvalVerdict.ERROR  # an error, told instead of raised
+        return Outcome("raised" if failed else "illegal", "error" if failed else str(error), str(error))
+    except Exception as error:
+        return Outcome(
+            "illegal", type(error), f"returned {safe_repr(output):.200}, which raised {error_text(error)}"
+        )
+    if isinstance(found, Skipped):
+        return Outcome("skipped", "skipped", found.reason)
+    said = [(j.key, repr(j.value), j.verdict, j.score) for j in found]
+    shown = ", ".join(safe_repr(j.value) if j.key is None else f"{j.key}={safe_repr(j.value)}" for j in found)
+    return Outcome("judged", said, shown, found, output)
+
+
+async def _evaluate(evaluator: Evaluator[Any, Any, Any], ctx: EvaluatorContext[Any, Any, Any]) -> Any:
+    # On a running event loop, where a run calls evaluators too.
+    output = evaluator.evaluate(ctx)
+    return await output if isawaitable(output) else output
+
+
+def error_text(error: BaseException) -> str:
+    """`Type: text` of an error."""
+    return describe_error(error)[1]
