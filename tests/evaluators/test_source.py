@@ -123,6 +123,16 @@ def test_where_there_are_no_names_at_all_it_says_none():
     assert found.reason == "without a score called 'x' (the scores there are: none)"
 
 
+def test_the_label_of_an_evaluator_that_never_finished_is_lost():
+    def broken(output):
+        raise ValueError("cannot judge anything")
+
+    report = Dataset(cases=[Case(inputs="a")], evaluators=[broken]).evaluate_sync(str, progress=False)
+    assert Source("predicted", "labels", "broken").read_all(report) == [
+        Missing("whose evaluator failed", lost=True)
+    ]
+
+
 def test_a_result_of_another_kind_is_not_the_value(report):
     found = Source("score", "scores", "tone").read_all(report)[0]
     assert isinstance(found, Missing)
