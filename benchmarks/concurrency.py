@@ -1,0 +1,84 @@
+"""How well waiting overlaps: 20,000 cases of 50 ms, 1,000 in flight, async and blocking.
+
+The ideal time is the number of cases times 50 ms, divided by 1,000: what a framework without any cost of its own, on
+a machine that never falls behind, would need. A subject with fewer cases is held to its own, smaller ideal.
+"""
+
+import dataclasses
+
+import workload
+from command import alone, sized
+from measuring import Subject, measure
+from outcome import Outcome, Promise, ratio, rows
+
+COUNT = 20_000
+FEWER = 4_000
+"""Cases for a subject that would take half a minute."""
+PEER = "pydantic_evals"
+
+
+def ideal(sample):
+    """Seconds that a subject's waiting alone needs."""
+    return sample.subject.arguments["count"] * workload.NAP / workload.IN_FLIGHT
+
+
+def waiting(options):
+    """Async tasks."""
+    count = {"count": sized(COUNT, options)}
+    samples = measure(
+        [
+            Subject("Calipers", "subjects.with_calipers:waiting", count),
+            Subject(PEER, "subjects.with_pydantic_evals:waiting", count, rounds=2),
+            Subject("asyncio.gather, semaphore", "subjects.bare:waiting", count, note="information"),
+        ],
+        rounds=options.rounds,
+    )
+    return found(f"{count['count']:,} async cases of 50 ms", samples, target=1.4)
+
+
+def blocking(options):
+    """Tasks that hold their thread."""
+    count, fewer = {"count": sized(COUNT, options)}, {"count": sized(FEWER, options)}
+    theirs = "subjects.with_pydantic_evals"
+    samples = measure(
+        [
+            Subject("Calipers", "subjects.with_calipers:blocking", count),
+            Subject(
+                PEER,
+                f"{theirs}:blocking",
+                fewer,
+                rounds=2,
+                note=f"only {fewer['count']:,} cases: its pool has 40 threads by default",
+            ),
+            Subject(
+                f"{PEER}, 1,000 threads",
+                f"{theirs}:blocking_enlarged",
+                count,
+                rounds=2,
+                note="information: its pool enlarged by hand",
+            ),
+            Subject("ThreadPoolExecutor", "subjects.bare:blocking", count, note="information"),
+        ],
+        rounds=options.rounds,
+    )
+    return found(f"{count['count']:,} blocking cases of 50 ms", samples, target=2.0)
+
+
+def found(what, samples, target):
+    """The rows, each with its ratio to the ideal, and the promise about ours."""
+    drawn = []
+    for row, sample in zip(rows(what, samples, "s"), samples.values(), strict=True):
+        over = ratio(row.best, ideal(sample))
+        told = [] if over is None else [f"{over:.3g} times the ideal {ideal(sample):.3g} s"]
+        drawn.append(dataclasses.replace(row, note="; ".join([*told, *filter(None, [row.note])])))
+    ours = samples["Calipers"]
+    promise = Promise(what, "Calipers / ideal", ratio(ours.best, ideal(ours)), target=target, at_least=False)
+    return Outcome(tuple(drawn), (promise,))
+
+
+def benchmark(options):
+    return waiting(options) + blocking(options)
+
+
+if __name__ == "__main__":
+    alone(benchmark, __doc__)

@@ -1,0 +1,69 @@
+"""What every subject is given: the same facts for cases, the same tasks, the same three evaluators.
+
+One evaluator asserts, one scores, one labels, because a framework may treat the three kinds differently. One case in
+four is wrong on purpose, so that no subject profits from results that are all alike.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+NAP = 0.05
+"""Seconds that a slow task takes: a quick answer of a model."""
+IN_FLIGHT = 1000
+"""Slow tasks running at once."""
+
+
+def facts(count):
+    """(name, inputs, expected output) of each case."""
+    return [(f"case {number}", number, 2 * number + (number % 4 == 0)) for number in range(count)]
+
+
+def right(count):
+    """How many of the cases the task answers as expected."""
+    return sum(number % 4 != 0 for number in range(count))
+
+
+async def double(inputs):
+    """The trivial task."""
+    return 2 * inputs
+
+
+def double_at_once(inputs):
+    """The trivial task as an ordinary function."""
+    return 2 * inputs
+
+
+async def double_slowly(inputs):
+    """A task that waits, the way a call of a model does."""
+    await asyncio.sleep(NAP)
+    return 2 * inputs
+
+
+def double_blocking(inputs):
+    """A task that waits and holds its thread, the way a synchronous client does."""
+    time.sleep(NAP)
+    return 2 * inputs
+
+
+def evaluators(base):
+    """The three evaluators, as subclasses of a framework's evaluator class (or of `object`)."""
+
+    @dataclass
+    class Correct(base):
+        def evaluate(self, ctx):
+            return ctx.output == ctx.expected_output
+
+    @dataclass
+    class Closeness(base):
+        scale: float = 1.0
+
+        def evaluate(self, ctx):
+            return 1.0 / (1.0 + abs(ctx.output - ctx.expected_output) / self.scale)
+
+    @dataclass
+    class Parity(base):
+        def evaluate(self, ctx):
+            return "even" if ctx.expected_output % 2 == 0 else "odd"
+
+    return [Correct(), Closeness(), Parity()]
