@@ -89,16 +89,17 @@ class ScoredReportEvaluator(ReportEvaluator):
             return value
         if value is None:
             return Missing(f"whose {source.words} is None")
-        found = f"the {source.words} of {name!r} is {show(value)}"
         try:
             fact = read_scalar(value)
         except InvalidOutputError:
             raise InvalidOptionError(
-                f"{found}, which is not a single value: name the part to look at with positive_key"
+                f"the {source.words} of {name!r} is {show(value)}, which is not a single value: name the part to look "
+                "at with positive_key"
             ) from None
         if self.positive_label is None and not isinstance(fact, bool):
             raise InvalidOptionError(
-                f"{found}, which is neither True nor False: name the value that counts as positive with positive_label"
+                f"the {source.words} of {name!r} is {show(value)}, which is neither True nor False: name the value that "
+                "counts as positive with positive_label"
             )
         return fact
 
