@@ -1,0 +1,338 @@
+"""The shape of the package: which module may import which, how large things are, and what never appears."""
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "calipers"
+
+LAYERS = (
+    "errors",
+    "plain",
+    "trace",
+    "result",
+    "spans",
+    "context",
+    "output",
+    "evaluator",
+    "styles",
+    "case",
+    "retry",
+    "record",
+    "lifecycle",
+    "threads",
+    "task",
+    "scoring",
+    "work",
+    "stats",
+    "summary",
+    "analysis",
+    "report",
+    "report_evaluator",
+    "runner",
+    "workers",
+    "interrupt",
+    "evaluation",
+    "dataset",
+    "sandbox",
+    "evaluators",
+    "views",
+    "testing",
+)
+"""The modules and packages of `calipers`; each imports only those before it."""
+
+FRONT_DOORS = {
+    ("calipers.dataset", "calipers.evaluation"),
+    ("calipers.dataset", "calipers.runner"),
+    ("calipers.dataset", "calipers.views.progress"),
+    ("calipers.report", "calipers.views.terminal"),
+}
+"""Methods that open a door to another module when they are called: one-line entry points, and nothing else.
+
+Only these may import inside a function, apart from modules of their own package."""
+
+TYPING_ONLY: set[tuple[str, str]] = set()
+"""Imports under `TYPE_CHECKING` that point to a later layer."""
+
+LONGEST_FILE = 500
+LONGEST_FUNCTION = 70
+
+
+class Import(NamedTuple):
+    """One module of the package imports another."""
+
+    importer: str
+    imported: str
+    when: str
+    """`top`: when the importer is loaded. `late`: when a function is called. `typing`: only for type checkers."""
+
+
+def module_name(path: Path) -> str:
+    parts = ("calipers", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+SOURCES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
+
+
+def imports_of(name: str, tree: ast.Module, *, is_package: bool = False) -> Iterator[Import]:
+    """What a module imports from the package, and when."""
+    package = name if is_package else name.rpartition(".")[0]
+
+    def visit(node: ast.AST, when: str) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            inside = when
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                inside = "late"
+            elif isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+                inside = "typing"
+            if isinstance(child, ast.Import):
+                targets = [alias.name for alias in child.names]
+            elif isinstance(child, ast.ImportFrom):
+                targets = list(targets_of(child, package))
+            else:
+                targets = []
+            for target in targets:
+                if target.partition(".")[0] == "calipers":
+                    yield Import(name, target, inside)
+            yield from visit(child, inside)
+
+    return visit(tree, "top")
+
+
+def targets_of(node: ast.ImportFrom, package: str) -> Iterator[str]:
+    """The modules that `from … import …` names: an imported name may be a module itself."""
+    parts = package.split(".")
+    base = [*parts[: len(parts) - node.level + 1]] if node.level else []
+    module = ".".join([*base, *([node.module] if node.module else [])])
+    for alias in node.names:
+        yield f"{module}.{alias.name}" if f"{module}.{alias.name}" in SOURCES else module
+
+
+def layer_of(module: str) -> str:
+    """The module or package directly below `calipers`; empty for `calipers` itself."""
+    return f"{module}.".split(".")[1]
+
+
+ALL_IMPORTS = [
+    found
+    for name, tree in TREES.items()
+    for found in imports_of(name, tree, is_package=SOURCES[name].name == "__init__.py")
+]
+
+
+def points_ahead(found: Import) -> bool:
+    """Whether an import leads to a later layer, or to the package itself, whose names load everything."""
+    importer, imported = layer_of(found.importer), layer_of(found.imported)
+    if importer == imported or not importer:
+        return False
+    return not imported or LAYERS.index(imported) > LAYERS.index(importer)
+
+
+# ---------------------------------------------------------------------- layers
+
+
+def test_every_module_has_its_place_in_the_order_of_layers():
+    present = {layer_of(name) for name in SOURCES} - {""}
+    missing = sorted(present - set(LAYERS))
+    advice = [
+        f"{module} is in no layer: add it to LAYERS after {', '.join(needs) or 'nothing'}"
+        for module in missing
+        for needs in [
+            sorted({layer_of(i.imported) for i in ALL_IMPORTS if layer_of(i.importer) == module} - {module})
+        ]
+    ]
+    assert not advice, "\n".join(advice)
+    gone = sorted(set(LAYERS) - present)
+    assert not gone, f"LAYERS names what is not there any more: {gone}"
+    assert len(set(LAYERS)) == len(LAYERS), "a module has one place"
+
+
+@pytest.mark.parametrize(("when", "allowed"), [("top", set()), ("typing", TYPING_ONLY)])
+def test_imports_point_one_way(when, allowed):
+    ahead = {
+        i[:2] for i in ALL_IMPORTS if i.when == when and layer_of(i.importer) in LAYERS and points_ahead(i)
+    }
+    assert ahead == allowed, "an import leads to a later layer: move the code, or the module in LAYERS"
+
+
+@pytest.mark.parametrize("kinds", [("top",), ("top", "typing")], ids=" and ".join)
+def test_no_module_imports_itself_by_a_detour(kinds):
+    needs: dict[str, set[str]] = {name: set() for name in SOURCES}
+    for importer, imported, when in ALL_IMPORTS:
+        if when in kinds:
+            needs[importer].add(imported)
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        pytest.fail(f"these modules import each other: {' -> '.join(error.args[1])}")
+
+
+def test_the_front_doors_are_these_and_no_others():
+    late = {i[:2] for i in ALL_IMPORTS if i.when == "late" and layer_of(i.importer) != layer_of(i.imported)}
+    assert late == FRONT_DOORS, "compare FRONT_DOORS with the imports inside functions"
+
+
+def test_no_module_of_the_package_goes_through_its_front_page():
+    through = {i[:2] for i in ALL_IMPORTS if i.imported == "calipers"}
+    assert not through, "import from the module that defines the name: `calipers` itself loads names late"
+
+
+def test_the_reader_of_imports_tells_the_three_kinds_apart():
+    source = """
+import calipers.errors
+from . import trace
+from .result import Skipped
+if TYPE_CHECKING:
+    from calipers.report import Report
+class A:
+    from .case import Case
+    def method(self):
+        from .views.terminal import print_report
+        import rich
+"""
+    assert list(imports_of("calipers.x", ast.parse(source))) == [
+        Import("calipers.x", "calipers.errors", "top"),
+        Import("calipers.x", "calipers.trace", "top"),
+        Import("calipers.x", "calipers.result", "top"),
+        Import("calipers.x", "calipers.report", "typing"),
+        Import("calipers.x", "calipers.case", "top"),
+        Import("calipers.x", "calipers.views.terminal", "late"),
+    ]
+    inside = list(imports_of("calipers.spans", ast.parse("from .tree import SpanTree"), is_package=True))
+    assert inside == [Import("calipers.spans", "calipers.spans.tree", "top")]
+    above = list(imports_of("calipers.spans.tree", ast.parse("from ..errors import CalipersError")))
+    assert above == [Import("calipers.spans.tree", "calipers.errors", "top")]
+
+
+# ---------------------------------------------------------------------- size and shape
+
+
+def test_every_module_says_what_it_is_for():
+    assert not [name for name, tree in TREES.items() if not ast.get_docstring(tree)]
+
+
+def test_no_file_is_too_long_to_read():
+    lines = {name: path.read_text(encoding="utf-8").count("\n") for name, path in SOURCES.items()}
+    too_long = {name: count for name, count in lines.items() if count > LONGEST_FILE}
+    assert not too_long, "split it by noun"
+
+
+def test_every_function_fits_a_screen():
+    lengths = {
+        f"{name}.{node.name}": node.end_lineno - node.lineno + 1
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert not {name: length for name, length in lengths.items() if length > LONGEST_FUNCTION}
+
+
+@pytest.mark.parametrize("name", [name for name, path in SOURCES.items() if path.name == "__init__.py"])
+def test_a_front_page_only_re_exports(name):
+    allowed_names = {"__all__", "__version__", "_HOMES"}
+
+    def is_front_page(node: ast.stmt) -> bool:
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())) | ast.ImportFrom() | ast.Import():
+                return True
+            case ast.Assign(targets=[ast.Name(id=target)]):
+                return target in allowed_names
+            case ast.FunctionDef(name=function):
+                return function in {"__getattr__", "__dir__"}
+            case ast.If(test=test, body=body, orelse=[]):
+                return "TYPE_CHECKING" in ast.unparse(test) and all(map(is_front_page, body))
+        return False
+
+    others = [ast.unparse(node).partition("\n")[0] for node in TREES[name].body if not is_front_page(node)]
+    assert not others, f"{name} does more than re-export"
+
+
+@pytest.mark.parametrize("drawer", ["utils", "util", "common", "helpers", "core", "misc", "base"])
+def test_there_is_no_drawer_for_everything(drawer):
+    assert not [name for name in SOURCES if name.rpartition(".")[2].strip("_") == drawer]
+
+
+# ---------------------------------------------------------------------- what never appears
+
+
+def dotted(node: ast.AST) -> str:
+    return ast.unparse(node) if isinstance(node, ast.Attribute | ast.Name) else ""
+
+
+def mocks_in(tree: ast.AST) -> list[str]:
+    """Every use of `unittest.mock`, `pytest-mock` or `monkeypatch.setattr`."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found += [
+                node.module + "." + alias.name for alias in node.names if node.module.startswith("unittest")
+            ]
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name.startswith(("unittest", "mock"))]
+        elif isinstance(node, ast.Attribute) and dotted(node) in {"monkeypatch.setattr", "mocker.patch"}:
+            found.append(dotted(node))
+    return found
+
+
+def unexplained_skips_in(tree: ast.AST) -> list[str]:
+    """Every skip or expected failure that gives no reason."""
+    marks = ("pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail", "pytest.skip", "pytest.xfail")
+    called = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    found = []
+    for node in ast.walk(tree):
+        if dotted(node) in marks:
+            call = called.get(node)
+            explained = call is not None and (
+                any(keyword.arg == "reason" for keyword in call.keywords)
+                or (call.args and not dotted(node).startswith("pytest.mark"))
+            )
+            if not explained:
+                found.append(dotted(node))
+    return found
+
+
+@pytest.mark.parametrize("find", [mocks_in, unexplained_skips_in])
+def test_no_mock_stands_in_for_a_seam_and_no_test_is_skipped_without_a_reason(find):
+    paths = [path for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py")]
+    found = {str(path.relative_to(ROOT)): find(ast.parse(path.read_text(encoding="utf-8"))) for path in paths}
+    assert len(found) > len(SOURCES), "the tests are looked at too"
+    assert not {path: uses for path, uses in found.items() if uses}, "build the seam; see calipers.testing"
+
+
+def test_the_finders_of_mocks_and_skips_find_them():
+    source = """
+from unittest.mock import Mock
+from unittest import mock
+import unittest.mock
+def test(monkeypatch):
+    monkeypatch.setattr(a, "b", 1)
+    monkeypatch.setenv("A", "b")
+"""
+    assert mocks_in(ast.parse(source)) == [
+        "unittest.mock.Mock",
+        "unittest.mock",
+        "unittest.mock",
+        "monkeypatch.setattr",
+    ]
+    skips = """
+@pytest.mark.skip
+def a(): ...
+@pytest.mark.skipif(True)
+def b(): ...
+@pytest.mark.skipif(True, reason="why")
+def c():
+    pytest.skip("why")
+    pytest.skip()
+"""
+    assert sorted(unexplained_skips_in(ast.parse(skips))) == [
+        "pytest.mark.skip",
+        "pytest.mark.skipif",
+        "pytest.skip",
+    ]
