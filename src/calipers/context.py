@@ -1,7 +1,7 @@
 """All that an evaluator may look at: one attempt, seen by the evaluators that judge it."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard
 
 import msgspec
 from typing_extensions import TypeVar
@@ -28,6 +28,7 @@ class AttemptFacts(Protocol):
     @property
     def seed(self) -> int:
         """The attempt's own seed."""
+        ...  # type checkers read it as "no body here"
 
 
 class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True):
@@ -96,23 +97,36 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
                 "this context was built without spans (_span_tree=None): pass a SpanTree"
             )
         if isinstance(tree, SpanTreeRecordingError):
-            raise tree
+            # One error stands for a whole run. Raised itself, it would gather the traceback of every attempt.
+            raise SpanTreeRecordingError(*tree.args)
         return tree
 
     @property
     def tool_calls(self) -> list[ToolCall] | None:
-        """The tools the agent called, from the trace or from an output that lists them; `None` if neither is there."""
+        """The tools the agent called; `None` if the attempt does not tell.
+
+        They come from the trace, from an output with `tool_calls`, or from an output that is a list of tool calls. An
+        empty list as output says that no tool was called only where the case expects tool calls.
+        """
         if self.trace is not None:
             return list(self.trace.tool_calls)
-        if isinstance(self.output, Mapping):
-            found = self.output.get("tool_calls")
-        else:
-            found = getattr(self.output, "tool_calls", None)
-        if isinstance(found, list | tuple) and all(isinstance(call, ToolCall) for call in found):
-            return list(found)
+        output: Any = self.output
+        named = (
+            output.get("tool_calls") if isinstance(output, Mapping) else getattr(output, "tool_calls", None)
+        )
+        if are_tool_calls(named):
+            return list(named)
+        expected = self.expected_output
+        if are_tool_calls(output) and (output or (are_tool_calls(expected) and expected)):
+            return list(output)
         return None
 
     @property
     def input_text(self) -> str:
         """The inputs as text, in the words of trace evaluators."""
         return self.inputs if isinstance(self.inputs, str) else str(self.inputs)
+
+
+def are_tool_calls(value: Any) -> TypeGuard[Sequence[ToolCall]]:
+    """Whether this is a list of tool calls; an empty list is one, too."""
+    return isinstance(value, list | tuple) and all(isinstance(call, ToolCall) for call in value)

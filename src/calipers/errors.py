@@ -5,6 +5,7 @@ CalipersError
 ├── InvalidCaseError (ValueError)       a case that cannot be run: wrong type, name taken, unknown name
 ├── InvalidOptionError (ValueError)     an option out of its range: a negative limit, zero repeats
 ├── InvalidOutputError (ValueError)     an evaluator returned what is not a judgement (recorded, not raised)
+├── InvalidTraceError (ValueError)      a tool call or trace that cannot be: no tool name, two names for one tool
 ├── TaskContractError (TypeError)       a task broke its own promise, such as an async one with nothing to await
 ├── AttemptTimeoutError (TimeoutError)  a task or evaluator exceeded its time (recorded, not raised)
 ├── ReportFormatError (ValueError)      data that is not a stored report, or of a version this release cannot read
@@ -34,6 +35,10 @@ class InvalidOptionError(CalipersError, ValueError):
 
 class InvalidOutputError(CalipersError, ValueError):
     """An evaluator returned what is not a judgement; recorded as an evaluator failure."""
+
+
+class InvalidTraceError(CalipersError, ValueError):
+    """A tool call or trace that cannot be: no tool name, arguments that are no mapping, two names for one tool."""
 
 
 class TaskContractError(CalipersError, TypeError):

@@ -4,7 +4,6 @@ Subclass `Evaluator`, give it fields with `@dataclass`, and write `evaluate(ctx)
 evaluators by `calipers.as_evaluator`.
 """
 
-import asyncio
 import dataclasses
 import inspect
 from abc import ABC, abstractmethod
@@ -45,7 +44,11 @@ class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
     def evaluate_sync(self, ctx: EvaluatorContext[InputsT, OutputT, MetadataT]) -> EvaluatorOutput:
         """The output of `evaluate`, from code that has no event loop running."""
         output = self.evaluate(ctx)
-        return asyncio.run(_finish(output)) if inspect.isawaitable(output) else output
+        if not inspect.isawaitable(output):
+            return output
+        import asyncio  # a third of what importing this module costs, and most evaluators never get here
+
+        return asyncio.run(_finish(output))
 
     def get_default_evaluation_name(self) -> str:
         """What a single result is called: the `evaluation_name` field if it holds a name, else the class's name."""
@@ -76,6 +79,8 @@ def _changed_fields(evaluator: Any) -> dict[str, Any]:
         return {}
     changed: dict[str, Any] = {}
     for field in dataclasses.fields(evaluator):
+        if not field.init:
+            continue  # not an argument
         value = getattr(evaluator, field.name, None)
         default = field.default_factory() if callable(field.default_factory) else field.default
         try:
@@ -119,6 +124,11 @@ class JudgesRollout(Protocol):
 
 
 EvaluatorLike: TypeAlias = (
-    Evaluator[InputsT, OutputT, MetadataT] | JudgesPair | JudgesTrace | JudgesRollout | Callable[..., Any]
+    Evaluator[InputsT, OutputT, MetadataT]
+    | JudgesContext[InputsT, OutputT, MetadataT]
+    | JudgesPair
+    | JudgesTrace
+    | JudgesRollout
+    | Callable[..., Any]
 )
 """Whatever `as_evaluator` accepts: the five styles."""

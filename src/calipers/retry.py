@@ -4,13 +4,18 @@ Written here rather than taken from a library because a retried attempt starts w
 blocking the event loop, and draws its jitter from the run's seed; what remains is this value object.
 """
 
+import inspect
 import random
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from .errors import InvalidOptionError
+from .plain import safe_repr
+
+_LONGEST = 1_000_000
+"""Seconds. A longer pause is a slip of the pen, and NaN and infinity are none."""
 
 RetryOn: TypeAlias = type[BaseException] | tuple[type[BaseException], ...] | Callable[[BaseException], bool]
 
@@ -39,23 +44,48 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidOptionError(
                 f"Retry(attempts=...) must be a whole number from 1, got {self.attempts!r}"
             )
-        for name in ("backoff", "factor", "max_backoff"):
-            if not getattr(self, name) >= 0:
-                raise InvalidOptionError(
-                    f"Retry({name}=...) must not be negative, got {getattr(self, name)!r}"
-                )
-        if not 0 <= self.jitter <= 1:
-            raise InvalidOptionError(f"Retry(jitter=...) must be from 0 to 1, got {self.jitter!r}")
+        for name, highest in (
+            ("backoff", _LONGEST),
+            ("factor", _LONGEST),
+            ("max_backoff", _LONGEST),
+            ("jitter", 1),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= highest:
+                raise InvalidOptionError(f"Retry({name}=...) must be from 0 to {highest:,}, got {value!r}")
+        if not _selects(self.on):
+            raise InvalidOptionError(
+                f"Retry(on=...) must be an exception type, a tuple of them or a function of the error, got {self.on!r}"
+            )
 
     def again(self, error: BaseException, tries: int) -> bool:
-        """Whether to call the task once more after this error on the given try."""
+        """Whether to call the task once more after this error on the given try.
+
+        If the function given as `on` fails itself, the task is not called again, and a note on the error says why.
+        """
         if tries >= self.attempts:
             return False
         if isinstance(self.on, type | tuple):
             return isinstance(error, self.on)
-        return bool(self.on(error))
+        try:
+            return bool(self.on(error))
+        except Exception as failure:
+            error.add_note(f"not tried again, since Retry(on=...) failed: {safe_repr(failure)}")
+            return False
 
     def pause(self, tries: int, seed: int) -> float:
         """Seconds to wait after the given try."""
-        whole = min(self.max_backoff, self.backoff * self.factor ** (tries - 1))
+        try:
+            whole = min(self.max_backoff, self.backoff * float(self.factor) ** (tries - 1))
+        except OverflowError:
+            whole = self.max_backoff
         return whole * (1 - self.jitter * random.Random(seed + tries).random())  # noqa: S311 - spreading, not secrets
+
+
+def _selects(on: Any) -> bool:
+    """Whether this can tell which failures to try again."""
+    if isinstance(on, tuple):
+        return all(isinstance(kind, type) and _selects(kind) for kind in on)
+    if isinstance(on, type):
+        return issubclass(on, BaseException)
+    return callable(on) and not inspect.iscoroutinefunction(on)

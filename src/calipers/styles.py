@@ -10,23 +10,25 @@ The five styles:
 
 Sync or async, each. What a style asks for decides where it applies: if an attempt lacks what a required parameter
 names (no trace, no expectation, no tool calls, no rollout graph), the evaluator is skipped with that reason. A
-parameter with a default keeps its default instead.
+parameter with a default keeps its default instead. What a `functools.partial` has bound stays as it was bound.
 
-`expected` and `actual` speak of tool calls when the attempt has them or the case expects them, and of the outputs
-otherwise.
+`expected` is the expected output, and `actual` is of its kind: tool calls where the case expects tool calls, and the
+output where it expects anything else.
 """
 
+import dataclasses
 import difflib
+import functools
 import inspect
-from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, TypeAlias, cast
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from .context import EvaluatorContext
-from .errors import NotAnEvaluatorError
-from .evaluator import Evaluator
+from .context import EvaluatorContext, are_tool_calls
+from .errors import NotAnEvaluatorError, SpanTreeRecordingError
+from .evaluator import Evaluator, _changed_fields
 from .output import EvaluatorOutput
+from .plain import safe_repr
 from .result import EvaluatorSpec, Skipped
-from .trace import ToolCall
 
 Output: TypeAlias = EvaluatorOutput | Awaitable[EvaluatorOutput]
 
@@ -48,68 +50,84 @@ def as_evaluator(x: Any, *, name: str | None = None) -> Evaluator[Any, Any, Any]
     Raises:
         NotAnEvaluatorError: `x` has none of the shapes; the message names what was found and what is accepted.
     """
+    if inspect.isclass(x):
+        raise NotAnEvaluatorError(_about_class(x))
+    called = _name_of(x) if name is None else name
+    if not isinstance(called, str) or not called:
+        raise NotAnEvaluatorError(
+            f"the results of {_shown(x)} need a non-empty string as their name, got {called!r}"
+        )
+    if isinstance(x, RolloutEvaluator):
+        return x if name is None else RolloutEvaluator(x.origin, name)
     if isinstance(x, Evaluator):
         return x if name is None else InjectedEvaluator(x.evaluate, x, name, [_CONTEXT])
-    if inspect.isclass(x):
-        raise NotAnEvaluatorError(
-            f"{x.__name__} is a class, not an evaluator: make one with {x.__name__}(...)"
-        )
-    if callable(getattr(x, "compute_metrics", None)) and callable(getattr(x, "aggregate_metrics", None)):
-        return RolloutEvaluator(x, name or _name_of(x))
-    method = getattr(x, "evaluate", None)
-    if callable(method):
-        return InjectedEvaluator(method, x, name or _name_of(x), _parameters_of_method(method, x))
+    if _has(x, "compute_metrics") and _has(x, "aggregate_metrics"):
+        return RolloutEvaluator(x, called)
+    if _has(x, "evaluate"):
+        return InjectedEvaluator(x.evaluate, x, called, _parameters_of_method(x.evaluate, x))
     if callable(x):
-        return InjectedEvaluator(x, x, name or _name_of(x), _parameters(x, x))
+        return InjectedEvaluator(x, x, called, _parameters(x, x))
     raise NotAnEvaluatorError(
-        f"{x!r} is not an evaluator: it has no evaluate method and cannot be called.\n{_SHAPES}"
+        f"{_shown(x)} is not an evaluator: it has no evaluate method and cannot be called{_found(x)}.\n{_SHAPES}"
     )
 
 
-# What a parameter may ask for. Each reads the context and gives the value, or `Skipped` if the attempt has none.
+# What a parameter may ask for. Each reads the context and gives the value, or says what the attempt lacks.
+
+
+class _Lacking(NamedTuple):
+    """Stands for a value that an attempt does not have."""
+
+    reason: str
 
 
 def _expected_output(ctx: EvaluatorContext) -> Any:
-    return ctx.expected_output if ctx.has_expected_output else Skipped("the case states no expected output")
+    return ctx.expected_output if ctx.has_expected_output else _Lacking("the case states no expected output")
 
 
 def _trace(ctx: EvaluatorContext) -> Any:
-    return Skipped("the attempt has no trace") if ctx.trace is None else ctx.trace
+    return _Lacking("the attempt has no trace") if ctx.trace is None else ctx.trace
 
 
 def _tool_calls(ctx: EvaluatorContext) -> Any:
     calls = ctx.tool_calls
-    return Skipped("the attempt has no recorded tool calls") if calls is None else calls
-
-
-def _actual(ctx: EvaluatorContext) -> Any:
-    if _holds_tool_calls(ctx.output):
-        return list(ctx.output)
-    calls = ctx.tool_calls
-    if calls is not None:
-        return calls
-    if ctx.has_expected_output and _holds_tool_calls(ctx.expected_output):
-        return Skipped("the case expects tool calls, and the attempt recorded none of any kind")
-    return ctx.output
+    return _Lacking("the attempt has no recorded tool calls") if calls is None else calls
 
 
 def _expected(ctx: EvaluatorContext) -> Any:
-    if not ctx.has_expected_output:
-        return Skipped("the case states no expected output")
-    expected: Any = ctx.expected_output
-    return list(expected) if _holds_tool_calls(expected) else expected
+    expected = _expected_output(ctx)
+    return list(expected) if isinstance(expected, tuple) and are_tool_calls(expected) else expected
+
+
+def _actual(ctx: EvaluatorContext) -> Any:
+    if ctx.has_expected_output and not are_tool_calls(ctx.expected_output):
+        return ctx.output
+    output: Any = ctx.output
+    if are_tool_calls(output) and (output or ctx.expected_output):
+        return list(output)  # rather than those of a trace: the expected output speaks of the output
+    calls = ctx.tool_calls
+    if calls is not None:
+        return calls
+    if ctx.expected_output:
+        return _Lacking("the case expects tool calls, and the attempt recorded none of any kind")
+    return output
 
 
 def _graph(ctx: EvaluatorContext) -> Any:
     if hasattr(ctx.output, "children"):
         return ctx.output
-    return Skipped("the attempt is no rollout: its output has no `children`")
+    return _Lacking("the attempt is no rollout: its output has no `children`")
 
 
-def _holds_tool_calls(value: Any) -> bool:
-    return (
-        isinstance(value, list | tuple) and bool(value) and all(isinstance(call, ToolCall) for call in value)
-    )
+def _nothing(_: EvaluatorContext) -> Any:
+    return _Lacking("no attempt has it")
+
+
+def _span_tree_if_recorded(ctx: EvaluatorContext) -> Any:
+    try:
+        return ctx.span_tree
+    except SpanTreeRecordingError as error:
+        return _Lacking(str(error))
 
 
 _SOURCES: dict[str, Callable[[EvaluatorContext], Any]] = {
@@ -125,6 +143,7 @@ _SOURCES: dict[str, Callable[[EvaluatorContext], Any]] = {
     "attributes": lambda ctx: ctx.attributes,
     "results": lambda ctx: ctx.results,
     "seed": lambda ctx: ctx.seed,
+    # One that insists on spans turns their recording on, so that it fails rather than skips if there are none.
     "span_tree": lambda ctx: ctx.span_tree,
     "trace": _trace,
     "tool_calls": _tool_calls,
@@ -135,20 +154,50 @@ _SOURCES: dict[str, Callable[[EvaluatorContext], Any]] = {
     "graph": _graph,
 }
 
+_REQUIRED: Final[Any] = inspect.Parameter.empty
+
 
 class _Parameter(NamedTuple):
     """One parameter to fill from the context."""
 
     name: str
     source: Callable[[EvaluatorContext], Any]
-    required: bool = True
-    positional_only: bool = False
+    default: Any = _REQUIRED
+    by_position: bool = False
 
 
-_CONTEXT = _Parameter("ctx", _SOURCES["ctx"], positional_only=True)
+_CONTEXT = _Parameter("ctx", _SOURCES["ctx"], by_position=True)
 
 
-class InjectedEvaluator(Evaluator[Any, Any, Any]):
+class _Adapter(Evaluator[Any, Any, Any]):
+    """What all evaluators made of something else have in common."""
+
+    origin: Any
+    name: str
+
+    def get_default_evaluation_name(self) -> str:
+        """The name given, else that of the function or object."""
+        return self.name
+
+    def get_evaluator_version(self) -> str | None:
+        """The origin's version, if it states one."""
+        version = self.origin.get_evaluator_version() if _has(self.origin, "get_evaluator_version") else None
+        return None if version is None else str(version)
+
+    def as_spec(self) -> EvaluatorSpec:
+        """The origin's own spec, else its name and arguments."""
+        spec = self.origin.as_spec() if _has(self.origin, "as_spec") else None
+        return (
+            spec
+            if isinstance(spec, EvaluatorSpec)
+            else EvaluatorSpec(_type_name(self.origin), _arguments(self.origin))
+        )
+
+    def __repr__(self) -> str:
+        return f"as_evaluator({self.origin!r})"
+
+
+class InjectedEvaluator(_Adapter):
     """A function or method whose parameters are read from the context by name."""
 
     def __init__(
@@ -160,42 +209,26 @@ class InjectedEvaluator(Evaluator[Any, Any, Any]):
         self.parameters = parameters
         asks = bool(getattr(origin, "needs_spans", False))
         # Here the class-wide promise depends on the function at hand.
-        self.needs_spans = asks or any(p.name == "span_tree" and p.required for p in parameters)  # type: ignore[misc]
+        self.needs_spans = asks or any(p.name == "span_tree" and p.default is _REQUIRED for p in parameters)  # type: ignore[misc]
 
     def evaluate(self, ctx: EvaluatorContext) -> Output:
         """Call the function with what it asks for, or say what the attempt lacks."""
         positional: list[Any] = []
         named: dict[str, Any] = {}
-        for name, source, required, positional_only in self.parameters:
+        for name, source, default, by_position in self.parameters:
             value = source(ctx)
-            if type(value) is Skipped:
-                if required:
-                    return value
-            elif positional_only:
+            if type(value) is _Lacking:
+                if default is _REQUIRED:
+                    return Skipped(value.reason)
+                value = default
+            if by_position:
                 positional.append(value)
             else:
                 named[name] = value
         return cast("Output", self.function(*positional, **named))
 
-    def get_default_evaluation_name(self) -> str:
-        """The name given, else that of the function or object."""
-        return self.name
 
-    def get_evaluator_version(self) -> str | None:
-        """The origin's version, if it states one."""
-        version = getattr(self.origin, "get_evaluator_version", None)
-        return version() if callable(version) else None
-
-    def as_spec(self) -> EvaluatorSpec:
-        """The origin's own spec, else its name."""
-        spec = getattr(self.origin, "as_spec", None)
-        return spec() if callable(spec) else EvaluatorSpec(_type_name(self.origin))
-
-    def __repr__(self) -> str:
-        return f"as_evaluator({self.origin!r})"
-
-
-class RolloutEvaluator(Evaluator[Any, Any, Any]):
+class RolloutEvaluator(_Adapter):
     """A rollout metric: `compute_metrics` judges an attempt, `aggregate_metrics` the whole report."""
 
     def __init__(self, origin: Any, name: str) -> None:
@@ -205,69 +238,92 @@ class RolloutEvaluator(Evaluator[Any, Any, Any]):
     def evaluate(self, ctx: EvaluatorContext) -> Output:
         """The metrics of one rollout."""
         graph = _graph(ctx)
-        return graph if type(graph) is Skipped else cast("Output", self.origin.compute_metrics(graph))
+        if type(graph) is _Lacking:
+            return Skipped(graph.reason)
+        return cast("Output", self.origin.compute_metrics(graph))
 
     def aggregate(self, all_metrics: list[Any]) -> Any:
         """The metrics of all rollouts together, as the origin combines them."""
         return self.origin.aggregate_metrics(all_metrics)
 
-    def get_default_evaluation_name(self) -> str:
-        """The name given, else that of the metric."""
-        return self.name
 
-    def as_spec(self) -> EvaluatorSpec:
-        """The metric's name."""
-        return EvaluatorSpec(_type_name(self.origin))
-
-    def __repr__(self) -> str:
-        return f"as_evaluator({self.origin!r})"
+# ---------------------------------------------------------------------- parameters
 
 
 def _parameters_of_method(method: Callable[..., Any], x: Any) -> list[_Parameter]:
-    """The parameters of an `evaluate` method; a single one of any name is the context."""
-    names = list(_signature(method, x))
-    return [_CONTEXT] if len(names) == 1 and names[0] not in _SOURCES else _parameters(method, x)
+    """The parameters of an `evaluate` method; its only one, or the only required one, may have any name."""
+    signature = _signature(method, x)
+    required = [name for name, parameter in signature.items() if parameter.default is _REQUIRED]
+    alone = list(signature) if len(signature) == 1 else required
+    return _parameters(method, x, context=alone[0] if len(alone) == 1 else None)
 
 
-def _parameters(function: Callable[..., Any], x: Any) -> list[_Parameter]:
-    """What to read from the context for each parameter that can be filled."""
+def _parameters(function: Callable[..., Any], x: Any, *, context: str | None = None) -> list[_Parameter]:
+    """What to read from the context for each parameter that can be filled.
+
+    They go by position as far as possible: a decorator may hide the names behind `*args`, never the positions.
+    """
     found: list[_Parameter] = []
+    unbroken = True
+    known = False
     for name, parameter in _signature(function, x).items():
-        required = parameter.default is inspect.Parameter.empty
-        if name in _SOURCES:
-            positional_only = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
-            found.append(_Parameter(name, _SOURCES[name], required, positional_only))
-        elif required:
-            close = difflib.get_close_matches(name, _SOURCES, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise NotAnEvaluatorError(
-                f"{x!r} asks for {name!r}{hint}, which no attempt has. A parameter may be named: "
-                f"{', '.join(sorted(_SOURCES))}; any other needs a default.\n{_SHAPES}"
-            )
-    if not found:
+        source = _source(name, parameter, context)
+        only_by_position = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
+        by_name = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        if source is not None:
+            known = True
+            by_position = only_by_position or (unbroken and not by_name)
+            found.append(_Parameter(name, source, parameter.default, by_position))
+        elif parameter.default is _REQUIRED:
+            raise NotAnEvaluatorError(_about_parameter(name, x))
+        elif only_by_position:  # has its default, and holds the place of those behind it
+            found.append(_Parameter(name, _nothing, parameter.default, by_position=True))
+        else:
+            unbroken = False
+    if not known:
         raise NotAnEvaluatorError(
-            f"{x!r} takes none of the things an evaluator can look at: {', '.join(sorted(_SOURCES))}.\n{_SHAPES}"
+            f"{_shown(x)} takes none of the things an evaluator can look at: {', '.join(sorted(_SOURCES))}.\n{_SHAPES}"
         )
     return found
 
 
+def _source(
+    name: str, parameter: inspect.Parameter, context: str | None
+) -> Callable[[EvaluatorContext], Any] | None:
+    if name == "span_tree" and parameter.default is not _REQUIRED:
+        return _span_tree_if_recorded
+    return _SOURCES.get("ctx" if name == context and name not in _SOURCES else name)
+
+
 def _signature(function: Callable[..., Any], x: Any) -> dict[str, inspect.Parameter]:
+    """The parameters that are free to be filled, by name."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         raise NotAnEvaluatorError(
-            f"{x!r} does not tell its parameters, so nothing can be passed by name: wrap it in a function such as "
-            f"`def check(output): ...`\n{_SHAPES}"
+            f"{_shown(x)} does not tell its parameters, so nothing can be passed to them: wrap it in a function such "
+            f"as `def check(output): ...`\n{_SHAPES}"
         ) from None
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return {name: parameter for name, parameter in parameters.items() if parameter.kind not in variadic}
+    bound = function.keywords if isinstance(function, functools.partial) else {}
+    return {
+        name: parameter
+        for name, parameter in parameters.items()
+        if parameter.kind not in variadic and name not in bound
+    }
 
 
-def _name_of(x: Any) -> str:
+# ---------------------------------------------------------------------- names and descriptions
+
+
+def _has(x: Any, method: str) -> bool:
+    return callable(getattr(x, method, None))
+
+
+def _name_of(x: Any) -> Any:
     """What the results of an object or function are called."""
-    own = getattr(x, "get_default_evaluation_name", None)
-    if callable(own):
-        return str(own())
+    if _has(x, "get_default_evaluation_name"):
+        return x.get_default_evaluation_name()
     for attribute in ("evaluation_name", "name"):
         given = getattr(x, attribute, None)
         if isinstance(given, str) and given:
@@ -276,6 +332,51 @@ def _name_of(x: Any) -> str:
 
 
 def _type_name(x: Any) -> str:
-    function = getattr(x, "func", x)  # a functools.partial is called after what it wraps
-    name = getattr(function, "__name__", None) or type(function).__name__
+    while isinstance(x, functools.partial):  # called after what it wraps
+        x = x.func
+    name = getattr(x, "__name__", None) or type(x).__name__
     return "function" if name == "<lambda>" else str(name)
+
+
+def _arguments(x: Any) -> dict[str, Any]:
+    """What an object or a partial was made with, so that two of a kind can be told apart."""
+    if isinstance(x, functools.partial):
+        try:
+            return dict(inspect.signature(x.func).bind_partial(*x.args, **x.keywords).arguments)
+        except (TypeError, ValueError):
+            return dict(x.keywords)
+    return _changed_fields(x) if dataclasses.is_dataclass(x) else {}
+
+
+def _shown(x: Any) -> str:
+    text = safe_repr(x)
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def _found(x: Any) -> str:
+    """What an object of no known shape has to offer."""
+    if type(x).__module__ == "builtins" or isinstance(x, Mapping):
+        return ""
+    methods = [name for name in dir(type(x)) if not name.startswith("_") and _has(type(x), name)]
+    return f" (it has {', '.join(methods[:8])})" if methods else ""
+
+
+def _about_class(x: type) -> str:
+    if (
+        hasattr(x, "evaluate")
+        or hasattr(x, "compute_metrics")
+        or any("__call__" in c.__dict__ for c in x.__mro__)
+    ):
+        return f"{x.__name__} is a class, not an evaluator: make one with {x.__name__}(...)"
+    return f"{x.__name__} is a class, and its objects are no evaluators either.\n{_SHAPES}"
+
+
+def _about_parameter(name: str, x: Any) -> str:
+    close = difflib.get_close_matches(name, _SOURCES, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    if name == "self":
+        hint = " (is it a method? Take it from an object, not from the class)"
+    return (
+        f"{_shown(x)} asks for {name!r}{hint}, which no attempt has. A parameter may be named: "
+        f"{', '.join(sorted(_SOURCES))}; any other needs a default.\n{_SHAPES}"
+    )

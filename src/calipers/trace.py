@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from .errors import CalipersError
+from .errors import InvalidTraceError
 
 
 class ToolCall:
@@ -48,15 +48,17 @@ class ToolCall:
         tool_input: Mapping[str, Any] | None = None,
         tool_output: Any = None,
     ) -> None:
-        name = name if name is not None else tool_name
-        if not isinstance(name, str) or not name:
-            raise CalipersError(f"a tool call needs the tool's name as a non-empty string, got {name!r}")
-        given = arguments if arguments is not None else tool_input
+        called = _either("name", name, "tool_name", tool_name)
+        if not isinstance(called, str) or not called:
+            raise InvalidTraceError(
+                f"a tool call needs the tool's name as a non-empty string, got {called!r}"
+            )
+        given = _either("arguments", arguments, "tool_input", tool_input)
         if given is not None and not isinstance(given, Mapping):
-            raise CalipersError(f"the arguments of tool call {name!r} must be a mapping, got {given!r}")
-        self.name = name
+            raise InvalidTraceError(f"the arguments of tool call {called!r} must be a mapping, got {given!r}")
+        self.name = called
         self.arguments = dict(given) if given is not None else {}
-        self.output = output if output is not None else tool_output
+        self.output = _either("output", output, "tool_output", tool_output)
         self.success = success
         self.error = error
         self.latency_ms = latency_ms
@@ -88,6 +90,15 @@ class ToolCall:
 
     def __repr__(self) -> str:
         return f"ToolCall({self.name!r}, {self.arguments!r})"
+
+
+def _either(word: str, value: Any, other_word: str, other: Any) -> Any:
+    """The value under whichever of the two words it was given."""
+    if value is not None and other is not None:
+        raise InvalidTraceError(
+            f"{word}={value!r} and {other_word}={other!r} are two words for one thing: give one of them"
+        )
+    return other if value is None else value
 
 
 class LLMCall(msgspec.Struct, kw_only=True):
