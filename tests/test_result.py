@@ -1,0 +1,96 @@
+"""One judgement, and the ways of not making one."""
+
+import pytest
+
+from calipers import EvaluationReason, EvaluationResult, EvalVerdict
+from calipers.result import EvaluatorSpec, describe_error, kind_of
+
+
+def result(value):
+    return EvaluationResult(name="x", value=value, evaluator="x", source=EvaluatorSpec("X"))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [(True, "assertion"), (False, "assertion"), (0, "score"), (1, "score"), (0.0, "score"), ("", "label")],
+)
+def test_the_type_of_a_value_says_what_kind_of_claim_it_is(value, kind):
+    assert kind_of(value) == kind
+    assert result(value).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("value", "types", "found"),
+    [
+        (True, (bool,), True),
+        (True, (int,), False),
+        (True, (int, float), False),
+        (True, (int, bool), True),
+        (3, (int,), True),
+        (3, (float,), False),
+        (3, (bool,), False),
+        (0.5, (int, float), True),
+        ("a", (str,), True),
+        ("a", (), False),
+    ],
+)
+def test_downcast_gives_the_result_if_its_value_is_of_a_type_and_a_bool_is_never_a_number(
+    value, types, found
+):
+    one = result(value)
+    assert one.downcast(*types) is (one if found else None)
+
+
+def test_a_result_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        result(True).value = False
+    with pytest.raises(AttributeError):
+        EvaluationReason(True).value = False
+
+
+def test_a_reason_is_given_by_position_or_by_name():
+    assert EvaluationReason(False, "r") == EvaluationReason(value=False, reason="r")
+    assert EvaluationReason(False).reason is None
+
+
+def test_verdicts_are_their_words():
+    assert [verdict.value for verdict in EvalVerdict] == ["pass", "partial", "fail", "error", "skip"]
+    assert EvalVerdict("pass") is EvalVerdict.PASS
+    assert f"{EvalVerdict.FAIL}" == "fail"
+
+
+class Speechless(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def test_an_error_is_described_by_type_text_and_traceback():
+    try:
+        int("x")
+    except ValueError as error:
+        kind, message, stack = describe_error(error)
+    assert kind == "ValueError"
+    assert message == "ValueError: invalid literal for int() with base 10: 'x'"
+    assert 'int("x")' in stack
+    assert stack.rstrip().endswith(message)
+
+
+def test_causes_notes_and_groups_are_in_the_traceback():
+    try:
+        try:
+            raise KeyError("inner")
+        except KeyError as inner:
+            outer = ExceptionGroup("several", [ValueError("a"), OSError("b")])
+            outer.add_note("look here")
+            raise outer from inner
+    except ExceptionGroup as error:
+        _, message, stack = describe_error(error)
+    assert message == "ExceptionGroup: several (2 sub-exceptions)"
+    assert all(part in stack for part in ("KeyError: 'inner'", "ValueError: a", "OSError: b", "look here"))
+
+
+def test_an_error_whose_own_text_fails_is_described_all_the_same():
+    kind, message, stack = describe_error(Speechless())
+    assert kind == "Speechless"
+    assert message == "Speechless: (the error's own text could not be read)"
+    assert "Speechless" in stack
