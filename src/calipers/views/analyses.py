@@ -1,0 +1,258 @@
+"""What report evaluators found, in the terminal: matrices and tables as grids, curves by a few of their points."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from calipers.analysis import (
+    Aggregate,
+    CalibrationCurve,
+    ConfusionMatrix,
+    PrecisionRecall,
+    RocCurve,
+    ScalarResult,
+    TableResult,
+)
+from calipers.report import Report
+
+from .grid import Cell, Column, grid
+from .numbers import interval_line, mean_text, number, percent, plural, rate_text
+from .page import Page
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from calipers.stats import Interval
+
+_T = TypeVar("_T")
+
+_POINTS = 6
+"""Points of a curve that are shown."""
+_ROWS = 20
+"""Rows of a table that are shown."""
+_LABEL = 14
+"""Cells of a class label."""
+_LARGEST_MATRIX = 12
+"""Labels beyond which a matrix is hard to read: the most frequent confusions are listed instead."""
+
+
+def analyses(page: Page, report: Report) -> "Iterator[Text]":
+    """Each analysis under its title, and the report evaluators that failed."""
+    first = True
+    for analysis in report.analyses:
+        if not first:
+            yield page.line()
+        first = False
+        yield from _analysis(page, analysis)
+        if note := getattr(analysis, "note", None):
+            yield page.line((page.fit(str(note), 4 * page.width), "dim"))
+    for failure in report.report_evaluator_failures:
+        yield page.line(
+            (f"Report evaluator {page.fit_value(failure.name, 60)} failed: ", "bold red"),
+            (page.fit(failure.error_message, 3 * page.width), "red"),
+        )
+
+
+def _analysis(page: Page, analysis: Any) -> "Iterator[Text]":
+    title = page.fit(str(getattr(analysis, "title", type(analysis).__name__)), 200)
+    match analysis:
+        case ScalarResult():
+            unit = f" {page.fit(analysis.unit, 40)}" if analysis.unit else ""
+            yield page.line((f"{title}:", "bold"), f" {_measured(analysis.value, analysis.interval, unit)}")
+            return
+        case ConfusionMatrix():
+            lines = _confusion(page, analysis)
+        case PrecisionRecall():
+            lines = _precision_recall(page, analysis)
+        case RocCurve():
+            lines = _roc(page, analysis)
+        case CalibrationCurve():
+            lines = _calibration(page, analysis)
+        case TableResult():
+            lines = _table(page, analysis)
+        case Aggregate():
+            lines = _aggregate(page, analysis)
+        case _:
+            lines = iter(())
+    yield page.line((title, "bold"))
+    yield from lines
+
+
+def _measured(value: float | None, interval: "Interval | None" = None, unit: str = "") -> str:
+    if value is None:
+        return "not measured"
+    text, ends = mean_text(value, interval)
+    return f"{text}{unit}  {ends}".rstrip()
+
+
+def _confusion(page: Page, analysis: ConfusionMatrix) -> "Iterator[Text]":
+    if analysis.accuracy is not None:
+        value, ends = rate_text(analysis.accuracy, analysis.accuracy_interval)
+        yield from page.facts([f"accuracy {value}  {ends}".rstrip(), f"n = {analysis.n:,}"])
+    names = [page.fit(label, _LABEL) for label in analysis.class_labels]
+    unanswered = any(analysis.unanswered)
+    cells = sum(max(6, len(name)) + 2 for name in names)
+    if len(names) > _LARGEST_MATRIX or cells + _LABEL + 14 * unanswered > page.width:
+        yield from _confusions(page, analysis)
+        return
+    columns = [Column("expected", least=6), *(Column(name, "right") for name in names)]
+    columns += [Column("unanswered", "right")] if unanswered else []
+    rows: list[list[Cell]] = []
+    for i, counts in enumerate(analysis.matrix):
+        row: list[Cell] = [names[i]]
+        for j, count in enumerate(counts):
+            row.append(
+                (f"{count:,}", "green" if i == j else "red") if count else (page.glyph("·", "."), "dim")
+            )
+        if unanswered:
+            row.append((f"{analysis.unanswered[i]:,}", "red") if analysis.unanswered[i] else "")
+        rows.append(row)
+    yield page.line(("columns: predicted", "dim"))
+    yield from grid(page, columns, rows, say_dropped=True)
+
+
+def _confusions(page: Page, analysis: ConfusionMatrix) -> "Iterator[Text]":
+    """The pairs that were mistaken most often."""
+    labels = analysis.class_labels
+    wrong = [
+        (count, labels[i], labels[j])
+        for i, row in enumerate(analysis.matrix)
+        for j, count in enumerate(row)
+        if count and i != j
+    ]
+    wrong += [(count, labels[i], "(unanswered)") for i, count in enumerate(analysis.unanswered) if count]
+    wrong.sort(key=lambda found: -found[0])
+    columns = [
+        Column("mistaken", "right"),
+        Column("expected", least=8),
+        Column("predicted", least=8),
+    ]
+    rows = [
+        [f"{count:,}", page.fit(expected, 40), page.fit(got, 40)] for count, expected, got in wrong[:_ROWS]
+    ]
+    yield page.line((f"{plural(len(labels), 'label')}, {plural(len(wrong), 'kind')} of mistake", "dim"))
+    if rows:
+        yield from grid(page, columns, rows)
+    yield from _more(page, len(wrong))
+
+
+def _precision_recall(page: Page, analysis: PrecisionRecall) -> "Iterator[Text]":
+    measured = f"average precision {_measured(analysis.average_precision)}"
+    yield from page.facts([measured, *_classes(analysis)])
+    columns = [Column("threshold", "right"), Column("precision", "right"), Column("recall", "right")]
+    rows = [
+        [number(point.threshold), percent(point.precision), percent(point.recall)]
+        for point in _some(analysis.points)
+    ]
+    if rows:
+        yield from grid(page, columns, rows)
+
+
+def _roc(page: Page, analysis: RocCurve) -> "Iterator[Text]":
+    yield from page.facts([f"AUC {_measured(analysis.auc)}", *_classes(analysis)])
+    columns = [
+        Column("threshold", "right"),
+        Column("false pos.", "right"),
+        Column("true pos.", "right"),
+    ]
+    rows = [
+        [
+            "above all" if point.threshold is None else number(point.threshold),
+            percent(point.false_positive_rate),
+            percent(point.true_positive_rate),
+        ]
+        for point in _some(analysis.points)
+    ]
+    if rows:
+        yield from grid(page, columns, rows)
+
+
+def _calibration(page: Page, analysis: CalibrationCurve) -> "Iterator[Text]":
+    brier = f"Brier score {_measured(analysis.brier, analysis.brier_interval)}"
+    error = f"calibration error {_measured(analysis.ece)}"
+    yield from page.facts([brier, error, *_classes(analysis)])
+    width = 30 if page.width >= 110 else 20
+    glyphs = page.glyph("├─●┤", "[-o]")
+    columns = [
+        Column("bin"),
+        Column("predicted", "right"),
+        Column("observed", "right"),
+        Column("interval", rank=2),
+        Column("0 %" + "100 %".rjust(width - 3), rank=3, style="cyan"),
+        Column("n", "right", rank=1),
+    ]
+    rows: list[list[Cell]] = []
+    for found in analysis.bins:
+        if found.mean_predicted is None or found.observed_rate is None:
+            continue
+        value, ends = rate_text(found.observed_rate, found.interval)
+        rows.append(
+            [
+                f"{number(100 * found.low)} - {number(100 * found.high)} %",
+                percent(found.mean_predicted),
+                value,
+                ends,
+                interval_line(found.observed_rate, found.interval, width, glyphs=glyphs),
+                f"{found.n:,}",
+            ]
+        )
+    if rows:
+        yield from grid(page, columns, rows)
+
+
+def _table(page: Page, analysis: TableResult) -> "Iterator[Text]":
+    if not analysis.columns:
+        return
+    numeric = [
+        bool(analysis.rows) and all(_is_number(row[i]) or row[i] is None for row in analysis.rows)
+        for i in range(len(analysis.columns))
+    ]
+    columns = [
+        Column(page.fit(header, 30), "right", rank=i)
+        if numeric[i]
+        else Column(page.fit(header, 30), least=8, rank=i)
+        for i, header in enumerate(analysis.columns)
+    ]
+    rows = [[_cell(page, cell) for cell in row] for row in analysis.rows[:_ROWS]]
+    yield from grid(page, columns, rows, say_dropped=True)
+    yield from _more(page, len(analysis.rows))
+
+
+def _cell(page: Page, cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return number(cell) if _is_number(cell) else page.fit(str(cell), 60)
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def _aggregate(page: Page, analysis: Aggregate) -> "Iterator[Text]":
+    data = analysis.data
+    if not isinstance(data, Mapping):
+        yield page.line(page.fit_value(data, 3 * page.width))
+        return
+    for key, value in list(data.items())[:_ROWS]:
+        name = page.fit(str(key), 40)
+        shown = number(value) if _is_number(value) else page.fit_value(value, page.width - len(name) - 4)
+        yield page.line("  ", (f"{name}: ", "dim"), shown)
+    yield from _more(page, len(data))
+
+
+def _more(page: Page, count: int) -> "Iterator[Text]":
+    if count > _ROWS:
+        yield page.line((f"{page.ellipsis} and {count - _ROWS:,} more", "dim"))
+
+
+def _classes(analysis: PrecisionRecall | RocCurve | CalibrationCurve) -> tuple[str, str]:
+    return f"{analysis.n_positive:,} positive", f"{analysis.n_negative:,} negative"
+
+
+def _some(points: Sequence[_T]) -> list[_T]:
+    """Both ends of a curve and points evenly between them."""
+    if len(points) <= _POINTS:
+        return list(points)
+    last = len(points) - 1
+    return [points[round(i * last / (_POINTS - 1))] for i in range(_POINTS)]

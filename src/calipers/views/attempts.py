@@ -1,0 +1,153 @@
+"""Single attempts in the terminal: those that did not pass with the reasons, or all of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from calipers.record import Failure, ReportCase, ReportCaseFailure
+from calipers.report import Report
+from calipers.result import EvaluationResult, EvaluatorFailure
+
+from .numbers import number, plural, seconds
+from .page import Page
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+_INDENT = 4
+_REASON_LINES = 3
+"""Lines that a reason or an error message may take before it is cut."""
+_TRACEBACK_LINES = 30
+
+Record = ReportCase | ReportCaseFailure
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptOptions:
+    """Which attempts to show, and how much of each."""
+
+    include_cases: bool | Literal["failed"] = "failed"
+    """`"failed"`: the attempts that did not pass; True: all; False: none."""
+    include_reasons: bool = True
+    """Say why each evaluator did not pass an attempt."""
+    include_values: bool = True
+    """Show inputs, expected output and output."""
+    include_tracebacks: bool = False
+    """Show where in the code a task or an evaluator failed."""
+    max_cases: int | None = 20
+    """Attempts in each list; `None` for no limit."""
+
+
+def failed_tasks(page: Page, report: Report, options: AttemptOptions) -> "Iterator[RenderableType]":
+    """The attempts whose task did not finish."""
+    if options.include_cases == "failed":
+        total = len(report.cases) + len(report.failures)
+        yield from _list(
+            page, f"Tasks that failed: {len(report.failures):,} of {total:,}", report.failures, options
+        )
+
+
+def attempts(page: Page, report: Report, options: AttemptOptions) -> "Iterator[RenderableType]":
+    """The attempts that did not pass though their task finished; or all, if the options ask for all."""
+    if options.include_cases is True:
+        yield from _list(page, "Attempts", [*report.cases, *report.failures], options)
+    elif options.include_cases == "failed":
+        total = len(report.cases) + len(report.failures)
+        missed = [case for case in report.cases if case.passed is False]
+        yield from _list(page, f"Did not pass: {len(missed):,} of {total:,}", missed, options)
+
+
+def _list(
+    page: Page, title: str, records: Sequence[Record], options: AttemptOptions
+) -> "Iterator[RenderableType]":
+    if not records:
+        return
+    yield page.line((title, "bold"))
+    shown = records if options.max_cases is None else records[: options.max_cases]
+    for record in shown:
+        yield from _attempt(page, record, options)
+    if len(shown) < len(records):
+        left = len(records) - len(shown)
+        yield page.line((f"{page.ellipsis} and {left:,} more (max_cases=None shows all)", "dim"))
+
+
+def _attempt(page: Page, record: Record, options: AttemptOptions) -> "Iterator[RenderableType]":
+    """One attempt: a line of its own if it passed, else what was tried, what came of it, and why it did not pass."""
+    yield _first_line(page, record)
+    if record.passed is not False:
+        return
+    if options.include_values:
+        yield from _values(page, record)
+    if isinstance(record, ReportCaseFailure):
+        tries = f"after {plural(record.tries, 'try', 'tries')}" if record.tries > 1 else ""
+        yield _reason(page, tries, record.error_message)
+        yield from _traceback(page, record, options)
+        return
+    for result in record.results:
+        if result.value is False:
+            yield _reason(page, page.safe(result.name), _why(result) if options.include_reasons else None)
+    for failure in record.evaluator_failures:
+        message = failure.error_message if options.include_reasons else None
+        yield _reason(page, f"{page.safe(failure.name)} (evaluator failed)", message)
+        yield from _traceback(page, failure, options)
+
+
+def _first_line(page: Page, record: Record) -> "Text":
+    """Mark, name, and whatever else was measured: scores, labels and the time."""
+    if record.passed is None:
+        mark, style = page.glyph("·", "."), "dim"
+    elif record.passed:
+        mark, style = page.glyph("✓", "+"), "green"
+    else:
+        mark, style = page.glyph("✗", "x"), "red"
+    facts = [seconds(record.task_duration, micro=page.glyph("µ", "u"))]
+    if isinstance(record, ReportCase):
+        for result in record.results:
+            if isinstance(result.value, str):
+                facts.append(f"{page.fit(result.name, 30)} {page.fit(result.value, 30)}")
+            elif not isinstance(result.value, bool):
+                facts.append(f"{page.fit(result.name, 30)} {number(result.value)}")
+    name = page.fit(record.name, page.width - 2)
+    line = page.line((mark, style), " ", (name, "bold" if record.passed is False else ""))
+    room = page.width - line.cell_len - 2
+    if room > 5:
+        line.append("  " + page.fit(page.dot.join(facts), room), "dim")
+    return line
+
+
+def _values(page: Page, record: Record) -> "Iterator[RenderableType]":
+    values = [("inputs", record.inputs)]
+    if isinstance(record, ReportCase):
+        if record.has_expected_output or record.expected_output is not None:
+            values.append(("expected", record.expected_output))
+        values.append(("got", record.output))
+    for label, value in values:
+        text = page.fit_value(value, page.width - _INDENT - 10)
+        yield page.indented(page.line((f"{label:<8}  ", "dim"), text), _INDENT)
+
+
+def _reason(page: Page, name: str, why: str | None) -> "RenderableType":
+    """`name: why`, either of which may be missing."""
+    line = page.line((name, "red"))
+    if why:
+        room = _REASON_LINES * (page.width - _INDENT) - line.cell_len
+        line.append((": " if name else "") + page.fit(why, room), "" if name else "red")
+    return page.indented(line, _INDENT)
+
+
+def _why(result: EvaluationResult) -> str | None:
+    """The reason, or else the grade that did not suffice."""
+    if result.reason:
+        return result.reason
+    return None if result.score is None else f"score {number(result.score)}"
+
+
+def _traceback(
+    page: Page, failure: ReportCaseFailure | EvaluatorFailure | Failure, options: AttemptOptions
+) -> "Iterator[RenderableType]":
+    if not options.include_tracebacks:
+        return
+    lines = failure.error_stacktrace.splitlines()
+    for line in lines[-_TRACEBACK_LINES:]:
+        yield page.indented(page.line((page.fit(line, page.width - 2 * _INDENT), "dim")), 2 * _INDENT)

@@ -1,0 +1,77 @@
+"""The bottom of a report in the terminal: times, metrics, what to look after, and what the intervals mean."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from calipers.record import Failure, ReportCase, ReportCaseFailure
+from calipers.report import Report
+from calipers.summary import Summary
+
+from .numbers import METHODS, confidence_text, number, plural, seconds
+from .page import Page
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from calipers.stats.interval import Method
+
+
+def measures(page: Page, report: Report) -> "Iterator[Text]":
+    """How long the tasks took, and the metrics they recorded."""
+    times = report.durations()
+    if times is not None:
+        micro = page.glyph("µ", "u")
+        named = (("p50", times.p50), ("p90", times.p90), ("p99", times.p99), ("longest", times.longest))
+        facts = [f"{name} {seconds(value, micro=micro)}" for name, value in named]
+        yield from page.facts(facts, head="Task time  ")
+    averages = report.averages()
+    if averages is not None and averages.metrics:
+        facts = [f"{page.fit(name, 40)} {number(value)}" for name, value in averages.metrics.items()]
+        yield from page.facts([*facts, "(means per case)"], head="Metrics    ")
+
+
+def warnings(page: Page, report: Report) -> "Iterator[Text]":
+    """Things that did not change a judgement and still want attention."""
+    for name, blocked in report.blocked.items():
+        times = "once" if blocked.count == 1 else f"{blocked.count:,} times"
+        yield page.line(
+            ("Note: ", "bold yellow"),
+            f"evaluator {page.fit_value(name, 60)} blocked the event loop {times}, longest "
+            f"{seconds(blocked.longest, micro=page.glyph('µ', 'u'))}: make it async, or pass "
+            "evaluator_timeout=... to run it in a thread",
+        )
+    records: list[ReportCase | ReportCaseFailure] = [*report.cases, *report.failures]
+    broken = [(r.name, r.teardown_failure) for r in records if r.teardown_failure is not None]
+    if broken:
+        yield page.line(("Note: ", "bold yellow"), _teardown(page, broken))
+
+
+def _teardown(page: Page, broken: list[tuple[str, Failure]]) -> str:
+    name, failure = broken[0]
+    return (
+        f"clean-up failed after {plural(len(broken), 'attempt')} (the judgements stand); the first was "
+        f"{page.fit(name, 60)}: {page.fit(failure.error_message, 2 * page.width)}"
+    )
+
+
+def footnote(
+    page: Page, report: Report, summaries: Mapping[str, Summary], *, confidence: float
+) -> "Iterator[Text]":
+    """What the intervals mean, and how they were made; nothing where there is none."""
+    estimates = [report.pass_rate(confidence=confidence)]
+    for summary in summaries.values():
+        estimates += [summary.estimate, summary.score]
+    methods: dict[Method, None] = {}
+    for estimate in estimates:
+        if estimate is not None and estimate.interval is not None:
+            methods[estimate.interval.method] = None
+    if not methods:
+        return
+    level = confidence_text(confidence)
+    text = (
+        f"[low, high] is a {level} interval ({'; '.join(METHODS[method] for method in methods)}): with fresh cases of "
+        f"the same kind, {level} of such intervals would contain the true value."
+    )
+    if report.repeat > 1:
+        text += " Repeats measure the same cases better; only more cases tell more about new ones."
+    yield page.line((text, "dim"))

@@ -1,0 +1,83 @@
+"""What the terminal view draws on: lines of a known width, in an encoding that may know few characters.
+
+Everything that goes on a page is a `rich.text.Text` made here, from text that passed through `calipers.views.text`.
+Rich never gets to see a plain string: it would read markup, emoji codes and links in it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .text import ellipsis, fit, fit_value, is_unicode, visible
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+
+@dataclass(frozen=True)
+class Page:
+    """A width in cells, and an encoding."""
+
+    width: int = 80
+    encoding: str = "utf-8"
+
+    @property
+    def unicode(self) -> bool:
+        """Whether glyphs beyond ASCII may be used."""
+        return is_unicode(self.encoding)
+
+    def glyph(self, fancy: str, plain: str) -> str:
+        """The first where it can be shown, else the second."""
+        return fancy if self.unicode else plain
+
+    @property
+    def dot(self) -> str:
+        """What separates facts on one line."""
+        return self.glyph(" · ", " - ")
+
+    @property
+    def ellipsis(self) -> str:
+        """What stands for things left out."""
+        return ellipsis(self.encoding)
+
+    def safe(self, text: str) -> str:
+        """Text of others, on one line."""
+        return visible(text, encoding=self.encoding)
+
+    def fit(self, text: str, width: int) -> str:
+        """Text of others, on one line of at most `width` cells."""
+        return fit(text, max(width, 1), encoding=self.encoding)
+
+    def fit_value(self, value: Any, width: int) -> str:
+        """Any value, on one line of at most `width` cells."""
+        return fit_value(value, max(width, 1), encoding=self.encoding)
+
+    def line(self, *parts: str | tuple[str, str]) -> "Text":
+        """A line of safe parts, each plain or with its style; it wraps where it is too long."""
+        from rich.text import Text
+
+        return Text.assemble(*parts, overflow="fold")
+
+    def facts(self, items: Sequence[str], *, head: str = "", style: str = "") -> "Iterator[Text]":
+        """Short facts side by side, in as many lines as they need; no fact is broken."""
+        from rich.cells import cell_len
+
+        rows: list[list[str]] = [[]]
+        used = cell_len(head)
+        for item in items:
+            need = cell_len(item) + (cell_len(self.dot) if rows[-1] else 0)
+            if rows[-1] and used + need > self.width:
+                rows.append([])
+                used, need = cell_len(head), cell_len(item)
+            rows[-1].append(item)
+            used += need
+        for number, row in enumerate(rows):
+            lead = head if number == 0 else " " * cell_len(head)
+            yield self.line((lead, "bold"), (self.dot.join(row), style))
+
+    def indented(self, text: "Text", indent: int = 4) -> "RenderableType":
+        """A line that stays indented where it wraps."""
+        from rich.padding import Padding
+
+        return Padding(text, (0, 0, 0, min(indent, self.width // 4)))

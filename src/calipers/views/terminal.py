@@ -1,0 +1,139 @@
+"""A report in the terminal.
+
+From top to bottom: what was run, what went wrong with the run, the share of cases that passed, one line per evaluator,
+the attempts that did not pass with their reasons, analyses, times and notes, and what the intervals mean. Nothing here
+computes a number: it shows what the report says. All text of the report is data and cannot change how it is shown.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from calipers.errors import InvalidOptionError
+from calipers.report import Report
+from calipers.stats.interval import check_confidence
+
+from .analyses import analyses
+from .attempts import AttemptOptions, attempts, failed_tasks
+from .headline import alerts, headline, title
+from .notes import footnote, measures, warnings
+from .page import Page
+from .summaries import summary_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+_NARROWEST = 20
+"""Below this many cells nothing is laid out; lines are cut instead."""
+
+
+def print_report(
+    report: Report,
+    *,
+    console: "Console | None" = None,
+    width: int | None = None,
+    include_cases: bool | Literal["failed"] = "failed",
+    include_reasons: bool = True,
+    include_values: bool = True,
+    include_tracebacks: bool = False,
+    max_cases: int | None = 20,
+    confidence: float = 0.95,
+) -> None:
+    """Show a report: in colour on a terminal, as plain text anywhere else.
+
+    Args:
+        report: what to show.
+        console: where; default: standard output.
+        width: in columns; default: that of the terminal.
+        include_cases: `"failed"` lists the attempts that did not pass, True all, False none.
+        include_reasons: say why each evaluator did not pass an attempt.
+        include_values: show inputs, expected output and output of the attempts listed.
+        include_tracebacks: show where in the code a task or evaluator failed.
+        max_cases: attempts in each list; `None` for no limit.
+        confidence: of the intervals.
+    """
+    from rich.console import Console
+
+    view = render_report(
+        report,
+        include_cases=include_cases,
+        include_reasons=include_reasons,
+        include_values=include_values,
+        include_tracebacks=include_tracebacks,
+        max_cases=max_cases,
+        confidence=confidence,
+    )
+    (console or Console(width=width)).print(view, width=width)
+
+
+def report_text(report: Report, *, width: int = 80, **options: Any) -> str:
+    """A report as plain text without colours; takes the options of `print_report`."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    file = StringIO()
+    console = Console(
+        file=file,
+        width=width,
+        color_system=None,
+        force_terminal=False,
+        force_jupyter=False,
+        legacy_windows=False,
+    )
+    console.print(render_report(report, **options))
+    return "".join(line.rstrip() + "\n" for line in file.getvalue().splitlines())
+
+
+def render_report(report: Report, *, confidence: float = 0.95, **options: Any) -> "ReportView":
+    """A report as something that `rich` can show; takes the options of `print_report`."""
+    check_confidence(confidence)
+    choices = AttemptOptions(**options)
+    if choices.include_cases not in {True, False, "failed"}:
+        raise InvalidOptionError(
+            f"include_cases must be True, False or 'failed', got {choices.include_cases!r}"
+        )
+    if choices.max_cases is not None and not choices.max_cases >= 0:
+        raise InvalidOptionError(
+            f"max_cases must be a number from 0, or None for no limit, got {choices.max_cases!r}"
+        )
+    return ReportView(report, choices, confidence)
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """A report, ready for a `rich` console to print at any width."""
+
+    report: Report
+    options: AttemptOptions
+    confidence: float
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
+        """The lines for a console."""
+        yield from self.lines(Page(max(options.max_width, _NARROWEST), options.encoding))
+
+    def lines(self, page: Page) -> "Iterator[RenderableType]":
+        """The sections, with an empty line between them."""
+        report, confidence = self.report, self.confidence
+        summaries = report.summaries(confidence=confidence)
+        sections: list[Iterator[RenderableType]] = [
+            title(page, report),
+            alerts(page, report),
+            headline(page, report, confidence=confidence),
+            summary_table(page, summaries, confidence=confidence),
+            failed_tasks(page, report, self.options),
+            attempts(page, report, self.options),
+            analyses(page, report),
+            measures(page, report),
+            warnings(page, report),
+            footnote(page, report, summaries, confidence=confidence),
+        ]
+        first = True
+        for section in sections:
+            empty = True
+            for line in section:
+                if empty and not first:
+                    yield page.line()
+                empty = first = False
+                yield line

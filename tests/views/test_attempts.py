@@ -1,0 +1,128 @@
+import pytest
+
+from calipers.views.terminal import report_text
+
+
+def section(report, title: str, **options) -> list[str]:
+    """The lines of the section whose title begins so."""
+    text = report_text(report, **options)
+    found = [part for part in text.split("\n\n") if part.startswith(title)]
+    return found[0].splitlines()[1:] if found else []
+
+
+@pytest.fixture
+def report(records):
+    return records.report(
+        records.case("good", records.result("ok", True), records.result("length", 0.5)),
+        records.case("unjudged", records.result("tone", "polite")),
+        records.case(
+            "bad",
+            records.result("ok", False, "expected 'Paris', got 'Lyon'"),
+            records.result("graded", False, score=0.25),
+            records.result("bare", False),
+            records.result("length", 2.5),
+            inputs="capital of France?",
+            expected_output="Paris",
+            has_expected_output=True,
+            output="Lyon",
+        ),
+        records.case(
+            "broken",
+            evaluator_failures=(
+                records.broken("Judge", "RuntimeError: overloaded", "Traceback:\n  there\nRuntimeError: x"),
+            ),
+        ),
+        records.failure("failed", "TimeoutError: late", tries=3, error_stacktrace="Traceback:\n  here"),
+    )
+
+
+BAD = [
+    "✗ bad  250 ms · length 2.5",
+    "    inputs    'capital of France?'",
+    "    expected  'Paris'",
+    "    got       'Lyon'",
+    "    ok: expected 'Paris', got 'Lyon'",
+    "    graded: score 0.25",
+    "    bare",
+]
+BROKEN = [
+    "✗ broken  250 ms",
+    "    inputs    'question broken'",
+    "    got       'answer broken'",
+    "    Judge (evaluator failed): RuntimeError: overloaded",
+]
+FAILED = [
+    "✗ failed  250 ms",
+    "    inputs    'question failed'",
+    "    after 3 tries: TimeoutError: late",
+]
+
+
+def test_by_default_only_what_did_not_pass_is_listed(report):
+    assert section(report, "Did not pass: 2 of 5") == [*BAD, *BROKEN]
+    assert section(report, "Tasks that failed: 1 of 5") == FAILED
+    assert "good" not in report_text(report)
+
+
+def test_all_attempts_on_request(report):
+    assert section(report, "Attempts", include_cases=True) == [
+        "✓ good  250 ms · length 0.5",
+        "· unjudged  250 ms · tone polite",
+        *BAD,
+        *BROKEN,
+        *FAILED,
+    ]
+
+
+def test_none_on_request(report):
+    assert "✗" not in report_text(report, include_cases=False)
+
+
+def test_values_and_reasons_can_be_left_out(report):
+    shown = section(report, "Did not pass", include_values=False, include_reasons=False)
+    assert shown == [
+        "✗ bad  250 ms · length 2.5",
+        "    ok",
+        "    graded",
+        "    bare",
+        "✗ broken  250 ms",
+        "    Judge (evaluator failed)",
+    ]
+
+
+def test_tracebacks_on_request(report):
+    shown = section(report, "Did not pass", include_tracebacks=True)
+    assert shown[-3:] == ["        Traceback:", "          there", "        RuntimeError: x"]
+    assert section(report, "Tasks that failed", include_tracebacks=True)[-1] == "          here"
+
+
+def test_an_expectation_of_none_is_an_expectation(records):
+    said = records.case("a", records.result("ok", False), has_expected_output=True)
+    unsaid = records.case("b", records.result("ok", False))
+    assert "    expected  None" in section(records.report(said), "Did not pass")
+    assert "    expected  None" not in section(records.report(unsaid), "Did not pass")
+
+
+def test_long_lists_are_cut_and_say_so(records):
+    report = records.report(*(records.case(f"case-{i}", records.result("ok", False)) for i in range(47)))
+    shown = section(report, "Did not pass: 47 of 47")
+    assert sum(line.startswith("✗") for line in shown) == 20
+    assert shown[-1] == "… and 27 more (max_cases=None shows all)"
+    assert sum(line.startswith("✗") for line in section(report, "Did not pass", max_cases=None)) == 47
+    assert section(report, "Did not pass", max_cases=0) == ["… and 47 more (max_cases=None shows all)"]
+
+
+def test_long_reasons_wrap_in_their_indent_and_end_after_about_three_lines(records):
+    report = records.report(records.case("a", records.result("Judge", False, "why " * 500)))
+    shown = section(report, "Did not pass", width=60)[3:]
+    assert len(shown) in {3, 4}
+    assert all(line.startswith("    ") for line in shown)
+    assert " ".join(line.strip() for line in shown).endswith("… (2,000 characters)")
+
+
+def test_long_values_stay_on_one_line(records):
+    report = records.report(records.case("a", records.result("ok", False), output="x" * 5000))
+    shown = section(report, "Did not pass", width=100)
+    assert shown[2].startswith("    got       'xxx")
+    assert shown[2].endswith("… (5,000 characters)")
+    assert len(shown) == 4

@@ -1,0 +1,70 @@
+from calipers.record import Failure
+from calipers.scoring import BlockedLoop
+from calipers.views.notes import footnote, measures, warnings
+from calipers.views.page import Page
+
+
+def lines(drawn) -> list[str]:
+    return [line.plain for line in drawn]
+
+
+def test_times_are_quantiles_and_metrics_are_means(records):
+    report = records.report(
+        records.case("a", task_duration=1.0, metrics={"tokens": 100, "cost": 0.001}),
+        records.case("b", task_duration=3.0, metrics={"tokens": 101, "cost": 0.002}),
+    )
+    assert lines(measures(Page(), report)) == [
+        "Task time  p50 2 s · p90 2.8 s · p99 2.98 s · longest 3 s",
+        "Metrics    tokens 100.5 · cost 0.0015 · (means per case)",
+    ]
+
+
+def test_nothing_measured_is_nothing_shown(records):
+    assert lines(measures(Page(), records.report(records.failure("a")))) == []
+
+
+def test_evaluators_that_blocked_the_event_loop_are_named_with_the_way_out(records):
+    report = records.report(blocked={"Slow": BlockedLoop(3, 1.2), "Once": BlockedLoop(1, 0.4)})
+    way_out = "make it async, or pass evaluator_timeout=... to run it in a thread"
+    assert lines(warnings(Page(), report)) == [
+        f"Note: evaluator 'Slow' blocked the event loop 3 times, longest 1.2 s: {way_out}",
+        f"Note: evaluator 'Once' blocked the event loop once, longest 400 ms: {way_out}",
+    ]
+
+
+def test_failed_clean_up_is_noted(records):
+    failure = Failure(error_type="OSError", error_message="OSError: still open")
+    report = records.report(
+        records.case("a", teardown_failure=failure), records.failure("b", teardown_failure=failure)
+    )
+    assert lines(warnings(Page(), report)) == [
+        "Note: clean-up failed after 2 attempts (the judgements stand); the first was a: OSError: still open"
+    ]
+
+
+def test_the_footnote_names_each_method_once(records):
+    report = records.report(
+        *(
+            records.case(str(i), records.result("ok", i > 1), records.result("n", i), records.result("m", -i))
+            for i in range(5)
+        )
+    )
+    (line,) = lines(footnote(Page(), report, report.summaries(), confidence=0.95))
+    assert line == (
+        "[low, high] is a 95 % interval (Wilson; Student t): with fresh cases of the same kind, 95 % of such "
+        "intervals would contain the true value."
+    )
+
+
+def test_under_repeats_the_footnote_says_what_they_are_good_for(records):
+    report = records.report(
+        *(records.case(f"a [{i}/2]", records.result("ok", True), source_case_name="a") for i in (1, 2)),
+        repeat=2,
+    )
+    (line,) = lines(footnote(Page(), report, report.summaries(), confidence=0.95))
+    assert line.endswith("Repeats measure the same cases better; only more cases tell more about new ones.")
+
+
+def test_without_intervals_there_is_no_footnote(records):
+    report = records.report(records.case("a", records.result("tone", "polite")))
+    assert lines(footnote(Page(), report, report.summaries(), confidence=0.95)) == []

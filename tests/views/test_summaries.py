@@ -1,0 +1,109 @@
+import pytest
+
+from calipers.views.page import Page
+from calipers.views.summaries import summary_table
+
+
+def table(report, width: int = 80, encoding: str = "utf-8") -> list[str]:
+    drawn = summary_table(Page(width, encoding), report.summaries(), confidence=0.95)
+    return [line.plain.rstrip() for line in drawn]
+
+
+@pytest.fixture
+def mixed(records):
+    """Assertions, scores, labels, skips, broken evaluators and failed tasks."""
+    tones = ["polite"] * 6 + ["rude"] * 3
+    cases = [
+        records.case(
+            f"case-{i}",
+            records.result("EqualsExpected", i != 5),
+            records.result("similarity", 0.5 + i / 20),
+            records.result("tone", tones[i]),
+            *([] if i == 7 else [records.result("Judge", True)]),
+            evaluator_failures=(records.broken("Judge", "RuntimeError: overloaded"),) if i == 7 else (),
+            skipped=(records.skip("Spelling"),),
+        )
+        for i in range(9)
+    ]
+    names = ("EqualsExpected", "similarity", "tone", "Judge", "Spelling")
+    return records.report(*cases, records.failure("case-9", not_run=names))
+
+
+def test_a_wide_table_shows_all(mixed):
+    assert (
+        table(mixed, 120)
+        == """
+Evaluator       Kind        Result  [95 % interval]    0 %                      100 %  n  errors  skipped  task failed
+EqualsExpected  assertion   80.0 %  [49.0, 94.3]                     ├─────────●───┤   9                             1
+similarity      score        0.700  [0.595, 0.805]                                     9                             1
+tone            label      polite 66.7 %, rude 33.3 %                                  9                             1
+Judge           assertion   80.0 %  [49.0, 94.3]                     ├─────────●───┤   8       1                     1
+Spelling                   no result                                                   0                9            1
+""".strip().splitlines()
+    )
+
+
+def test_at_80_columns_the_least_important_columns_are_gone(mixed):
+    assert (
+        table(mixed)
+        == """
+Evaluator        Result  [95 % interval]    0 %      100 %  n  errors  skipped
+EqualsExpected   80.0 %  [49.0, 94.3]             ├────●─┤  9
+similarity        0.700  [0.595, 0.805]                     9
+tone            polite 66.7 %, rude 33.3 %                  9
+Judge            80.0 %  [49.0, 94.3]             ├────●─┤  8       1
+Spelling        no result                                   0                9
+""".strip().splitlines()
+    )
+
+
+def test_at_40_columns_results_and_intervals_are_whole(mixed):
+    assert table(mixed, 40) == [
+        "Evaluator     Result  [95 % interval]  n",
+        "EqualsExpe…   80.0 %  [49.0, 94.3]     9",
+        "similarity     0.700  [0.595, 0.805]   9",
+        "tone         polite 66.7 %, rude 33.…  9",
+        "Judge         80.0 %  [49.0, 94.3]     8",
+        "Spelling     no result                 0",
+    ]
+
+
+def test_columns_that_nobody_needs_are_left_out(records):
+    report = records.report(*(records.case(str(i), records.result("length", i)) for i in range(4)))
+    assert table(report) == [
+        "Evaluator  Kind    Result  [95 % interval]  n",
+        "length     score    1.500  [-0.554, 3.554]  4",
+    ]
+
+
+def test_the_graded_score_behind_an_assertion_has_its_own_line(records):
+    report = records.report(
+        *(records.case(str(i), records.result("Judge", i > 0, score=i / 4)) for i in range(5))
+    )
+    assert [line[:50].rstrip() for line in table(report)[1:]] == [
+        "Judge          assertion   80.0 %  [37.6, 96.4]",
+        "Judge, graded  score        0.500  [0.009, 0.991]",
+    ]
+
+
+def test_a_single_score_has_no_interval(records):
+    report = records.report(records.case("a", records.result("length", 3)))
+    assert table(report)[1] == "length     score        3                   1"
+
+
+def test_only_the_most_frequent_labels_are_listed(records):
+    report = records.report(
+        *(records.case(str(i), records.result("kind", f"label-{min(i, 20)}")) for i in range(40))
+    )
+    shown = table(report, 120)[1]
+    assert "label-20 50.0 %, label-0 2.5 %, label-1 2.5 %, label-2 2.5 %, 17 more" in shown
+
+
+def test_plain_consoles_get_plain_glyphs(mixed):
+    shown = table(mixed, 80, "ascii")
+    assert all(line.isascii() for line in shown)
+    assert "[----o-]" in shown[1]
+
+
+def test_no_evaluators_is_no_table(records):
+    assert table(records.report(records.case("a"))) == []
