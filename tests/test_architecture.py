@@ -1,6 +1,7 @@
 """The shape of the package: which module may import which, how large things are, and what never appears."""
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -171,7 +172,7 @@ def test_no_module_imports_itself_by_a_detour(kinds):
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:
-        pytest.fail(f"these modules import each other: {' -> '.join(error.args[1])}")
+        pytest.fail(f"each of these imports the next: {' -> '.join(reversed(error.args[1]))}")
 
 
 def test_the_front_doors_are_these_and_no_others():
@@ -336,3 +337,18 @@ def c():
         "pytest.mark.skipif",
         "pytest.skip",
     ]
+
+
+# ---------------------------------------------------------------------- what type checkers read
+
+
+def test_the_code_for_type_checkers_is_read_by_both_and_every_ignore_in_it_must_be_needed():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    assert "tests/typing" in settings["mypy"]["files"]
+    assert settings["mypy"]["strict"] is True
+    assert "tests/typing" in settings["basedpyright"]["include"]
+    files = sorted((ROOT / "tests" / "typing").glob("*.py"))
+    assert files
+    directive = "# pyright: reportUnnecessaryTypeIgnoreComment=true\n"
+    assert not [path.name for path in files if not path.read_text(encoding="utf-8").startswith(directive)]
+    assert not [path.name for path in files if path.name.startswith("test_")], "nobody runs this code"
