@@ -1,0 +1,107 @@
+"""The documentation keeps up with the code: every public name is on a reference page, and hand-made tables are whole."""
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import calipers.errors
+import calipers.evaluators
+from calipers.report_evaluator import ReportEvaluator
+from calipers.styles import _SOURCES
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
+PACKAGES = ["calipers", "evaluators", "stats", "spans", "testing", "sandbox"]
+
+
+def documented():
+    """The paths of the objects that reference pages show: `::: calipers.case.Case`."""
+    return [
+        path
+        for page in PAGES
+        for path in re.findall(r"^::: (\S+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+
+
+def resolve(path):
+    """The object at a dotted path; a module that shares its name with a function is reached by import."""
+    try:
+        return import_module(path)
+    except ImportError:
+        home, _, name = path.rpartition(".")
+        return getattr(import_module(home), name)
+
+
+def public_names():
+    for package in PACKAGES:
+        name = package if package == "calipers" else f"calipers.{package}"
+        module = import_module(name)
+        yield from ((name, public, getattr(module, public)) for public in module.__all__)
+    for name, value in vars(calipers.errors).items():
+        if isinstance(value, type) and value.__module__ == "calipers.errors":
+            yield "calipers.errors", name, value
+
+
+def rows(page, first_column):
+    """The first cells of the table that has this heading."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    table = text.split(f"| {first_column} |", 1)[1].split("\n\n", 1)[0]
+    return [line.split("|")[1] for line in table.splitlines()[2:]]
+
+
+def code_in(cells):
+    return [name for cell in cells for name in re.findall(r"`(\w+)", cell)]
+
+
+NAMES = {f"{module}.{name}": value for module, name, value in public_names()}
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_every_public_name_is_on_a_reference_page(path):
+    shown = [resolve(path) for path in documented()]
+    assert any(NAMES[path] is each for each in shown), f"put `::: {path}` on a page of docs/reference"
+
+
+def test_every_reference_leads_to_something():
+    for path in documented():
+        assert resolve(path) is not None
+
+
+def test_nothing_is_on_two_places_of_the_reference():
+    assert sorted(set(documented())) == sorted(documented())
+
+
+def test_the_table_of_parameters_lists_what_a_function_may_ask_for():
+    assert sorted(code_in(rows("how-to/write-an-evaluator.md", "parameter"))) == sorted(_SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("heading", "of_reports"), [("evaluator", False), ("report evaluator", True)], ids=["attempts", "reports"]
+)
+def test_the_tables_of_built_in_evaluators_are_whole(heading, of_reports):
+    base = {"Evaluator", "ReportEvaluator"}
+    kinds = {name: getattr(calipers.evaluators, name) for name in calipers.evaluators.__all__}
+    built_in = {
+        name
+        for name, kind in kinds.items()
+        if name not in base and isinstance(kind, type) and hasattr(kind, "as_spec")
+    }
+    expected = {name for name in built_in if issubclass(kinds[name], ReportEvaluator) is of_reports}
+    listed = code_in(rows("how-to/built-in-evaluators.md", heading))
+    assert sorted(listed) == sorted(expected)
+    assert expected
+
+
+def test_the_layers_are_told_as_they_are():
+    tests = ast.parse((ROOT / "tests" / "test_architecture.py").read_text(encoding="utf-8"))
+    layers = next(
+        ast.literal_eval(node.value)
+        for node in tests.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "LAYERS"
+    )
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = text.split("| | modules |", 1)[1].split("\n\n", 1)[0]
+    assert re.findall(r"`(\w+)`", table) == list(layers)
