@@ -41,7 +41,9 @@ def test_the_bar_shows_how_far_the_run_is():
 
 
 def test_without_a_total_there_is_no_bar():
-    assert re.fullmatch(r"1,234 done  \S+ µ?s  [\d,]+/s  5 in flight", line(Counts(finished=1234, in_flight=5)))
+    assert re.fullmatch(
+        r"1,234 done  \S+ µ?s  [\d,]+/s  5 in flight", line(Counts(finished=1234, in_flight=5))
+    )
 
 
 @pytest.mark.parametrize("total", [0, 1, 120])
@@ -94,13 +96,12 @@ RUN = """
 import sys, time
 from calipers import Case, Dataset
 
-def wait(number):
-    """Let the bar appear before anything is printed."""
+def wait_for_the_bar():
     while not hasattr(sys.stderr, "rich_proxied_file") and sys.stderr.isatty():
         time.sleep(0.01)
 
 def task(number):
-    wait(number)
+    wait_for_the_bar()
     print(f"working on [red]{number}[/] :smile: " + "long " * 30)
     return number
 
@@ -112,7 +113,7 @@ print("rich" in sys.modules)
 
 
 def test_nothing_is_written_to_a_pipe_and_rich_is_not_even_loaded():
-    source = RUN.replace("wait(number)\n    print", "time.sleep(0.12)\n    print")
+    source = RUN.replace("wait_for_the_bar()\n    print", "time.sleep(0.12)\n    print")
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert done.stdout.splitlines()[-1] == "False"
@@ -140,7 +141,7 @@ def test_output_that_goes_elsewhere_is_left_alone():
 
 
 def test_a_quick_run_shows_nothing():
-    out, shown = on_terminal(RUN.replace("wait(number)\n    print", "print"), stdout=subprocess.PIPE)
+    out, shown = on_terminal(RUN.replace("wait_for_the_bar()\n    print", "print"), stdout=subprocess.PIPE)
     assert shown == ""
     assert out.splitlines()[-1] == "False"
 
@@ -168,6 +169,7 @@ try:
     with bar:
         wait()
         counts.finished = 4
+        held = sys.stdout  # as a log handler would
         print("[/unfinished] line", end="")
         raise KeyboardInterrupt
 except KeyboardInterrupt:
@@ -214,7 +216,10 @@ def on_terminal(
     unset = {"COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CI"}
     known = {name: value for name, value in os.environ.items() if name not in unset} | {"TERM": "xterm"}
     child = subprocess.Popen(
-        [sys.executable, "-c", source], stdout=slave if stdout is None else stdout, stderr=slave, env=known | (env or {})
+        [sys.executable, "-c", source],
+        stdout=slave if stdout is None else stdout,
+        stderr=slave,
+        env=known | (env or {}),
     )
     os.close(slave)
     found = b""

@@ -1,0 +1,1 @@
+"""Ways to show a run: a view draws what a report says and computes no number of its own."""

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 _INDENT = 4
 _REASON_LINES = 3
 """Lines that a reason or an error message may take before it is cut."""
+_NAME = 60
+"""Cells of an evaluator's name."""
 _TRACEBACK_LINES = 30
+"""The last lines of a traceback, which are the ones that tell."""
 
 Record = ReportCase | ReportCaseFailure
 
@@ -86,10 +89,12 @@ def _attempt(page: Page, record: Record, options: AttemptOptions) -> "Iterator[R
         return
     for result in record.results:
         if result.value is False:
-            yield _reason(page, page.safe(result.name), _why(result) if options.include_reasons else None)
+            yield _reason(
+                page, page.fit(result.name, _NAME), _why(result) if options.include_reasons else None
+            )
     for failure in record.evaluator_failures:
         message = failure.error_message if options.include_reasons else None
-        yield _reason(page, f"{page.safe(failure.name)} (evaluator failed)", message)
+        yield _reason(page, f"{page.fit(failure.name, _NAME)} (evaluator failed)", message)
         yield from _traceback(page, failure, options)
 
 

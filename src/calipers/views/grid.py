@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _GAP = 2
 """Cells between two columns."""
-_COMFORT = 30
+_COMFORT = 28
 """Cells in which most names, and two or three labels, can be read."""
 
 

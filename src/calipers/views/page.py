@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .text import ellipsis, fit, fit_value, is_unicode, visible
+from .text import ellipsis, fit, fit_value, is_unicode
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,10 +40,6 @@ class Page:
     def ellipsis(self) -> str:
         """What stands for things left out."""
         return ellipsis(self.encoding)
-
-    def safe(self, text: str) -> str:
-        """Text of others, on one line."""
-        return visible(text, encoding=self.encoding)
 
     def fit(self, text: str, width: int) -> str:
         """Text of others, on one line of at most `width` cells."""

@@ -74,14 +74,7 @@ def report_text(report: Report, *, width: int = 80, **options: Any) -> str:
     from rich.console import Console
 
     file = StringIO()
-    console = Console(
-        file=file,
-        width=width,
-        color_system=None,
-        force_terminal=False,
-        force_jupyter=False,
-        legacy_windows=False,
-    )
+    console = Console(file=file, width=width, color_system=None, force_jupyter=False, legacy_windows=False)
     console.print(render_report(report, **options))
     return "".join(line.rstrip() + "\n" for line in file.getvalue().splitlines())
 
