@@ -1,15 +1,16 @@
 """Named cases and the evaluators they share.
 
-A dataset made from a list checks it at once: every item a `Case`, no name twice. One made from any other iterable is
-lazy: cases are read while they run, so that more fit than memory holds, and a bad item becomes a recorded failure.
+A dataset made from a list or another sequence checks it at once: every item a `Case`, no name twice. One made from any
+other iterable is lazy: cases are read while they run, so that more fit than memory holds, and a bad item becomes a
+recorded failure.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, Unpack, overload
 
 from .case import Case, checked_evaluators
 from .context import InputsT, MetadataT, OutputT
-from .errors import InvalidCaseError
+from .errors import InvalidCaseError, InvalidOptionError
 from .evaluator import EvaluatorLike
 from .lifecycle import LifecycleFactory
 from .retry import Retry
@@ -17,6 +18,21 @@ from .retry import Retry
 if TYPE_CHECKING:
     from .evaluation import Progress
     from .report import Report
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """The options of `Dataset.evaluate` and `Dataset.evaluate_sync`; see `Dataset.evaluate` for what they mean."""
+
+    name: str | None
+    metadata: dict[str, Any] | None
+    max_concurrency: int | None
+    task_timeout: float | None
+    evaluator_timeout: float | None
+    retry: Retry | None
+    repeat: int
+    lifecycle: LifecycleFactory | None
+    seed: int | None
+    progress: "bool | Progress"
 
 
 class Dataset(Generic[InputsT, OutputT, MetadataT]):
@@ -41,23 +57,45 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         if isinstance(cases, Sequence):
             cases = list(cases)
             _check_cases(cases)
-        elif not isinstance(cases, Iterable):
-            raise InvalidCaseError(f"cases must be an iterable of Case, got {cases!r}")
+        elif not isinstance(cases, Iterable) or isinstance(cases, Mapping):
+            raise InvalidCaseError(
+                f"cases must be a list, or any other iterable, of Case, got {cases!r:.200}"
+            )
         self.name = name
         self.cases = cases
         self.evaluators = checked_evaluators(evaluators)
         self.report_evaluators = list(report_evaluators)
         self._used_up = False
+        self._names = {case.name for case in cases if case.name} if isinstance(cases, list) else set[str]()
 
+    @overload
+    def add_case(self, case: Case[InputsT, OutputT, MetadataT]) -> None: ...
+
+    @overload
     def add_case(
         self,
-        case: Case[InputsT, OutputT, MetadataT] | None = None,
-        **fields: Any,
-    ) -> None:
+        *,
+        name: str | None = None,
+        inputs: InputsT,
+        metadata: MetadataT | None = None,
+        expected_output: OutputT | None = ...,
+        evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
+        cluster: str | None = None,
+    ) -> None: ...
+
+    def add_case(self, case: Case[InputsT, OutputT, MetadataT] | None = None, **fields: Any) -> None:
         """Add a case: a `Case`, or the keyword arguments of one."""
         cases = self._list("add a case to")
+        if case is not None and fields:
+            raise InvalidCaseError(f"add a Case or its fields, not both: got {case!r} and {fields!r}")
         added = Case(**fields) if case is None else case
-        _check_cases([*cases, added])
+        if not isinstance(added, Case):
+            raise InvalidCaseError(f"only a Case can be added to a dataset, got {added!r:.200}")
+        # The set spares a look at every case; the look tells whether the name is still in use.
+        if added.name in self._names and any(other.name == added.name for other in cases):
+            raise InvalidCaseError(f"duplicate case name: {added.name!r}")
+        if added.name is not None:
+            self._names.add(added.name)
         cases.append(added)
 
     def add_evaluator(
@@ -116,8 +154,17 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             lifecycle=lifecycle,
             seed=draw_seed() if seed is None else seed,
         )
+        if metadata is not None and not isinstance(metadata, Mapping):
+            raise InvalidOptionError(
+                f"metadata must be a dict to keep with the report, got {metadata!r:.200}"
+            )
+        shown: Progress | None = None
         if progress is True:
-            from .views.progress import show_progress as shown
+            from .views.progress import show_progress
+
+            shown = show_progress
+        elif progress is not False:
+            shown = progress
         return await evaluate(
             self._readable(),
             task,
@@ -127,15 +174,15 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             name=name,
             dataset_name=self.name,
             metadata=metadata,
-            progress=shown if progress is True else progress or None,
+            progress=shown,
         )
 
     def evaluate_sync(
         self,
         task: Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT],
-        **options: Any,
+        **options: Unpack[EvaluateOptions],
     ) -> "Report":
-        """`evaluate` for code that is not async; takes the same options."""
+        """`evaluate` for code that is not async, with the same options."""
         from .evaluation import run_sync
 
         return run_sync(lambda: self.evaluate(task, **options))
@@ -147,14 +194,22 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
 
     def _readable(self) -> Iterable[Case[InputsT, OutputT, MetadataT]]:
         """The cases; an iterator can be read only once."""
-        if isinstance(self.cases, Iterator):
-            if self._used_up:
-                raise InvalidCaseError(
-                    "the cases of this dataset came from an iterator, which has been read: "
-                    "make the dataset from a list, or from an object that can be iterated again"
-                )
-            self._used_up = True
-        return self.cases
+        if isinstance(self.cases, list):
+            _check_cases(self.cases)  # again: the list is public, and may have grown
+        if not isinstance(self.cases, Iterator):
+            return self.cases
+        if self._used_up:
+            raise InvalidCaseError(
+                "the cases of this dataset came from an iterator, which has been read: "
+                "make the dataset from a list, or from an object that can be iterated again"
+            )
+        return self._read_once(self.cases)
+
+    def _read_once(
+        self, cases: Iterator[Case[InputsT, OutputT, MetadataT]]
+    ) -> Iterator[Case[InputsT, OutputT, MetadataT]]:
+        self._used_up = True
+        yield from cases
 
     def __repr__(self) -> str:
         size = f"{len(self.cases)} cases" if isinstance(self.cases, list) else "lazy cases"
@@ -166,7 +221,7 @@ def _check_cases(cases: Sequence[Any]) -> None:
     names: set[str] = set()
     for number, case in enumerate(cases, 1):
         if not isinstance(case, Case):
-            raise InvalidCaseError(f"item {number} of the dataset is not a Case: {case!r}")
+            raise InvalidCaseError(f"item {number} of the dataset is not a Case: {case!r:.200}")
         if case.name is not None and case.name in names:
             raise InvalidCaseError(f"duplicate case name: {case.name!r}")
         if case.name is not None:

@@ -1,8 +1,8 @@
 """The attempts a run has to make, in order: each case once, or `repeat` times.
 
 Cases may come from any iterable and are read one at a time, so a dataset larger than memory runs. An unnamed case is
-called `Case <n>` after its place, or with a suffix if another case has that name. A name that is taken, or an item
-that is no case, costs that item alone: it is recorded as a failure.
+called `Case <n>` after its place, or with a suffix if another case has that name. A name that is taken, an item that is
+no case, or evaluators that are none, cost that item alone: it is recorded as a failure.
 """
 
 import threading
@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from .case import Case
-from .errors import CalipersError, InvalidCaseError
+from .errors import InvalidCaseError
+from .plain import safe_repr
 from .scoring import Plan, make_plan, unique
 
 
@@ -26,37 +27,37 @@ class Work(msgspec.Struct, frozen=True):
     case_name: str
     repeat_index: int
     plan: Plan
-    problem: CalipersError | None = None
+    problem: Exception | None = None
     """Why it cannot be made."""
 
 
 def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator[Work]:
     """The attempts for the cases, in order."""
-    taken = (
-        {case.name for case in cases if isinstance(case, Case) and case.name}
+    # A list is all there: its own names come first, and they were checked for duplicates when the run began.
+    known = (
+        {case.name for case in cases if isinstance(case, Case)}
         if isinstance(cases, list)
-        else set()
+        else set[str | None]()
     )
-    known = frozenset(taken)  # a list was checked for duplicates when the dataset was made
+    taken = {name for name in known if name is not None}
     position = 0
     for number, case in enumerate(cases, 1):
-        problem: CalipersError | None = None
+        problem: Exception | None = None
         if not isinstance(case, Case):
-            problem = InvalidCaseError(f"item {number} of the dataset is not a Case: {case!r}")
+            problem = InvalidCaseError(f"item {number} of the dataset is not a Case: {safe_repr(case):.200}")
             case = Case(inputs=case)  # noqa: PLW2901 - something to show in the report
         name = case.name
         if name is None:
             name = unique(f"Case {number}", taken)
-        elif name not in known:
-            if name in taken:
-                problem = InvalidCaseError(f"duplicate case name: {name!r}")
-                name = unique(name, taken)
-            taken.add(name)
+        elif name in taken and name not in known:
+            problem = InvalidCaseError(f"duplicate case name: {name!r}")
+            name = unique(f"{name} (item {number})", taken)
+        taken.add(name)
         case_plan = plan
         if case.evaluators:
             try:
                 case_plan = make_plan(case.evaluators, extend=plan)
-            except CalipersError as error:
+            except Exception as error:
                 problem = error
         for again in range(1, repeat + 1):
             full = name if repeat == 1 else f"{name} [{again}/{repeat}]"

@@ -1,0 +1,342 @@
+"""Named cases and the evaluators they share."""
+
+import inspect
+import re
+import typing
+from collections import UserList, deque
+
+import pytest
+
+from calipers import Case, Dataset, Evaluator
+from calipers.dataset import EvaluateOptions
+from calipers.errors import InvalidCaseError, InvalidOptionError, NotAnEvaluatorError, TaskContractError
+
+
+def echo(inputs):
+    return inputs
+
+
+def right(output):
+    return True
+
+
+def cases(*names):
+    return [Case(name=name, inputs=name) for name in names]
+
+
+def run(dataset, task=echo, **options):
+    return dataset.evaluate_sync(task, progress=False, **options)
+
+
+class Reiterable:
+    def __init__(self, items):
+        self.items = items
+
+    def __iter__(self):
+        return iter(self.items)
+
+
+# ---------------------------------------------------------------------- making one
+
+
+@pytest.mark.parametrize("kind", [list, tuple, deque, UserList])
+def test_any_sequence_of_cases_becomes_a_list_of_the_datasets_own(kind):
+    given = kind(cases("a", "b"))
+    dataset = Dataset(cases=given)
+    assert dataset.cases == list(given)
+    assert dataset.cases is not given
+    assert repr(dataset) == "Dataset(name=None, 2 cases, 0 evaluators)"
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ([Case(inputs=1), "x"], "item 2 of the dataset is not a Case: 'x'"),
+        ([Case], "item 1 of the dataset is not a Case"),
+        ([{"inputs": 1}], "item 1 of the dataset is not a Case: {'inputs': 1}"),
+        ([None], "item 1 of the dataset is not a Case: None"),
+        ("ab", "item 1 of the dataset is not a Case: 'a'"),
+        (cases("a", "b", "a"), "duplicate case name: 'a'"),
+        (Case(inputs=1), "must be a list, or any other iterable, of Case"),
+        (3, "must be a list, or any other iterable, of Case, got 3"),
+        (None, "must be a list, or any other iterable, of Case, got None"),
+        ({"a": Case(inputs=1)}, "must be a list, or any other iterable, of Case"),
+    ],
+)
+def test_what_is_no_list_of_distinct_cases_is_refused_at_once(given, hint):
+    with pytest.raises(InvalidCaseError) as caught:
+        Dataset(cases=given)
+    assert hint in str(caught.value)
+
+
+def test_unnamed_cases_do_not_count_as_duplicates():
+    assert len(Dataset(cases=[Case(inputs=1), Case(inputs=1)]).cases) == 2
+
+
+@pytest.mark.parametrize("evaluators", [[3], right, "right", [Evaluator], [lambda foo: True]])
+def test_a_wrong_evaluator_is_refused_at_once(evaluators):
+    with pytest.raises(NotAnEvaluatorError):
+        Dataset(cases=[], evaluators=evaluators)
+
+
+def test_a_name_is_optional_and_kept():
+    assert Dataset(cases=[]).name is None
+    assert run(Dataset(cases=[], name="qa")).dataset_name == "qa"
+
+
+def test_a_dataset_can_be_typed():
+    assert Dataset[str, str, dict](cases=cases("a")).cases == cases("a")
+
+
+# ---------------------------------------------------------------------- adding to it
+
+
+def test_a_case_is_added_whole_or_by_its_fields():
+    dataset = Dataset(cases=[])
+    dataset.add_case(Case(name="a", inputs=1))
+    dataset.add_case(
+        name="b", inputs=2, expected_output=None, metadata={"m": 1}, evaluators=[right], cluster="k"
+    )
+    dataset.add_case(inputs=3)
+    dataset.add_case(inputs=3)
+    assert [case.name for case in dataset.cases] == ["a", "b", None, None]
+    assert dataset.cases[1].has_expected_output
+    assert dataset.cases[1] == Case(
+        name="b", inputs=2, expected_output=None, metadata={"m": 1}, evaluators=[right], cluster="k"
+    )
+    assert not dataset.cases[2].has_expected_output
+
+
+def test_a_case_whose_name_is_taken_is_not_added():
+    dataset = Dataset(cases=cases("a"))
+    for add in (
+        lambda: dataset.add_case(name="a", inputs=2),
+        lambda: dataset.add_case(Case(name="a", inputs=2)),
+    ):
+        with pytest.raises(InvalidCaseError, match="duplicate case name: 'a'"):
+            add()
+    dataset.add_case(name="b", inputs=2)
+    with pytest.raises(InvalidCaseError, match="duplicate case name: 'b'"):
+        dataset.add_case(name="b", inputs=2)
+    assert len(dataset.cases) == 2
+
+
+def test_a_name_is_free_again_once_its_case_is_gone():
+    dataset = Dataset(cases=cases("a", "b"))
+    del dataset.cases[0]
+    dataset.add_case(name="a", inputs=3)
+    assert [case.name for case in dataset.cases] == ["b", "a"]
+
+
+def test_what_cannot_be_added_is_refused():
+    dataset = Dataset(cases=[])
+    with pytest.raises(InvalidCaseError, match="only a Case can be added to a dataset, got 'x'"):
+        dataset.add_case("x")
+    with pytest.raises(InvalidCaseError, match="not both"):
+        dataset.add_case(Case(inputs=1), name="b")
+    with pytest.raises(TypeError, match="inputs"):
+        dataset.add_case(name="a")
+    assert dataset.cases == []
+
+
+def test_an_evaluator_is_added_for_every_case_or_for_one():
+    dataset = Dataset(cases=cases("a", "b"))
+    dataset.add_evaluator(right)
+    dataset.add_evaluator(lambda output: False, specific_case="b")
+    report = run(dataset)
+    assert [list(case.assertions) for case in report.cases] == [["right"], ["function", "right"]]
+    assert report.pass_rate().value == 0.5
+
+
+def test_an_evaluator_for_a_case_nobody_has_is_refused():
+    with pytest.raises(InvalidCaseError, match="no case of this dataset is called 'z'"):
+        Dataset(cases=cases("a")).add_evaluator(right, specific_case="z")
+    with pytest.raises(NotAnEvaluatorError):
+        Dataset(cases=[]).add_evaluator(3)
+
+
+def test_what_happened_to_the_public_list_is_checked_before_a_run():
+    dataset = Dataset(cases=cases("a"))
+    dataset.cases.append(Case(name="a", inputs=2))
+    with pytest.raises(InvalidCaseError, match="duplicate case name: 'a'"):
+        run(dataset)
+    dataset.cases[1] = "not a case"
+    with pytest.raises(InvalidCaseError, match="item 2 of the dataset is not a Case"):
+        run(dataset)
+
+
+# ---------------------------------------------------------------------- names of unnamed cases
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_unnamed_cases_are_called_after_their_place(lazy):
+    given = [Case(inputs=1), Case(name="x", inputs=2), Case(inputs=3)]
+    report = run(Dataset(cases=iter(given) if lazy else given))
+    assert [case.name for case in report.cases] == ["Case 1", "x", "Case 3"]
+    assert [case.name for case in given] == [None, "x", None]
+
+
+def test_an_unnamed_case_gives_way_to_one_that_has_the_name():
+    given = [
+        Case(inputs=1),
+        Case(inputs=2),
+        Case(name="Case 2", inputs=3),
+        Case(name="Case 1", inputs=4),
+        Case(name="Case 1_2", inputs=5),
+    ]
+    report = run(Dataset(cases=given))
+    assert [case.name for case in report.cases] == ["Case 1_3", "Case 2_2", "Case 2", "Case 1", "Case 1_2"]
+    assert [case.output for case in report.cases] == [1, 2, 3, 4, 5]
+
+
+def test_in_a_lazy_dataset_no_two_cases_share_a_name_either():
+    given = [Case(name="Case 2", inputs=1), Case(inputs=2), Case(inputs=3), Case(name="Case 3", inputs=4)]
+    report = run(Dataset(cases=iter(given)))
+    assert [case.name for case in report.cases] == ["Case 2", "Case 2_2", "Case 3"]
+    [failure] = report.failures
+    assert failure.inputs == 4
+    assert failure.error_message == "InvalidCaseError: duplicate case name: 'Case 3'"
+
+
+# ---------------------------------------------------------------------- lazy datasets
+
+
+def test_a_generator_is_read_while_the_cases_run():
+    alive = []
+
+    def generate():
+        for number in range(200):
+            alive.append(number)
+            yield Case(inputs=number)
+
+    dataset = Dataset(cases=generate(), evaluators=[lambda output: len(alive) < 190 or output > 100])
+    assert alive == []
+    assert repr(dataset) == "Dataset(name=None, lazy cases, 1 evaluators)"
+    assert run(dataset, max_concurrency=1).pass_rate().value == 1
+    assert len(alive) == 200
+
+
+@pytest.mark.parametrize("make", [lambda c: (case for case in c), iter, reversed])
+def test_cases_from_an_iterator_can_be_run_once_and_a_second_run_says_so(make):
+    dataset = Dataset(cases=make(cases("a", "b")))
+    assert len(run(dataset).cases) == 2
+    with pytest.raises(InvalidCaseError, match="came from an iterator, which has been read"):
+        run(dataset)
+
+
+def test_a_run_that_could_not_begin_has_not_read_the_iterator():
+    dataset = Dataset(cases=iter(cases("a", "b")))
+    with pytest.raises(TaskContractError):
+        run(dataset, task=3)
+    with pytest.raises(InvalidOptionError):
+        run(dataset, repeat=0)
+    assert len(run(dataset).cases) == 2
+
+
+def test_cases_from_an_object_that_can_be_iterated_again_can_be_run_again():
+    dataset = Dataset(cases=Reiterable(cases("a", "b")))
+    assert len(run(dataset).cases) == len(run(dataset).cases) == 2
+
+
+def test_in_a_lazy_dataset_a_duplicate_name_costs_that_item_alone():
+    report = run(Dataset(cases=iter(cases("a", "b", "a", "a_2", "c")), evaluators=[right]))
+    assert [case.name for case in report.cases] == ["a", "b", "a_2", "c"]
+    [failure] = report.failures
+    assert failure.name == "a (item 3)"
+    assert failure.error_message == "InvalidCaseError: duplicate case name: 'a'"
+    assert report.pass_rate().value == 4 / 5
+
+
+def test_in_a_lazy_dataset_an_item_that_is_no_case_costs_that_item_alone():
+    class Broken:
+        def __repr__(self):
+            raise RuntimeError
+
+    broken = Broken()
+    report = run(Dataset(cases=iter([*cases("a"), "b", broken, *cases("c")])))
+    assert [case.name for case in report.cases] == ["a", "c"]
+    assert [failure.inputs for failure in report.failures] == ["b", broken]
+    assert "item 2 of the dataset is not a Case: 'b'" in report.failures[0].error_message
+    assert report.incomplete is None
+
+
+def test_a_case_whose_evaluators_have_gone_wrong_costs_that_case_alone():
+    class Breaks(Evaluator):
+        def evaluate(self, ctx):
+            return True
+
+        def get_default_evaluation_name(self):
+            return 1 / self.size
+
+        size = 1
+
+    given = cases("a", "b", "c")
+    given[1].evaluators.append(3)
+    broken = Breaks()
+    broken.size = 0
+    given[2].evaluators.append(broken)
+    report = run(Dataset(cases=iter(given), evaluators=[right]))
+    assert [case.name for case in report.cases] == ["a"]
+    assert [failure.error_type for failure in report.failures] == ["NotAnEvaluatorError", "ZeroDivisionError"]
+    assert [failure.not_run for failure in report.failures] == [("right",), ("right",)]
+
+
+@pytest.mark.parametrize("sync", [True, False])
+def test_an_iterator_that_raises_in_the_middle_leaves_a_partial_report_that_says_so(sync):
+    def generate():
+        yield from cases("a", "b")
+        raise OSError("line 3 is damaged")
+
+    async def echo_later(inputs):
+        return inputs
+
+    report = run(Dataset(cases=generate(), evaluators=[right]), task=echo if sync else echo_later)
+    assert [case.name for case in report.cases] == ["a", "b"]
+    assert "OSError: line 3 is damaged" in report.incomplete
+    assert report.pass_rate().n_units == 2
+
+
+def test_an_iterable_that_cannot_even_begin_leaves_an_empty_report_that_says_so():
+    class Broken:
+        def __iter__(self):
+            raise OSError("no such file")
+
+    report = run(Dataset(cases=Broken()))
+    assert (report.cases, report.failures) == ([], [])
+    assert "no such file" in report.incomplete
+    assert report.pass_rate() is None
+
+
+def test_a_lazy_dataset_cannot_be_added_to():
+    dataset = Dataset(cases=iter(cases("a")))
+    with pytest.raises(InvalidCaseError, match="cannot add a case to a lazy dataset: make it from a list"):
+        dataset.add_case(inputs=1)
+    with pytest.raises(InvalidCaseError, match="cannot look a case up in a lazy dataset"):
+        dataset.add_evaluator(right, specific_case="a")
+    dataset.add_evaluator(right)
+    assert run(dataset).pass_rate().value == 1
+
+
+# ---------------------------------------------------------------------- options
+
+
+def test_evaluate_and_evaluate_sync_take_the_same_options_and_each_is_explained():
+    options = dict(list(inspect.signature(Dataset.evaluate).parameters.items())[2:])
+    assert list(EvaluateOptions.__annotations__) == list(options)
+    assert all(option.kind is inspect.Parameter.KEYWORD_ONLY for option in options.values())
+    explained = re.findall(r"^ +(\w+): ", Dataset.evaluate.__doc__.partition("Args:")[2], re.MULTILINE)
+    assert explained == ["task", *options]
+    for name, hint in EvaluateOptions.__annotations__.items():
+        written = hint.__forward_arg__ if isinstance(hint, typing.ForwardRef) else hint
+        assert written == options[name].annotation, name
+
+
+@pytest.mark.parametrize("metadata", [[1], "x", 3])
+def test_metadata_of_a_run_is_a_dict(metadata):
+    with pytest.raises(InvalidOptionError, match="metadata must be a dict"):
+        run(Dataset(cases=[]), metadata=metadata)
+
+
+def test_an_option_that_does_not_exist_is_refused():
+    with pytest.raises(TypeError, match="repeats"):
+        run(Dataset(cases=[]), repeats=3)
