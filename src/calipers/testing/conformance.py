@@ -123,7 +123,7 @@ class _Examination:
                 self._show(evaluator, ctx, f"context {number}, {ctx.name!r}")
             odd = self._show_odd(evaluator, contexts)
             if isinstance(evaluator, RolloutEvaluator):
-                self._aggregate()
+                self._aggregate(evaluator)
             if self._describe(evaluator) != name:
                 self._note("name", f"the name changed from {name!r} while it judged")
             self._judged_something()
@@ -153,11 +153,15 @@ class _Examination:
     def _as_evaluator(self) -> Evaluator[Any, Any, Any] | None:
         try:
             return as_evaluator(self.x)
-        except NotAnEvaluatorError as error:
-            self._note("style", str(error))
         except Exception as error:
-            self._note("name", f"its name could not be read: {error_text(error)}")
-        return None
+            problem = str(error) if isinstance(error, NotAnEvaluatorError) else error_text(error)
+        try:
+            evaluator = as_evaluator(self.x, name="unnamed")
+        except Exception:
+            self._note("style", problem)
+            return None
+        self._note("name", problem)
+        return evaluator
 
     def _describe(self, evaluator: Evaluator[Any, Any, Any]) -> str:
         """The evaluator's name, after a look at all that a report says of it."""
@@ -271,10 +275,10 @@ class _Examination:
     def _found_on(self, rule: Rule, where: str) -> bool:
         return any(where in places for (found, _), places in self.found.items() if found == rule)
 
-    def _aggregate(self) -> None:
+    def _aggregate(self, evaluator: RolloutEvaluator) -> None:
         """Let a rollout metric combine what it computed, as at the end of a run."""
-        plan = make_plan([self.x])
-        cases = [] if self.hangs else [evaluate_one(self.x, ctx) for ctx in self.judged]
+        plan = make_plan([evaluator])
+        cases = [] if self.hangs else [evaluate_one(evaluator, ctx) for ctx in self.judged]
         report = Report(name="check", cases=cases)
         run_sync(lambda: run_report_evaluators(report, (), plan))
         for failure in report.report_evaluator_failures:
