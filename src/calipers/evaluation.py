@@ -136,9 +136,7 @@ def run_sync(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
 
     Where an event loop already runs in this thread (a notebook, say), the work is done in a thread of its own.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _loop_is_running():
         return _run_in_new_loop(main)
     outcome: list[tuple[Any, BaseException | None]] = []
 
@@ -155,6 +153,14 @@ def run_sync(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     if error is not None:
         raise error
     return cast("_T", result)
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _run_in_new_loop(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
