@@ -150,11 +150,10 @@ class Scoring:
         for judge in plan.judges:
             try:
                 output = judge.evaluate(ctx) if self.timeout is None else await self._timed(judge, ctx)
-                kind = type(output)
                 # The common outputs come first: this loop is most of what a run costs beyond the user's own code.
-                if kind is bool:
+                if output is True or output is False:
                     results.append(judge.true if output else judge.false)
-                elif kind is float and isfinite(output):  # type: ignore[arg-type]
+                elif type(output) is float and isfinite(output):
                     results.append(judge.bare(output))
                 else:
                     if isawaitable(output):
