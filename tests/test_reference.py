@@ -9,7 +9,9 @@ import pytest
 
 import calipers.errors
 import calipers.evaluators
+from calipers.dataset import EvaluateOptions
 from calipers.report_evaluator import ReportEvaluator
+from calipers.spans import SpanQuery
 from calipers.styles import _SOURCES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -76,6 +78,16 @@ def test_nothing_is_on_two_places_of_the_reference():
 
 def test_the_table_of_parameters_lists_what_a_function_may_ask_for():
     assert sorted(code_in(rows("how-to/write-an-evaluator.md", "parameter"))) == sorted(_SOURCES)
+
+
+def test_the_table_of_options_lists_those_of_a_run():
+    assert code_in(rows("how-to/control-a-run.md", "option")) == list(EvaluateOptions.__annotations__)
+
+
+def test_the_table_of_conditions_lists_those_of_a_span_query():
+    text = (ROOT / "docs/how-to/read-spans.md").read_text(encoding="utf-8")
+    table = text.split("| about | keys |", 1)[1].split("\n\n", 1)[0]
+    assert sorted(re.findall(r"`([a-z]+_[a-z_]*)`", table)) == sorted(SpanQuery.__annotations__)
 
 
 @pytest.mark.parametrize(
