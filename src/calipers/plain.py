@@ -1,8 +1,9 @@
 """Any object as plain JSON data, so that a report can be stored and read back without the code that made it.
 
-Dataclasses, msgspec and pydantic models become objects, sets and tuples arrays, numpy arrays lists, bytes base64, times
-ISO strings. A float that JSON cannot hold becomes its name ("NaN", "Infinity"). What has no plain form becomes its
-`repr`. The result is stable: making plain data plain again changes nothing.
+Dataclasses, msgspec, pydantic and attrs models become objects, sets and tuples arrays, numpy arrays lists, bytes base64,
+times ISO strings. A float that JSON cannot hold becomes its name ("NaN", "Infinity"), an integer of thousands of bits its
+hexadecimal form. What has no plain form, and whatever raises when it is read, becomes its `repr`; what contains itself
+is cut where it does. The result is stable: making plain data plain again changes nothing.
 """
 
 import base64
@@ -21,35 +22,74 @@ from uuid import UUID
 import msgspec
 
 _DEEPEST = 100
-"""Nesting beyond this is shown by its repr: it is a cycle, or nothing a person would read."""
+"""Nesting beyond this is shown by its repr: nothing a person would read."""
+_LARGEST_INT = 1 << 2000
+"""Python itself refuses to print integers of more than a few thousand digits, and so does its JSON."""
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def plain(value: Any) -> Any:
     """The value as `None`, bool, int, float, str, list or dict with string keys."""
+    return _plain(value, [])
+
+
+def _plain(value: Any, above: list[int]) -> Any:
+    """The value inside the objects whose ids are `above`."""
     kind = type(value)
-    if value is None or kind is bool or kind is int:
-        return value
     if kind is str:
         return value if value.isascii() else _text(value)
+    if value is None or kind is bool:
+        return value
     if kind is float:
         return value if math.isfinite(value) else _not_finite(value)
-    if depth >= _DEEPEST:
+    if kind is int:
+        return value if -_LARGEST_INT < value < _LARGEST_INT else hex(value)
+    if id(value) in above:
+        return f"<the {kind.__name__} that contains this>"
+    if len(above) >= _DEEPEST:
         return safe_repr(value)
-    if kind is dict or isinstance(value, Mapping):
-        return {_key(k): plain(v, depth + 1) for k, v in value.items()}
-    if kind is list or isinstance(value, tuple | list):
-        return [plain(item, depth + 1) for item in value]
-    return _other(value, depth)
+    above.append(id(value))
+    try:
+        if kind is list or kind is tuple:
+            return [_plain(item, above) for item in value]
+        return _mapping(value, above) if kind is dict else _other(value, above)
+    except Exception:
+        return safe_repr(value)
+    finally:
+        above.pop()
 
 
-def _other(value: Any, depth: int) -> Any:
+def _mapping(value: Any, above: list[int]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, item in value.items():
+        text = key if type(key) is str and key.isascii() else _key(key, above)
+        if text in found:  # 1 and "1" are two keys, and neither may go missing
+            text = f"{text} ({type(key).__name__})"
+        found[text] = _plain(item, above)
+    return found
+
+
+def _key(key: Any, above: list[int]) -> str:
+    found = key if isinstance(key, tuple) else _plain(key, above)
+    return found if isinstance(found, str) else safe_repr(found)
+
+
+def _other(value: Any, above: list[int]) -> Any:
     if isinstance(value, Enum):
-        return plain(value.value, depth + 1)
-    if isinstance(value, str | int | float | bool):  # subclasses of the plain types
-        base = next(t for t in (str, bool, int, float) if isinstance(value, t))
-        return plain(base(value), depth + 1)
+        return _plain(value.value, above)
+    if isinstance(
+        value, str
+    ):  # subclasses of the plain types, by what they hold rather than by what they say
+        return _text(value)
+    if isinstance(value, int):
+        return _plain(int.__int__(value), above)
+    if isinstance(value, float):
+        return _plain(float.__float__(value), above)
+    if isinstance(value, Mapping):
+        return _mapping(value, above)
+    if isinstance(value, list | tuple):
+        return [_plain(item, above) for item in value]
     if isinstance(value, AbstractSet):
-        return _in_order([plain(item, depth + 1) for item in value])
+        return _in_order([_plain(item, above) for item in value])
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(bytes(value)).decode("ascii")
     if isinstance(value, datetime | date | time):
@@ -57,37 +97,46 @@ def _other(value: Any, depth: int) -> Any:
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, Decimal | UUID | PurePath):
+        return _text(str(value))
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
+        return _from_numpy(value, numpy, above)
+    return _fields(value, above)
+
+
+def _from_numpy(value: Any, numpy: Any, above: list[int]) -> Any:
+    if isinstance(value, numpy.datetime64 | numpy.timedelta64):
         return str(value)
-    return _fields(value, depth)
+    if isinstance(value, numpy.floating):  # extended precision has no Python type of its own
+        return _plain(float(value), above)
+    return _plain(value.tolist(), above)
 
 
-def _fields(value: Any, depth: int) -> Any:
+def _fields(value: Any, above: list[int]) -> Any:
     """Objects that are made of fields, and those that have none."""
-    try:
-        if isinstance(value, msgspec.Struct):
-            return {name: plain(getattr(value, name), depth + 1) for name in value.__struct_fields__}
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return {f.name: plain(getattr(value, f.name), depth + 1) for f in dataclasses.fields(value)}
-        if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
-            return plain(dump(), depth + 1)
-        numpy = sys.modules.get("numpy")
-        if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
-            return plain(value.tolist(), depth + 1)
-        slots = getattr(type(value), "__slots__", None)
-        if type(value).__module__.startswith("calipers") and slots:
-            return {name: plain(getattr(value, name), depth + 1) for name in slots}
-    except Exception:
+    names: Any = None
+    kind = type(value)
+    if isinstance(value, msgspec.Struct):
+        names = value.__struct_fields__
+    elif isinstance(value, type):
         return safe_repr(value)
-    return safe_repr(value)
-
-
-def _key(key: Any) -> str:
-    return _text(key) if isinstance(key, str) else safe_repr(key)
+    elif dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+    elif callable(dump := getattr(value, "model_dump", None)):
+        return _plain(dump(), above)
+    elif attributes := getattr(kind, "__attrs_attrs__", None):
+        names = [attribute.name for attribute in attributes]
+    else:
+        ours = [base for base in reversed(kind.__mro__) if base.__module__.startswith("calipers.")]
+        names = [name for base in ours for name in base.__dict__.get("__slots__", ())]
+    if not names:
+        return safe_repr(value)
+    return {name: _plain(getattr(value, name), above) for name in names if hasattr(value, name)}
 
 
 def _text(text: str) -> str:
     # A lone surrogate cannot be written as UTF-8; it is shown as an escape instead.
-    return str(text).encode("utf-8", "backslashreplace").decode("utf-8")
+    return str.__str__(text).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _not_finite(value: float) -> str:
