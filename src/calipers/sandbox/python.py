@@ -1,0 +1,140 @@
+"""The sandbox: running Python code that a language model wrote.
+
+A program runs in a child process that ends together with everything it started: when it is done, at a limit, when the
+awaiting task is cancelled, and also if this process dies. A process that the program leaves behind does not outlive it.
+
+With bubblewrap the program has no network, a read-only root without the caller's files, and no sight of other
+processes. Where bubblewrap is absent or forbidden, resource limits, an empty environment and a fresh folder are all that
+holds it: it can reach the network and read what its user may read. Every outcome says which of the two it was, and
+`require_isolation` refuses the second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from calipers.sandbox.child import Ending, hold
+from calipers.sandbox.detection import best_confinement_async
+from calipers.sandbox.errors import SandboxError
+from calipers.sandbox.limits import DEFAULT_LIMITS, Limits
+from calipers.sandbox.outcome import Outcome, StoppedBy
+
+if TYPE_CHECKING:
+    from calipers.sandbox.confinement import Confinement
+
+__all__ = ["Sandbox", "run_python", "run_python_sync"]
+
+
+class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
+    """How to run programs: `Sandbox(require_isolation=True).run_sync("print(1)")`."""
+
+    bubblewrap: str | None = "bwrap"
+    """Name or path of the bubblewrap program; None does without it."""
+    packages: tuple[str, ...] = ()
+    """Folders that the program may import from, beside the standard library, such as a site-packages."""
+    require_isolation: bool = False
+    """Whether to raise `SandboxError` where bubblewrap cannot be had, instead of running with limits alone."""
+
+    async def run(self, code: str, *, stdin: str = "", limits: Limits = DEFAULT_LIMITS) -> Outcome:
+        """Runs a program to its end. Whatever it does, short of not starting, is in the outcome.
+
+        Raises:
+            TypeError: `code` or `stdin` is not a str.
+            SandboxError: the program could not be started, or not as `require_isolation` asks.
+        """
+        for name, text in (("code", code), ("stdin", stdin)):
+            if not isinstance(text, str):
+                raise TypeError(f"{name} is {text!r}, of type {type(text).__name__}: expected a str")
+        if os.name != "posix":
+            raise SandboxError(
+                f"the sandbox needs a POSIX system, and this one is {os.name!r}: run it in WSL or Linux"
+            )
+        for folder in self.packages:
+            if not os.path.isabs(folder) or not Path(folder).is_dir():  # noqa: ASYNC240, PTH117
+                raise SandboxError(
+                    f"packages names {folder!r}: expected the absolute path of an existing folder"
+                )
+        confinement = await best_confinement_async(self.bubblewrap)
+        if self.require_isolation and confinement.protection != "bubblewrap":
+            raise SandboxError(f"isolation is required and there is none here: {confinement.note}")
+        try:
+            ending = await hold(confinement, code, stdin=stdin, limits=limits, packages=self.packages)
+        except OSError as error:
+            raise SandboxError(f"the program could not be started: {error}") from error
+        if not ending.started and not ending.overflowed:
+            said = ending.stderr.decode("utf-8", "replace").strip()
+            raise SandboxError(f"the program could not be started: {said or 'its supervisor died'}")
+        return _outcome(ending, limits=limits, confinement=confinement)
+
+    def run_sync(self, code: str, *, stdin: str = "", limits: Limits = DEFAULT_LIMITS) -> Outcome:
+        """`run` for callers that cannot await; inside a running event loop it blocks that loop."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.run(code, stdin=stdin, limits=limits))
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(self.run_sync, code, stdin=stdin, limits=limits).result()
+
+
+async def run_python(
+    code: str, *, stdin: str = "", limits: Limits = DEFAULT_LIMITS, require_isolation: bool = False
+) -> Outcome:
+    """Runs a Python program with the best protection there is here; see `Sandbox.run`."""
+    return await Sandbox(require_isolation=require_isolation).run(code, stdin=stdin, limits=limits)
+
+
+def run_python_sync(
+    code: str, *, stdin: str = "", limits: Limits = DEFAULT_LIMITS, require_isolation: bool = False
+) -> Outcome:
+    """`run_python` for callers that cannot await."""
+    return Sandbox(require_isolation=require_isolation).run_sync(code, stdin=stdin, limits=limits)
+
+
+_LIMIT_NAMES = {
+    "RLIMIT_AS": "memory",
+    "RLIMIT_CORE": "core files",
+    "RLIMIT_CPU": "processor time",
+    "RLIMIT_FSIZE": "file size",
+    "RLIMIT_NOFILE": "open files",
+    "RLIMIT_NPROC": "processes",
+}
+
+
+def _outcome(ending: Ending, *, limits: Limits, confinement: Confinement) -> Outcome:
+    code = os.waitstatus_to_exitcode(ending.report.status) if ending.report else None
+    unset = ", ".join(_LIMIT_NAMES[name] for name in _LIMIT_NAMES if name in ending.unset)
+    return Outcome(
+        exit_code=code if code is not None and code >= 0 else None,
+        stdout=ending.stdout.decode("utf-8", "replace"),
+        stderr=ending.stderr.decode("utf-8", "replace"),
+        stopped_by=_stopped_by(ending, code, limits),
+        signal=-code if code is not None and code < 0 else None,
+        duration=ending.report.seconds if ending.report else ending.seconds,
+        cpu_seconds=ending.report.cpu_seconds if ending.report else None,
+        output_truncated=ending.overflowed,
+        protection=confinement.protection,
+        protection_note=confinement.note + (f"; this system could not limit: {unset}" if unset else ""),
+    )
+
+
+def _stopped_by(ending: Ending, code: int | None, limits: Limits) -> StoppedBy | None:
+    if ending.overflowed:
+        return "output"
+    if ending.report is None:
+        return "time" if ending.abandoned else "unknown"
+    if ending.report.timed_out:
+        return "time"
+    # The system counts in whole ticks, so the exact sum may fall a little short of the limit.
+    if code in {-signal.SIGXCPU, -signal.SIGKILL} and ending.report.cpu_seconds > limits.cpu_limit - 0.5:
+        return "cpu"
+    last_words = ending.stderr.rstrip().rpartition(b"\n")[2]
+    if code == 1 and last_words.startswith(b"MemoryError"):
+        return "memory"
+    return None
