@@ -32,6 +32,7 @@ class Progress(Protocol):
 
     def __call__(self, counts: "Counts") -> AbstractContextManager[Any]:
         """A block during which the progress is shown."""
+        ...
 
 
 class Counts:
