@@ -6,25 +6,38 @@ evaluator finished, and every assertion held. Attempts that assert nothing are l
 Drawing is the views' job; `print()` is a door to one of them.
 """
 
+import functools
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import msgspec
 
 from .analysis import Analysis
-from .errors import InvalidOptionError, ReportFormatError
-from .plain import plain
+from .errors import ReportFormatError
+from .plain import plain, safe_repr
 from .record import ReportCase, ReportCaseFailure
 from .result import EvaluatorFailure
 from .scoring import BlockedLoop
 from .stats import Estimate, pass_at_k, pass_hat_k, rate
-from .summary import Durations, Summary, clusters_of, durations, summarise
+from .summary import Durations, Summary, durations, passes, summarise
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 FORMAT_VERSION = 1
 """The version of `to_dict`; a release reads its own version and every earlier one."""
+
+
+class PrintOptions(TypedDict, total=False):
+    """What of a report to show; see `calipers.views.terminal.print_report` for what the options mean."""
+
+    include_cases: bool | Literal["failed"]
+    include_reasons: bool
+    include_values: bool
+    include_tracebacks: bool
+    max_cases: int | None
+    confidence: float
 
 
 class Averages(msgspec.Struct, kw_only=True):
@@ -94,28 +107,26 @@ class Report(msgspec.Struct, kw_only=True):
 
     def pass_rate(self, *, confidence: float = 0.95) -> Estimate | None:
         """The share of cases that passed; `None` if nothing was asserted."""
-        units, clusters = self._passes()
-        return rate(list(units.values()), clusters=clusters, confidence=confidence) if units else None
+        found = passes(self.cases, self.failures)
+        return found and rate(found[0], clusters=found[1], confidence=confidence)
 
     def pass_at_k(self, k: int, *, evaluator: str | None = None, confidence: float = 0.95) -> Estimate | None:
         """The chance that at least one of `k` attempts at a case passes, by the unbiased estimate.
 
         Args:
             k: how many attempts; at most `repeat`.
-            evaluator: judge by this assertion alone; default: by the whole attempt.
+            evaluator: judge by the assertion of this name alone; default: by the whole attempt.
             confidence: of the interval.
         """
-        units, clusters = self._passes(evaluator)
-        return pass_at_k(list(units.values()), k, clusters=clusters, confidence=confidence) if units else None
+        found = passes(self.cases, self.failures, evaluator)
+        return found and pass_at_k(found[0], k, clusters=found[1], confidence=confidence)
 
     def pass_hat_k(
         self, k: int, *, evaluator: str | None = None, confidence: float = 0.95
     ) -> Estimate | None:
         """The chance that all of `k` attempts at a case pass (pass^k), by the unbiased estimate."""
-        units, clusters = self._passes(evaluator)
-        return (
-            pass_hat_k(list(units.values()), k, clusters=clusters, confidence=confidence) if units else None
-        )
+        found = passes(self.cases, self.failures, evaluator)
+        return found and pass_hat_k(found[0], k, clusters=found[1], confidence=confidence)
 
     def durations(self) -> Durations | None:
         """How long the finished tasks took."""
@@ -152,26 +163,6 @@ class Report(msgspec.Struct, kw_only=True):
                 group.failures.append(record)
         return list(groups.values())
 
-    def _passes(self, evaluator: str | None = None) -> tuple[dict[str, tuple[int, int]], Any]:
-        """(passes, attempts) of each case that something was asserted of, and the clusters of these cases."""
-        passed: list[tuple[ReportCase | ReportCaseFailure, bool | None]]
-        passed = [(case, case.passed if evaluator is None else _held(case, evaluator)) for case in self.cases]
-        if all(held is None for _, held in passed):
-            if evaluator is not None and not any(evaluator in failure.not_run for failure in self.failures):
-                known = [name for name, summary in self.summaries().items() if summary.kind == "assertion"]
-                raise InvalidOptionError(f"no assertion is called {evaluator!r}; there are {known}")
-            return {}, None
-        passed += [(f, False) for f in self.failures if evaluator is None or evaluator in f.not_run]
-        units: dict[str, tuple[int, int]] = {}
-        clusters: dict[str, str | None] = {}
-        for record, held in passed:
-            if held is not None:
-                unit = record.source_case_name or record.name
-                clusters[unit] = record.cluster
-                passes, attempts = units.get(unit, (0, 0))
-                units[unit] = (passes + held, attempts + 1)
-        return units, clusters_of(list(units), clusters)
-
     def __repr__(self) -> str:
         # Short: a report of many cases must not become megabytes of text in a log or a notebook.
         return f"Report(name={self.name!r}, {len(self.cases)} cases, {len(self.failures)} failures)"
@@ -179,9 +170,14 @@ class Report(msgspec.Struct, kw_only=True):
     # ------------------------------------------------------------------ in and out
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain JSON data, with a version. `from_dict` reads it back."""
-        data = {name: _record(getattr(self, name)) for name in self.__struct_fields__}
-        return {"calipers_report": FORMAT_VERSION, **data}
+        """The report as plain JSON data, with a version. `from_dict` reads it back.
+
+        Inside the records, what has its default value is left out: a reason not given, an evaluator not skipped.
+        """
+        return {
+            "calipers_report": FORMAT_VERSION,
+            **{name: _part(name, getattr(self, name)) for name in self.__struct_fields__},
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Report":
@@ -191,9 +187,9 @@ class Report(msgspec.Struct, kw_only=True):
             ReportFormatError: the data is no stored report, or one of a later version.
         """
         version = data.get("calipers_report") if isinstance(data, Mapping) else None
-        if not isinstance(version, int):
+        if isinstance(version, bool) or not isinstance(version, int) or version < 1:
             raise ReportFormatError(
-                f"this is no stored report: it has no 'calipers_report' version, got {data!r:.200}"
+                f"this is no stored report: it has no 'calipers_report' version, got {safe_repr(data):.200}"
             )
         if version > FORMAT_VERSION:
             raise ReportFormatError(
@@ -201,37 +197,70 @@ class Report(msgspec.Struct, kw_only=True):
                 "install a newer calipers"
             )
         try:
-            return msgspec.convert({k: v for k, v in data.items() if k != "calipers_report"}, cls)
+            report = msgspec.convert({k: v for k, v in data.items() if k != "calipers_report"}, cls)
         except msgspec.ValidationError as error:
             raise ReportFormatError(f"the stored report is damaged: {error}") from error
+        _check_numbers(report.cases)
+        return report
 
-    def print(self, *, console: "Console | None" = None, width: int | None = None, **options: Any) -> None:
+    def print(
+        self, *, console: "Console | None" = None, width: int | None = None, **options: Unpack[PrintOptions]
+    ) -> None:
         """Show the report in the terminal; see `calipers.views.terminal.print_report` for the options."""
         from .views.terminal import print_report
 
         print_report(self, console=console, width=width, **options)
 
 
-def _record(value: Any) -> Any:
-    """A part of the report as plain data; what only lives in memory is left out."""
-    if isinstance(value, list):
-        return [_record(item) for item in value]
-    if isinstance(value, tuple):
-        return [_record(item) for item in value]
-    if isinstance(value, msgspec.Struct):
-        found = {
-            name: _record(getattr(value, name)) for name in value.__struct_fields__ if name != "original"
-        }
-        tag = value.__struct_config__.tag
-        return found if tag is None else {"type": tag, **found}
+_GIVEN = frozenset({"inputs", "metadata", "expected_output", "output", "attributes", "arguments"})
+"""Fields that hold what users gave, in any shape."""
+
+
+def _part(name: str, value: Any) -> Any:
+    """A part of the report as plain data."""
+    if name not in _GIVEN:
+        if isinstance(value, tuple | list):
+            return [_part(name, item) for item in value]
+        if isinstance(value, msgspec.Struct):
+            return _record(value)
     return plain(value)
 
 
-def _held(case: ReportCase, evaluator: str) -> bool | None:
-    for result in case.results:
-        if result.name == evaluator and isinstance(result.value, bool):
-            return result.value
-    return False if any(failure.name == evaluator for failure in case.evaluator_failures) else None
+def _record(value: msgspec.Struct) -> dict[str, Any]:
+    """The fields of a record, without those that have their default."""
+    tag = value.__struct_config__.tag
+    found: dict[str, Any] = {} if tag is None else {"type": tag}
+    for name, default, may_be_empty in _layout(type(value)):
+        part = getattr(value, name)
+        if part is default or (may_be_empty and not part):
+            continue
+        # Most fields are short texts, flags and numbers: they need no further look.
+        kind = type(part)
+        simple = (kind is str and part.isascii()) or kind is bool or (kind is float and math.isfinite(part))
+        found[name] = part if simple else _part(name, part)
+    return found
+
+
+@functools.cache
+def _layout(kind: type[msgspec.Struct]) -> list[tuple[str, Any, bool]]:
+    """The fields that are stored, with their defaults; `original` lives in memory only."""
+    return [
+        (field.name, field.default, field.default_factory in {dict, list})
+        for field in msgspec.structs.fields(kind)
+        if field.name != "original"
+    ]
+
+
+def _check_numbers(cases: Iterable[ReportCase]) -> None:
+    """Refuse what strict JSON cannot hold, and lax JSON lets in."""
+    for case in cases:
+        numbers: list[Any] = [*case.metrics.values(), case.task_duration, case.total_duration]
+        for result in case.results:
+            numbers += (result.value, result.score)
+        if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
+            raise ReportFormatError(
+                f"the stored report is damaged: case {case.name!r} has a number that is none"
+            )
 
 
 def _average(cases: list[ReportCase]) -> Averages | None:
@@ -305,4 +334,7 @@ def _means(values: Mapping[str, list[float]]) -> dict[str, float]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    try:
+        return math.fsum(values) / len(values)
+    except OverflowError:  # the sum is too large for a float, the mean is not
+        return math.fsum(value / len(values) for value in values)

@@ -1,0 +1,459 @@
+"""All results of one run, as data."""
+
+import inspect
+import json
+import math
+import types
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers import (
+    Case,
+    Dataset,
+    EvaluationReason,
+    EvaluationResult,
+    EvaluatorFailure,
+    EvalVerdict,
+    Report,
+    ReportCase,
+    ReportCaseFailure,
+    ToolCall,
+    Trace,
+    as_evaluator,
+    increment_eval_metric,
+    set_eval_attribute,
+)
+from calipers.errors import InvalidOptionError, ReportFormatError
+from calipers.record import Failure
+from calipers.report import FORMAT_VERSION, Averages, PrintOptions
+from calipers.result import EvalResult, EvaluatorSpec, SkippedEvaluation
+from calipers.scoring import BlockedLoop
+from calipers.views.terminal import print_report
+
+
+def run(evaluators, task=lambda inputs: inputs, inputs=(0, 1, 2, 3), **options):
+    cases = [Case(name=f"c{i}", inputs=i) for i in inputs]
+    return Dataset(cases=cases, evaluators=evaluators).evaluate_sync(task, progress=False, **options)
+
+
+def stored(report):
+    """The report as it comes back from strict JSON text."""
+    return Report.from_dict(json.loads(json.dumps(report.to_dict(), allow_nan=False)))
+
+
+def named(name, function):
+    return as_evaluator(function, name=name)
+
+
+# ---------------------------------------------------------------------- averages and groups
+
+
+class Alternates:
+    """A task that gives each case its own outputs, one per attempt."""
+
+    def __init__(self, **outputs):
+        self.outputs = {name: list(values) for name, values in outputs.items()}
+
+    def __call__(self, name):
+        output = self.outputs[name].pop(0)
+        if isinstance(output, Exception):
+            raise output
+        increment_eval_metric("tokens", output * 10)
+        return output
+
+
+def repeated(**outputs):
+    evaluators = [
+        named("big", lambda output: output >= 3),
+        named("value", lambda output: output),
+        named("parity", lambda output: "odd" if output % 2 else "even"),
+    ]
+    cases = [Case(name=name, inputs=name, metadata=name.upper()) for name in outputs]
+    repeat = len(next(iter(outputs.values())))
+    return Dataset(cases=cases, evaluators=evaluators).evaluate_sync(
+        Alternates(**outputs), progress=False, repeat=repeat, max_concurrency=1
+    )
+
+
+def test_averages_of_single_attempts_weigh_every_attempt_the_same():
+    averages = run(
+        [named("big", lambda output: output > 1), named("v", lambda output: output), lambda output: "x"]
+    ).averages()
+    assert (averages.assertions, averages.scores, averages.labels) == (
+        0.5,
+        {"v": 1.5},
+        {"function": {"x": 1.0}},
+    )
+    assert averages.metrics == {}
+    assert averages.task_duration > 0
+
+
+def test_averages_are_over_all_assertions_and_over_the_attempts_that_have_a_key():
+    report = run(
+        [
+            named("all", lambda output: True),
+            named("some", lambda output: {"even": 1.0} if output % 2 == 0 else {"odd": False}),
+        ]
+    )
+    averages = report.averages()
+    assert averages.assertions == 4 / 6
+    assert averages.scores == {"even": 1.0}
+
+
+def test_averages_under_repeats_have_two_levels_so_that_each_case_weighs_the_same():
+    report = repeated(a=[1, 2, 6], b=[4, ValueError(), ValueError()], c=[ValueError()] * 3)
+    averages = report.averages()
+    assert averages.scores == {"value": ((1 + 2 + 6) / 3 + 4) / 2}
+    assert averages.assertions == (1 / 3 + 1) / 2
+    assert averages.metrics == {"tokens": (30 + 40) / 2}
+    assert averages.labels == {
+        "parity": {"odd": pytest.approx(1 / 6), "even": pytest.approx((2 / 3 + 1) / 2)}
+    }
+
+
+def test_averages_of_nothing_are_none():
+    assert run([], inputs=()).averages() is None
+    assert repeated(a=[ValueError(), ValueError()]).averages() is None
+
+
+def test_averages_of_huge_scores_do_not_overflow():
+    report = run([named("v", lambda output: 1.7e308)])
+    assert report.averages().scores["v"] == pytest.approx(1.7e308)
+
+
+def test_attempts_stand_in_groups_by_case():
+    report = repeated(a=[1, 2], b=[ValueError("x"), 3], c=[ValueError("y"), ValueError("z")])
+    groups = report.case_groups()
+    assert [(g.name, g.inputs, g.metadata) for g in groups] == [
+        ("a", "a", "A"),
+        ("b", "b", "B"),
+        ("c", "c", "C"),
+    ]
+    assert [[run.output for run in g.runs] for g in groups] == [[1, 2], [3], []]
+    assert [[f.error_message for f in g.failures] for g in groups] == [
+        [],
+        ["ValueError: x"],
+        ["ValueError: y", "ValueError: z"],
+    ]
+    assert isinstance(groups[0].summary, Averages)
+    assert groups[0].summary.scores == {"value": 1.5}
+    assert groups[2].summary is None
+    assert [case.name for case in report.cases] == ["a [1/2]", "a [2/2]", "b [2/2]"]
+
+
+def test_without_repeats_there_are_no_groups():
+    assert run([]).case_groups() is None
+
+
+# ---------------------------------------------------------------------- reliability
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_pass_at_k_and_pass_hat_k_are_the_shares_of_choices_of_k_attempts(k):
+    outputs = {"a": [3, 3, 0], "b": [0, 0, 0], "c": [3, 3, 3], "d": [3, ValueError(), 0]}
+    report = repeated(**outputs)
+    held = [
+        [not isinstance(output, Exception) and output >= 3 for output in some] for some in outputs.values()
+    ]
+    any_of = [
+        Fraction(sum(map(any, chosen)), len(chosen))
+        for some in held
+        for chosen in [list(combinations(some, k))]
+    ]
+    all_of = [
+        Fraction(sum(map(all, chosen)), len(chosen))
+        for some in held
+        for chosen in [list(combinations(some, k))]
+    ]
+    for evaluator in (None, "big"):
+        assert report.pass_at_k(k, evaluator=evaluator).value == pytest.approx(float(sum(any_of) / 4))
+        assert report.pass_hat_k(k, evaluator=evaluator).value == pytest.approx(float(sum(all_of) / 4))
+    assert report.pass_at_k(1).value == report.pass_rate().value
+
+
+def test_k_cannot_exceed_the_attempts():
+    with pytest.raises(ValueError, match="k=3 needs at least 3 attempts at every case, got 2"):
+        repeated(a=[1, 2]).pass_at_k(3)
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        repeated(a=[1, 2]).pass_hat_k(0)
+
+
+def test_an_assertion_that_does_not_exist_is_refused_and_those_that_do_are_named():
+    with pytest.raises(InvalidOptionError, match=r"no assertion is called 'bgi'; there are \['big'\]"):
+        repeated(a=[1, 2]).pass_at_k(1, evaluator="bgi")
+    with pytest.raises(InvalidOptionError, match="no assertion is called 'value'"):
+        repeated(a=[1, 2]).pass_hat_k(1, evaluator="value")
+
+
+def test_without_assertions_there_is_no_reliability():
+    report = run([named("v", lambda output: 0.5)], repeat=2)
+    assert (report.pass_rate(), report.pass_at_k(2), report.pass_hat_k(2)) == (None, None, None)
+
+
+def test_confidence_widens_every_interval():
+    report = run([named("big", lambda output: output > 1), named("v", lambda output: output / 3)])
+    for estimate in (
+        lambda c: report.pass_rate(confidence=c),
+        lambda c: report.pass_at_k(1, confidence=c),
+        lambda c: report.pass_hat_k(1, confidence=c),
+        lambda c: report.summaries(confidence=c)["big"].estimate,
+        lambda c: report.summaries(confidence=c)["v"].estimate,
+    ):
+        narrow, wide = estimate(0.8).interval, estimate(0.99).interval
+        assert wide.low < narrow.low < narrow.high < wide.high
+
+
+# ---------------------------------------------------------------------- stored and read back
+
+
+@dataclass
+class Answer:
+    text: str
+    tags: set[str]
+
+
+def test_a_run_with_everything_in_it_survives_strict_json():
+    def task(inputs):
+        increment_eval_metric("tokens", inputs * 2)
+        set_eval_attribute("answer", Answer("é", {"b", "a"}))
+        if inputs == 2:
+            raise ValueError("two \ud800")
+        return Trace(output_text=str(inputs), tool_calls=(ToolCall("t", {"x": np.int64(1)}),))
+
+    def broken(output):
+        raise KeyError(output)
+
+    evaluators = [
+        named("bool", lambda output: EvaluationReason(output == "1", "because \ud800")),
+        named("np", lambda output: np.float64(0.5)),
+        named("label", lambda output: "x"),
+        named(
+            "verdict", lambda output: EvalResult("verdict", EvalVerdict.PARTIAL, 0.5, "half", {"n": {1, 2}})
+        ),
+        named("skip", lambda trace, graph: True),
+        broken,
+    ]
+    report = run(evaluators, task, repeat=2, metadata={"when": Answer("x", set())}, seed=3)
+    again = stored(report)
+    assert again.to_dict() == report.to_dict()
+    assert again.summaries() == report.summaries()
+    assert again.pass_rate() == report.pass_rate()
+    assert again.averages() == report.averages()
+    assert again.durations() == report.durations()
+    first = again.cases[0]
+    assert first.attributes == {"answer": {"text": "é", "tags": ["a", "b"]}}
+    assert first.assertions["verdict"].verdict is EvalVerdict.PARTIAL
+    assert first.assertions["verdict"].metadata == {"n": [1, 2]}
+    assert first.assertions["verdict"].original is None, "what only lives in memory is not stored"
+    assert first.evaluator_failures[0].error_message == "KeyError: '0'"
+    assert again.failures[0].error_message == "ValueError: two \\ud800"
+
+
+def test_defaults_are_left_out_of_records_and_come_back():
+    report = run([named("x", lambda output: True)], inputs=(1,))
+    [case] = report.to_dict()["cases"]
+    assert case["results"] == [{"name": "x", "value": True, "evaluator": "x", "source": {"name": "function"}}]
+    assert not {"skipped", "evaluator_failures", "cluster", "tries", "trace_id"} & set(case)
+    assert {"output", "expected_output", "metadata"} <= set(case), "None is a value where no default stands"
+    assert stored(report).cases == report.cases
+
+
+def test_what_was_given_is_stored_as_it_is_even_if_it_looks_like_part_of_a_report():
+    loop = [1]
+    loop.append(loop)
+    strange = [EvaluatorSpec("X", {"original": 1}), loop]
+    report = run([named("same", lambda output: True)], lambda inputs: strange, inputs=(1,))
+    [case] = report.to_dict()["cases"]
+    assert case["output"] == [
+        {"name": "X", "arguments": {"original": 1}},
+        [1, "<the list that contains this>"],
+    ]
+
+
+def test_stored_data_is_a_copy():
+    report = run([], lambda inputs: {"list": [inputs]}, inputs=(1,))
+    report.to_dict()["cases"][0]["output"]["list"].append(2)
+    assert report.cases[0].output == {"list": [1]}
+
+
+def test_a_mapping_that_is_no_dict_can_be_read():
+    report = run([])
+    assert Report.from_dict(types.MappingProxyType(report.to_dict())).to_dict() == report.to_dict()
+
+
+@pytest.mark.parametrize("data", [None, 3, "report", [], {}, {"name": "x", "cases": []}, {"calipers_report": "1"},
+                                  {"calipers_report": None}, {"calipers_report": True}, {"calipers_report": 0}])  # fmt: skip
+def test_data_that_is_no_stored_report_is_refused(data):
+    with pytest.raises(ReportFormatError, match="this is no stored report"):
+        Report.from_dict(data)
+
+
+def test_a_later_version_is_refused_with_the_way_out():
+    data = {**run([]).to_dict(), "calipers_report": FORMAT_VERSION + 1}
+    with pytest.raises(ReportFormatError, match="install a newer calipers"):
+        Report.from_dict(data)
+
+
+def damaged(change):
+    data = json.loads(json.dumps(run([named("v", lambda output: output)]).to_dict()))
+    change(data)
+    return data
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        (lambda d: d.pop("cases"), "cases"),
+        (lambda d: d.pop("name"), "name"),
+        (lambda d: d.update(cases="x"), "$.cases"),
+        (lambda d: d.update(repeat="2"), "$.repeat"),
+        (lambda d: d["cases"][0].pop("task_duration"), "task_duration"),
+        (lambda d: d["cases"][0].update(results={"v": 1}), "$.cases[0].results"),
+        (lambda d: d["cases"][0]["results"][0].update(value=None), "value"),
+        (lambda d: d["cases"][0]["results"][0].update(value=[1]), "value"),
+        (lambda d: d["cases"][0]["results"][0].update(verdict="maybe"), "maybe"),
+        (lambda d: d["cases"][0]["results"][0].update(value=math.nan), "case 'c0' has a number that is none"),
+        (lambda d: d["cases"][0]["results"][0].update(score=math.inf), "case 'c0' has a number that is none"),
+        (lambda d: d["cases"][1]["metrics"].update(tokens=math.nan), "case 'c1' has a number that is none"),
+        (lambda d: d["cases"][1]["metrics"].update(tokens="3"), "metrics"),
+        (lambda d: d.update(analyses=[{"type": "horoscope"}]), "horoscope"),
+    ],
+)
+def test_damaged_data_is_refused_and_the_place_is_named(change, hint):
+    with pytest.raises(ReportFormatError, match="the stored report is damaged") as caught:
+        Report.from_dict(damaged(change))
+    assert hint in str(caught.value)
+
+
+def test_fields_of_a_later_release_are_passed_over():
+    data = damaged(lambda d: (d.update(weather="fine"), d["cases"][0].update(mood="good")))
+    assert len(Report.from_dict(data).cases) == 4
+
+
+# ---------------------------------------------------------------------- the law of the round trip
+
+_TEXT = st.text(st.characters(categories=None), max_size=5)  # lone surrogates, too
+_NAMES = st.text(min_size=1, max_size=5)
+_FINITE = st.floats(allow_nan=False, allow_infinity=False)
+_SCALARS = st.booleans() | st.integers(-(2**63) + 1, 2**63 - 1) | _FINITE | st.text(max_size=5)
+_JSON = st.recursive(
+    st.none() | _SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3), max_leaves=5
+)  # fmt: skip
+_ANYTHING = st.recursive(
+    st.none()
+    | _SCALARS
+    | _TEXT
+    | st.floats()
+    | st.binary(max_size=3)
+    | st.sets(st.integers(), max_size=3)
+    | st.dates(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(_TEXT | st.integers(), inner, max_size=3)
+        | st.tuples(inner)
+        | st.builds(Answer, _TEXT, st.sets(_TEXT, max_size=2))
+        | st.builds(ToolCall, st.just("t"), st.dictionaries(_TEXT, inner, max_size=2))
+    ),
+    max_leaves=5,
+)
+
+
+def reports(given_values, text):
+    """Reports whose inputs and outputs are drawn from `given_values`."""
+    specs = st.builds(EvaluatorSpec, text, st.dictionaries(text, given_values, max_size=2))
+    metadata = st.none() | st.dictionaries(text, given_values, max_size=2)
+    results = st.builds(
+        EvaluationResult,
+        name=text,
+        value=_SCALARS,
+        reason=st.none() | text,
+        evaluator=text,
+        source=specs,
+        evaluator_version=st.none() | text,
+        verdict=st.none() | st.sampled_from(EvalVerdict),
+        score=st.none() | _FINITE,
+        metadata=metadata,
+    )
+    broken = st.builds(
+        EvaluatorFailure, name=text, error_type=text, error_message=text, error_stacktrace=text, source=specs
+    )
+    common = {
+        "name": text,
+        "inputs": given_values,
+        "metadata": given_values,
+        "expected_output": given_values,
+        "task_duration": st.floats(0, 1e9),
+        "total_duration": st.floats(0, 1e9),
+        "source_case_name": st.none() | text,
+        "cluster": st.none() | text,
+        "tries": st.integers(1, 5),
+        "has_expected_output": st.booleans(),
+        "trace_id": st.none() | text,
+        "teardown_failure": st.none() | st.builds(Failure, error_type=text, error_message=text),
+    }
+    cases = st.builds(
+        ReportCase,
+        **common,
+        output=given_values,
+        metrics=st.dictionaries(text, st.integers() | st.just(10**400) | _FINITE, max_size=2),
+        attributes=st.dictionaries(text, given_values, max_size=2),
+        results=st.lists(results, max_size=3).map(tuple),
+        evaluator_failures=st.lists(broken, max_size=2).map(tuple),
+        skipped=st.lists(st.builds(SkippedEvaluation, text, text), max_size=2).map(tuple),
+    )
+    failures = st.builds(
+        ReportCaseFailure,
+        **common,
+        error_type=text,
+        error_message=text,
+        not_run=st.lists(text, max_size=2).map(tuple),
+    )
+    return st.builds(
+        Report,
+        name=text,
+        cases=st.lists(cases, max_size=3),
+        failures=st.lists(failures, max_size=2),
+        report_evaluator_failures=st.lists(broken, max_size=1),
+        dataset_name=st.none() | text,
+        metadata=metadata,
+        repeat=st.integers(1, 5),
+        seed=st.integers(0, 2**64),
+        started_at=st.none() | text,
+        duration=st.none() | st.floats(0, 1e9),
+        incomplete=st.none() | text,
+        unfinished=st.integers(0, 5),
+        blocked=st.dictionaries(text, st.builds(BlockedLoop, st.integers(0, 5), st.floats(0, 9)), max_size=1),
+    )
+
+
+@given(reports(_ANYTHING, _TEXT))
+def test_any_report_becomes_strict_json_and_is_the_same_when_read_back(report):
+    data = report.to_dict()
+    text = json.dumps(data, allow_nan=False, ensure_ascii=False).encode("utf-8")
+    assert Report.from_dict(json.loads(text)).to_dict() == data
+
+
+@given(reports(_JSON, _NAMES))
+def test_a_report_of_plain_data_reads_back_equal(report):
+    assert stored(report) == report
+
+
+# ---------------------------------------------------------------------- the door to the terminal
+
+
+def test_the_options_of_print_are_those_of_the_view():
+    options = list(inspect.signature(print_report).parameters.values())[3:]
+    assert list(PrintOptions.__annotations__) == [option.name for option in options]
+
+
+def test_a_report_shows_itself_in_the_terminal_and_briefly_in_a_log(capsys):
+    report = run([named("big", lambda output: output > 1)], name="nightly")
+    report.print(width=80, include_cases=False)
+    assert "nightly" in capsys.readouterr().out
+    assert repr(report) == "Report(name='nightly', 4 cases, 0 failures)"
