@@ -126,7 +126,7 @@ def _promises(outcome):
         yield [
             promise.what,
             promise.ratio,
-            "-" if promise.value is None else f"{promise.value:.3g}",
+            "-" if promise.value is None else plainly(promise.value),
             f"{sign} {promise.target:g}",
             "" if promise.aim is None else f"{sign} {promise.aim:g}",
             promise.verdict,
@@ -155,7 +155,12 @@ def quantity(value, unit):
         ((scale, name) for scale, name in SCALES[unit] if abs(value) >= scale), SCALES[unit][-1]
     )
     scaled = value / scale
-    return f"{scaled:.0f} {name}" if abs(scaled) >= 100 else f"{scaled:.3g} {name}"
+    return f"{plainly(scaled)} {name}"
+
+
+def plainly(value):
+    """A number with three digits, never with an exponent for a large one."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _table(head, lines):

@@ -4,7 +4,7 @@ import asyncio
 
 import workload
 from calipers import Case, CaseLifecycle, Dataset, Evaluator, Report
-from clock import bytes_kept_by, peak_growth_of, seconds_of
+from clock import bytes_kept_by, held_growth_of, peak_growth_of, seconds_of
 
 
 def dataset(count, *more):
@@ -83,6 +83,11 @@ def kept(count):
 def peak(count):
     """Bytes per case by which the process grows during a run."""
     return measured(peak_growth_of, count, workload.double) / count
+
+
+def held(count):
+    """Bytes per case by which the process has grown after a run."""
+    return measured(held_growth_of, count, workload.double) / count
 
 
 def report_part(count, part):

@@ -6,7 +6,7 @@ from pydantic_evals import Case, Dataset
 from pydantic_evals.evaluators import Evaluator
 
 import workload
-from clock import bytes_kept_by, peak_growth_of, seconds_of
+from clock import bytes_kept_by, held_growth_of, peak_growth_of, seconds_of
 
 
 def dataset(count):
@@ -80,3 +80,8 @@ def kept(count):
 def peak(count):
     """Bytes per case by which the process grows during a run."""
     return measured(peak_growth_of, count, workload.double) / count
+
+
+def held(count):
+    """Bytes per case by which the process has grown after a run."""
+    return measured(held_growth_of, count, workload.double) / count
