@@ -39,7 +39,7 @@ bench: .venv-bench/.done ## Measure speed and memory, side by side with the peer
 	.venv-bench/bin/python benchmarks/run.py
 
 clean: ## Remove environments, caches and built files
-	rm -rf .venv .venv-bench .venv-3.* site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-bench-all .venv-3.* site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) tools/check_python.py

@@ -32,10 +32,14 @@ BLOCKING_SECONDS = 0.1
 """A synchronous evaluator that holds the event loop longer than this is named in the report."""
 
 
+_FREQUENT_LABELS = 100
+"""Labels of an evaluator that are kept to be shared, and the length they may have."""
+
+
 class Judge:
     """One evaluator of a run, ready to be called, under the name it has in this run."""
 
-    __slots__ = ("evaluate", "evaluator", "false", "is_async", "name", "source", "true", "version")
+    __slots__ = ("evaluate", "evaluator", "false", "is_async", "labels", "name", "source", "true", "version")
 
     def __init__(self, evaluator: Evaluator[Any, Any, Any], name: str) -> None:
         self.evaluator = evaluator
@@ -48,6 +52,7 @@ class Judge:
         # Results are immutable, so a bare True or False of one evaluator is one object in the whole report.
         self.true = self.bare(True)
         self.false = self.bare(False)
+        self.labels: dict[str, EvaluationResult] = {}
 
     def result(self, name: str, **fields: Any) -> EvaluationResult:
         """A result of this evaluator."""
@@ -64,6 +69,15 @@ class Judge:
             source=self.source,
             evaluator_version=self.version,
         )
+
+    def label(self, value: str) -> EvaluationResult:
+        """The result of a label; a frequent label is one object in the whole report."""
+        found = self.labels.get(value)
+        if found is None:
+            found = self.bare(value)
+            if len(self.labels) < _FREQUENT_LABELS and len(value) < _FREQUENT_LABELS:
+                self.labels[value] = found
+        return found
 
     def failure(self, error: BaseException) -> EvaluatorFailure:
         """The record of this evaluator not finishing."""
@@ -155,6 +169,8 @@ class Scoring:
                     results.append(judge.true if output else judge.false)
                 elif type(output) is float and isfinite(output):
                     results.append(judge.bare(output))
+                elif type(output) is str:
+                    results.append(judge.label(output))
                 else:
                     if isawaitable(output):
                         self._note(judge, perf_counter() - before)
