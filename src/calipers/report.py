@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import msgspec
 
 from .analysis import Analysis
-from .errors import ReportFormatError
+from .errors import InvalidOptionError, ReportFormatError
 from .plain import plain, safe_repr
 from .record import ReportCase, ReportCaseFailure
 from .result import EvaluatorFailure
 from .scoring import BlockedLoop
-from .stats import Estimate, pass_at_k, pass_hat_k, rate
-from .summary import Durations, Summary, durations, passes, summarise
+from .stats import Estimate, pass_at_k, pass_hat_k
+from .summary import CasePasses, Counts, Durations, Summary, Tally, Totals, passes, tally
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,6 +79,8 @@ class Report(msgspec.Struct, kw_only=True):
     """Attempts whose task finished, in the dataset's order."""
     failures: list[ReportCaseFailure] = []
     """Attempts whose task did not."""
+    totals: Totals | None = None
+    """What all attempts say together, where `cases` and `failures` are only some of them (`keep="failed"`)."""
     analyses: list[Analysis] = []
     """What report evaluators found."""
     report_evaluator_failures: list[EvaluatorFailure] = []
@@ -103,12 +105,15 @@ class Report(msgspec.Struct, kw_only=True):
 
     def summaries(self, *, confidence: float = 0.95) -> dict[str, Summary]:
         """One summary per column of results, by name."""
-        return summarise(self.cases, self.failures, confidence=confidence)
+        if self.totals is not None:
+            return self._totals(confidence).summaries
+        return self._tally().summaries(confidence=confidence)
 
     def pass_rate(self, *, confidence: float = 0.95) -> Estimate | None:
         """The share of cases that passed; `None` if nothing was asserted."""
-        found = passes(self.cases, self.failures)
-        return found and rate(found[0], clusters=found[1], confidence=confidence)
+        if self.totals is not None:
+            return self._totals(confidence).pass_rate
+        return self._tally().pass_rate(confidence=confidence)
 
     def pass_at_k(self, k: int, *, evaluator: str | None = None, confidence: float = 0.95) -> Estimate | None:
         """The chance that at least one of `k` attempts at a case passes, by the unbiased estimate.
@@ -118,22 +123,43 @@ class Report(msgspec.Struct, kw_only=True):
             evaluator: judge by the assertion of this name alone; default: by the whole attempt.
             confidence: of the interval.
         """
-        found = passes(self.cases, self.failures, evaluator)
+        found = self._passes(evaluator)
         return found and pass_at_k(found[0], k, clusters=found[1], confidence=confidence)
 
     def pass_hat_k(
         self, k: int, *, evaluator: str | None = None, confidence: float = 0.95
     ) -> Estimate | None:
         """The chance that all of `k` attempts at a case pass (pass^k), by the unbiased estimate."""
-        found = passes(self.cases, self.failures, evaluator)
+        found = self._passes(evaluator)
         return found and pass_hat_k(found[0], k, clusters=found[1], confidence=confidence)
 
     def durations(self) -> Durations | None:
         """How long the finished tasks took."""
-        return durations(self.cases)
+        return self._tally().durations() if self.totals is None else self.totals.durations
+
+    def counts(self) -> Counts:
+        """How many attempts the run made, kept or not, and what became of them."""
+        return self._tally().counts() if self.totals is None else self.totals.counts
+
+    def _tally(self) -> Tally:
+        return tally(self.cases, self.failures)
+
+    def _totals(self, confidence: float) -> Totals:
+        assert self.totals is not None
+        if confidence != self.totals.confidence:
+            raise InvalidOptionError(
+                f"this report does not keep every attempt, so its intervals stay at confidence="
+                f"{self.totals.confidence!r}, got {confidence!r}: run with keep='all' to choose another"
+            )
+        return self.totals
+
+    def _passes(self, assertion: str | None) -> CasePasses | None:
+        if self.totals is not None:
+            raise InvalidOptionError("pass@k and pass^k need every attempt: run with keep='all'")
+        return passes(self.cases, self.failures, assertion)
 
     def averages(self) -> Averages | None:
-        """Plain averages over the finished attempts, two-level under repeats; `None` if none finished."""
+        """Plain averages over the finished attempts it keeps, two-level under repeats; `None` if it keeps none."""
         groups = self.case_groups()
         if groups is None:
             return _average(self.cases)

@@ -10,9 +10,10 @@ A *column* is a result name together with its kind. For every column:
 - The case is the unit. Repeats of a case are averaged first, and cases of one cluster count as one source.
 """
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -21,6 +22,9 @@ from .record import ReportCase, ReportCaseFailure
 from .result import EvaluationResult, Kind, kind_of
 from .scoring import unique
 from .stats import Estimate, mean, quantiles, rate
+
+CasePasses: TypeAlias = tuple[list[tuple[int, int]], list[Hashable] | None]
+"""(passes, attempts) of each case, and the clusters of these cases if they name any."""
 
 _LARGEST_SCORE = 1e150
 """Beyond this, squares overflow, and a mean could have no interval."""
@@ -62,54 +66,94 @@ class Durations(msgspec.Struct, kw_only=True):
     longest: float
 
 
+class Counts(msgspec.Struct, kw_only=True):
+    """How many attempts a run made, and what became of them."""
+
+    attempts: int
+    """All that were made."""
+    cases: int
+    """The cases they were made at."""
+    passed: int
+    """Attempts that passed."""
+    failed_tasks: dict[str, int]
+    """Attempts whose task did not finish, by the type of the error."""
+    failed_evaluators: dict[str, int]
+    """Attempts on which an evaluator did not finish, by its name."""
+
+
+class Totals(msgspec.Struct, kw_only=True):
+    """What all attempts of a run say together, for a report that does not keep all of them."""
+
+    counts: Counts
+    summaries: dict[str, Summary]
+    pass_rate: Estimate | None
+    durations: Durations | None
+    confidence: float
+    """Of every interval above."""
+
+
 class _Units:
     """The cases of a report: the units of inference, numbered as they are first met."""
 
     def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-        self.clusters: list[str | None] = []
+        self.count = 0
         self.attempts = 0
+        self._numbers: dict[str, int] = {}
+        self._clusters: list[str | None] | None = None
 
     def of(self, record: ReportCase | ReportCaseFailure) -> int:
         """The number of the case that a record is an attempt at."""
-        name = record.source_case_name or record.name
-        unit = self.numbers.get(name)
-        if unit is None:
-            unit = self.numbers[name] = len(self.clusters)
-            self.clusters.append(record.cluster)
         self.attempts += 1
-        return unit
+        name = record.source_case_name
+        if name is not None:  # only then can another record be an attempt at the same case
+            unit = self._numbers.get(name)
+            if unit is not None:
+                return unit
+            self._numbers[name] = self.count
+        if record.cluster is not None and self._clusters is None:
+            self._clusters = [None] * self.count
+        if self._clusters is not None:
+            self._clusters.append(record.cluster)
+        self.count += 1
+        return self.count - 1
 
     @property
     def repeated(self) -> bool:
         """Whether any case was attempted more than once."""
-        return self.attempts > len(self.clusters)
+        return self.attempts > self.count
 
     def clusters_of(self, units: Iterable[int]) -> list[Hashable] | None:
         """The cluster of each unit; one that names none stands alone. `None` if no case names one."""
-        if not any(cluster is not None for cluster in self.clusters):
+        known = self._clusters
+        if known is None:
             return None
-        return [unit if (cluster := self.clusters[unit]) is None else cluster for unit in units]
+        return [unit if (cluster := known[unit]) is None else cluster for unit in units]
 
 
 class _Column:
-    """The results of one name and kind: values, and the case of each."""
+    """The results of one name and kind: values, and the case of each, as compactly as arrays hold them."""
 
-    __slots__ = ("evaluators", "kind", "name", "score_units", "scores", "units", "values")
+    __slots__ = ("count", "evaluators", "kind", "labels", "name", "score_units", "scores", "units", "values")
 
     def __init__(self, name: str, kind: Kind, evaluator: str) -> None:
         self.name = name
         self.kind: Kind = kind
         # More than one only where cases have evaluators of their own that give results of the same name.
         self.evaluators = [evaluator]
-        self.units: list[int] = []
-        self.values: list[Any] = []
-        self.score_units: list[int] = []
-        self.scores: list[float] = []
+        self.count = 0
+        self.units = array("I")
+        self.values: array[Any] = array("b" if kind == "assertion" else "d")
+        self.labels: Counter[str] = Counter()
+        self.score_units = array("I")
+        self.scores = array("d")
 
     def add(self, unit: int, result: EvaluationResult) -> None:
-        self.units.append(unit)
-        self.values.append(result.value)
+        self.count += 1
+        if self.kind == "label":
+            self.labels[str(result.value)] += 1
+        else:
+            self.units.append(unit)
+            self.values.append(result.value)
         if result.score is not None:
             self.score_units.append(unit)
             self.scores.append(result.score)
@@ -125,46 +169,135 @@ class _Ledger:
     def __init__(self) -> None:
         self.ran = 0
         """Attempts it judged or said it does not apply to."""
-        self.failures: list[int] = []
+        self.failures = array("I")
         """The case of every attempt it failed on."""
-        self.task_failures: list[int] = []
+        self.task_failures = array("I")
         """The case of every attempt whose task failed first."""
+
+
+class Tally:
+    """The attempts of a run, counted one by one; it keeps a few bytes of each."""
+
+    def __init__(self) -> None:
+        self._units = _Units()
+        self._columns: dict[tuple[str, Kind], _Column] = {}
+        self._ledgers: defaultdict[str, _Ledger] = defaultdict(_Ledger)
+        self._asserted_units = array("I")
+        self._asserted = array("b")
+        self._lost_units = array("I")
+        self._judged_nobody = True
+        self._finished = 0
+        self._seconds = array("d")
+        self._failed_tasks: Counter[str] = Counter()
+
+    def add(self, record: ReportCase | ReportCaseFailure) -> None:
+        """Count an attempt."""
+        unit = self._units.of(record)
+        if isinstance(record, ReportCaseFailure):
+            self._lost_units.append(unit)
+            self._failed_tasks[record.error_type] += 1
+            for name in record.not_run:
+                self._judged_nobody = False
+                self._ledgers[name].task_failures.append(unit)
+            return
+        self._finished += 1
+        self._seconds.append(record.task_duration)
+        judged: set[str] = set()
+        for result in record.results:
+            kind = kind_of(result.value)
+            column = self._columns.get((result.name, kind))
+            if column is None:
+                column = self._columns[result.name, kind] = _Column(result.name, kind, result.evaluator)
+            column.add(unit, result)
+            judged.add(result.evaluator)
+        for skip in record.skipped:
+            judged.add(skip.name)
+        for name in judged:
+            self._ledgers[name].ran += 1
+        for failure in record.evaluator_failures:
+            self._ledgers[failure.name].failures.append(unit)
+        passed = record.passed
+        if passed is not None:
+            self._asserted_units.append(unit)
+            self._asserted.append(passed)
+
+    def summaries(self, *, confidence: float = 0.95) -> dict[str, Summary]:
+        """The summary of each column, by name, in the order the columns first appeared."""
+        columns = dict(self._columns)
+        _add_silent(columns, self._ledgers)
+        names = Counter(name for name, _ in columns)
+        found: dict[str, Summary] = {}
+        for column in columns.values():
+            title = column.name if names[column.name] == 1 else f"{column.name} ({column.kind})"
+            found[unique(title, set(found))] = _summary(column, self._ledgers, self._units, confidence)
+        return found
+
+    def pass_rate(self, *, confidence: float = 0.95) -> Estimate | None:
+        """The share of cases that passed; `None` if nothing was asserted."""
+        counts = self.passes()
+        return counts and rate(counts[0], clusters=counts[1], confidence=confidence)
+
+    def passes(self) -> "CasePasses | None":
+        """(passes, attempts) of each case and their clusters; `None` if nothing was asserted.
+
+        Where no attempt finished, the failures count if anybody was to judge them.
+        """
+        if not self._asserted and (self._finished or self._judged_nobody):
+            return None
+        tries = [
+            *zip(self._asserted_units, self._asserted, strict=True),
+            *((unit, 0) for unit in self._lost_units),
+        ]
+        return _by_unit(tries, self._units)
+
+    def durations(self) -> Durations | None:
+        """How long the finished tasks took; `None` if none finished."""
+        seconds = sorted(self._seconds)
+        found = quantiles(seconds, [0.5, 0.9, 0.99], presorted=True)
+        if found is None:
+            return None
+        p50, p90, p99 = found
+        average = sum(seconds) / len(seconds)
+        return Durations(count=len(seconds), mean=average, p50=p50, p90=p90, p99=p99, longest=seconds[-1])
+
+    def counts(self) -> Counts:
+        """How many attempts there were, and what became of them."""
+        return Counts(
+            attempts=self._units.attempts,
+            cases=self._units.count,
+            passed=sum(self._asserted),
+            failed_tasks=dict(self._failed_tasks.most_common()),
+            failed_evaluators={
+                n: len(ledger.failures) for n, ledger in self._ledgers.items() if ledger.failures
+            },
+        )
+
+    def totals(self, *, confidence: float = 0.95) -> Totals:
+        """All of the above, to keep."""
+        return Totals(
+            counts=self.counts(),
+            summaries=self.summaries(confidence=confidence),
+            pass_rate=self.pass_rate(confidence=confidence),
+            durations=self.durations(),
+            confidence=confidence,
+        )
+
+
+def tally(cases: Iterable[ReportCase], failures: Iterable[ReportCaseFailure]) -> Tally:
+    """The tally of records that are all there."""
+    counted = Tally()
+    for case in cases:
+        counted.add(case)
+    for failed in failures:
+        counted.add(failed)
+    return counted
 
 
 def summarise(
     cases: Iterable[ReportCase], failures: Iterable[ReportCaseFailure], *, confidence: float = 0.95
 ) -> dict[str, Summary]:
     """The summary of each column, by name, in the order the columns first appear."""
-    units = _Units()
-    columns: dict[tuple[str, Kind], _Column] = {}
-    ledgers: defaultdict[str, _Ledger] = defaultdict(_Ledger)
-    for case in cases:
-        unit = units.of(case)
-        judged: set[str] = set()
-        for result in case.results:
-            kind = kind_of(result.value)
-            column = columns.get((result.name, kind))
-            if column is None:
-                column = columns[(result.name, kind)] = _Column(result.name, kind, result.evaluator)
-            column.add(unit, result)
-            judged.add(result.evaluator)
-        for skip in case.skipped:
-            judged.add(skip.name)
-        for name in judged:
-            ledgers[name].ran += 1
-        for failure in case.evaluator_failures:
-            ledgers[failure.name].failures.append(unit)
-    for failed in failures:
-        unit = units.of(failed)
-        for name in failed.not_run:
-            ledgers[name].task_failures.append(unit)
-    _add_silent(columns, ledgers)
-    names = Counter(name for name, _ in columns)
-    found: dict[str, Summary] = {}
-    for column in columns.values():
-        title = column.name if names[column.name] == 1 else f"{column.name} ({column.kind})"
-        found[unique(title, set(found))] = _summary(column, ledgers, units, confidence)
-    return found
+    return tally(cases, failures).summaries(confidence=confidence)
 
 
 def _add_silent(columns: dict[tuple[str, Kind], _Column], ledgers: Mapping[str, _Ledger]) -> None:
@@ -184,7 +317,7 @@ def _summary(
 ) -> Summary:
     lost = [ledgers[evaluator] for evaluator in column.evaluators]
     estimate: Estimate | None = None
-    if column.kind == "assertion" and column.values:
+    if column.kind == "assertion" and column.count:
         gone = [unit for ledger in lost for unit in (*ledger.failures, *ledger.task_failures)]
         estimate = _rate(column, gone, units, confidence)
     elif column.kind == "score":
@@ -193,13 +326,13 @@ def _summary(
         name=column.name,
         kind=column.kind,
         evaluator=column.evaluators[0],
-        count=len(column.values),
+        count=column.count,
         failures=sum(len(ledger.failures) for ledger in lost),
-        skipped=max(0, sum(ledger.ran for ledger in lost) - len(column.values)),
+        skipped=max(0, sum(ledger.ran for ledger in lost) - column.count),
         task_failures=sum(len(ledger.task_failures) for ledger in lost),
         estimate=estimate,
         passed=sum(column.values) if column.kind == "assertion" else None,
-        labels=dict(Counter(column.values).most_common()) if column.kind == "label" else None,
+        labels=dict(column.labels.most_common()) if column.kind == "label" else None,
         score=_mean(column.score_units, column.scores, units, confidence),
     )
 
@@ -211,9 +344,7 @@ def _rate(column: _Column, gone: Sequence[int], units: _Units, confidence: float
     return rate(counts, clusters=clusters, confidence=confidence)
 
 
-def _by_unit(
-    tries: Iterable[tuple[int, bool]], units: _Units
-) -> tuple[list[tuple[int, int]], list[Hashable] | None]:
+def _by_unit(tries: Iterable[tuple[int, int]], units: _Units) -> CasePasses:
     """(passes, attempts) of each case, and the clusters of these cases."""
     counts: dict[int, tuple[int, int]] = {}
     for unit, passed in tries:
@@ -222,7 +353,7 @@ def _by_unit(
     return list(counts.values()), units.clusters_of(counts)
 
 
-def _mean(of: list[int], values: list[float], units: _Units, confidence: float) -> Estimate | None:
+def _mean(of: Sequence[int], values: Sequence[float], units: _Units, confidence: float) -> Estimate | None:
     """The mean over cases; `None` if there is nothing to average, or numbers whose squares no float can hold."""
     if not values or max(map(abs, values)) > _LARGEST_SCORE:
         return None
@@ -236,7 +367,7 @@ def _mean(of: list[int], values: list[float], units: _Units, confidence: float) 
 
 def passes(
     cases: Sequence[ReportCase], failures: Sequence[ReportCaseFailure], assertion: str | None = None
-) -> tuple[list[tuple[int, int]], list[Hashable] | None] | None:
+) -> CasePasses | None:
     """(passes, attempts) of each case, and their clusters: of whole attempts, or of one assertion.
 
     Attempts that do not assert it are left out; one whose task or evaluator failed did not pass. `None` if nothing was
@@ -245,14 +376,12 @@ def passes(
     Raises:
         InvalidOptionError: no assertion has that name.
     """
-    units = _Units()
     if assertion is None:
-        held = [(units.of(case), case.passed) for case in cases]
-        lost = [(units.of(failed), False) for failed in failures]
-    else:
-        makers = _makers(cases, failures, assertion)
-        held = [(units.of(case), _held(case, assertion, makers)) for case in cases]
-        lost = [(units.of(failed), False) for failed in failures if not makers.isdisjoint(failed.not_run)]
+        return tally(cases, failures).passes()
+    units = _Units()
+    makers = _makers(cases, failures, assertion)
+    held = [(units.of(case), _held(case, assertion, makers)) for case in cases]
+    lost = [(units.of(failed), False) for failed in failures if not makers.isdisjoint(failed.not_run)]
     known = [(unit, passed) for unit, passed in held if passed is not None]
     if not known and (held or not any(failed.not_run for failed in failures)):
         return None
@@ -283,15 +412,3 @@ def _held(case: ReportCase, assertion: str, makers: set[str]) -> bool | None:
         if result.name == assertion and isinstance(result.value, bool):
             return result.value
     return False if any(failure.name in makers for failure in case.evaluator_failures) else None
-
-
-def durations(cases: Iterable[Any]) -> Durations | None:
-    """The task durations of the attempts that finished; `None` if none did."""
-    seconds = sorted(case.task_duration for case in cases)
-    found = quantiles(seconds, [0.5, 0.9, 0.99], presorted=True)
-    if found is None:
-        return None
-    p50, p90, p99 = found
-    return Durations(
-        count=len(seconds), mean=sum(seconds) / len(seconds), p50=p50, p90=p90, p99=p99, longest=seconds[-1]
-    )
