@@ -14,6 +14,10 @@ def check(output):
     return True
 
 
+def absolute(output):
+    return abs(output)
+
+
 class Exact(Evaluator):
     def evaluate(self, ctx):
         return True
@@ -111,7 +115,7 @@ def test_cases_are_equal_when_all_their_fields_are_and_have_no_hash():
         ("cluster", "l"),
     ]:
         assert case != Case(**{**full, name: other})
-    assert case != "a"
+    assert (case == "a") is False
     with pytest.raises(TypeError):
         hash(case)
 
@@ -138,6 +142,7 @@ def test_a_case_cannot_take_fields_it_does_not_have():
             Case(name="a", inputs="x", metadata={"m": 1}, cluster="k"),
             "Case(name='a', inputs='x', metadata={'m': 1}, cluster='k')",
         ),
+        (Case(inputs=1, evaluators=[absolute]), f"Case(inputs=1, evaluators=[{absolute!r}])"),
     ],
 )
 def test_a_case_shows_what_it_was_made_with(case, text):

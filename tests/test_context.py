@@ -188,6 +188,10 @@ def test_in_a_run_an_expectation_is_one_that_the_case_states(case, stated):
     assert seen_in_a_run(lambda inputs: inputs, lambda ctx: ctx.has_expected_output, **case) is stated
 
 
+def test_in_a_run_the_case_is_there():
+    assert seen_in_a_run(lambda inputs: inputs, lambda ctx: ctx.case) == Case(name="c", inputs=1)
+
+
 def test_in_a_run_the_task_and_its_evaluators_see_the_same_seed():
     seeds = []
     seed = seen_in_a_run(lambda inputs: seeds.append(current_attempt().seed), lambda ctx: ctx.seed)

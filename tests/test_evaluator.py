@@ -203,9 +203,18 @@ def test_a_spec_holds_the_arguments_that_differ_from_their_defaults(evaluator, s
     }
 
 
+def test_what_is_not_given_to_the_constructor_is_no_argument():
+    evaluator = Parameters(1)
+    evaluator.cache["seen"] = True
+    assert evaluator.as_spec() == EvaluatorSpec("Parameters", {"first": 1})
+
+
 def test_arguments_without_a_plain_truth_value_are_kept():
-    array = np.array([1, 2])
-    assert Parameters(1, array=array).as_spec().arguments["array"] is array
+    @dataclass
+    class Weighted(Parameters):
+        weights: Any = field(default_factory=lambda: np.array([1, 2]))
+
+    assert list(Weighted(1).as_spec().arguments["weights"]) == [1, 2]
 
 
 def test_a_result_tells_which_evaluator_made_it_and_in_which_version():

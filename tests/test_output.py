@@ -332,6 +332,16 @@ def test_only_the_verdict_pass_passes_and_its_score_reason_and_object_are_kept(v
     assert one({"inner": result}).key == "inner"
 
 
+@pytest.mark.parametrize("score", [0, 0.0, 1, 1.0])
+def test_the_score_of_a_verdict_may_be_at_either_end(score):
+    assert one(EvalResult("x", EvalVerdict.PARTIAL, score)).score == score
+
+
+def test_metadata_that_is_no_mapping_or_empty_is_not_kept():
+    assert one(Matched(True, metadata=["n", 1])).metadata is None
+    assert one(Matched(True, metadata={})).metadata is None
+
+
 def test_a_bare_verdict_is_a_verdict_and_no_label():
     assert one(EvalVerdict.PASS)[1:5] == (True, None, EvalVerdict.PASS, None)
     assert one(EvalVerdict.FAIL).value is False
@@ -418,6 +428,11 @@ def test_a_rollouts_overall_metrics_are_results_and_what_never_happened_is_absen
 @pytest.mark.parametrize("overall", [{}, {"first_toxic_turn": None}])
 def test_a_rollout_without_overall_metrics_is_a_skip(overall):
     assert read_output(Metrics(overall)) == Skipped("the rollout has no overall metrics")
+
+
+def test_overall_metrics_without_turns_are_no_rollout():
+    assert "not a judgement" in message(types.SimpleNamespace(overall={"turns": 3}))
+    assert "not a judgement" in message(types.SimpleNamespace(per_turn=[]))
 
 
 def test_a_rollout_with_a_bad_metric_fails_and_names_it():
