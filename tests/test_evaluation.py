@@ -188,3 +188,76 @@ def test_a_report_survives_a_round_trip_after_a_real_run():
     again = Report.from_dict(report.to_dict())
     assert again.to_dict() == report.to_dict()
     assert again.summaries() == report.summaries()
+
+
+def uneven(inputs):
+    if inputs % 10 == 3:
+        raise ValueError("three")
+    return inputs
+
+
+def judges():
+    return [
+        lambda output: output % 4 != 0,
+        lambda output: output / 10,
+        lambda output: "odd" if output % 2 else "even",
+    ]
+
+
+@pytest.mark.parametrize("repeat", [1, 2])
+@pytest.mark.parametrize("cluster", [None, "by tens"])
+def test_a_report_that_keeps_only_what_failed_says_the_same_of_the_whole(repeat, cluster):
+    cases = [Case(inputs=i, cluster=cluster and f"{i // 10}") for i in range(60)]
+    options = {"progress": False, "seed": 1, "repeat": repeat}
+    whole = Dataset(cases=cases, evaluators=judges()).evaluate_sync(uneven, **options)
+    lean = Dataset(cases=iter(cases), evaluators=judges()).evaluate_sync(uneven, keep="failed", **options)
+    assert lean.summaries() == whole.summaries()
+    assert lean.pass_rate() == whole.pass_rate()
+    assert lean.counts() == whole.counts()
+    assert lean.durations().count == whole.durations().count
+    assert sorted(case.name for case in lean.cases) == sorted(
+        case.name for case in whole.cases if case.passed is False
+    )
+    assert len(lean.failures) == len(whole.failures)
+    assert Report.from_dict(lean.to_dict()).to_dict() == lean.to_dict()
+
+
+def test_a_report_that_keeps_only_what_failed_refuses_what_it_cannot_know():
+    report = dataset(evaluators=[lambda output: True]).evaluate_sync(echo, progress=False, keep="failed")
+    with pytest.raises(ValueError, match="keep='all'"):
+        report.summaries(confidence=0.9)
+    with pytest.raises(ValueError, match="keep='all'"):
+        report.pass_at_k(1)
+    with pytest.raises(ValueError, match="keep must be 'all' or 'failed', got 'none'"):
+        dataset().evaluate_sync(echo, progress=False, keep="none")
+    with pytest.raises(ValueError, match="report evaluators look at every attempt"):
+        dataset(report_evaluators=[lambda report: []]).evaluate_sync(echo, progress=False, keep="failed")
+
+
+def test_only_so_many_failed_attempts_are_kept():
+    cases = (Case(inputs=i) for i in range(1500))
+    report = Dataset(cases=cases, evaluators=[lambda output: False]).evaluate_sync(
+        echo, progress=False, keep="failed"
+    )
+    assert len(report.cases) == 1000
+    assert report.counts().attempts == 1500
+    assert report.pass_rate().n_units == 1500
+
+
+def test_every_finished_attempt_is_told():
+    told = []
+    report = dataset(30).evaluate_sync(uneven, progress=False, on_record=told.append)
+    assert {record.name for record in told} == {record.name for record in [*report.cases, *report.failures]}
+    assert len(told) == 30
+
+
+@pytest.mark.parametrize("task", [echo, uneven])
+def test_a_listener_that_fails_ends_the_run_and_loses_nothing(task):
+    def full(record):
+        if record.name == "c5":
+            raise OSError("no space left on device")
+
+    report = dataset(500).evaluate_sync(task, progress=False, on_record=full, max_concurrency=2)
+    assert report.incomplete.startswith("on_record failed (OSError: no space left on device) after ")
+    assert 6 <= len(report.cases) + len(report.failures) < 500
+    assert report.unfinished == 0

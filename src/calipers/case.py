@@ -27,6 +27,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         "inputs",
         "metadata",
         "name",
+        "tags",
     )
 
     name: str | None
@@ -43,6 +44,8 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
     """Evaluators for this case alone; they run before those of the dataset."""
     cluster: str | None
     """Cases that stand or fall together (one document, one user) share a cluster; intervals widen accordingly."""
+    tags: tuple[str, ...]
+    """Words to choose cases by."""
 
     def __init__(
         self,
@@ -53,11 +56,14 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         expected_output: OutputT | None = _ABSENT,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
         cluster: str | None = None,
+        tags: Sequence[str] = (),
     ) -> None:
         if name is not None and (not isinstance(name, str) or not name):
             raise InvalidCaseError(f"a case's name must be a non-empty string or None, got {name!r}")
         if cluster is not None and not isinstance(cluster, str):
             raise InvalidCaseError(f"the cluster of case {name!r} must be a string or None, got {cluster!r}")
+        if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
+            raise InvalidCaseError(f"the tags of case {name!r} must be a list of strings, got {tags!r}")
         self.name = name
         self.inputs = inputs
         self.metadata = metadata
@@ -65,6 +71,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         self.expected_output = expected_output if self.has_expected_output else None
         self.evaluators = checked_evaluators(evaluators) if evaluators else []
         self.cluster = cluster
+        self.tags = tuple(tags)
 
     @property
     def input_text(self) -> str:
@@ -89,6 +96,8 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
             shown.append(f"evaluators={self.evaluators!r}")
         if self.cluster is not None:
             shown.append(f"cluster={self.cluster!r}")
+        if self.tags:
+            shown.append(f"tags={list(self.tags)!r}")
         return f"Case({', '.join(shown)})"
 
 

@@ -6,7 +6,7 @@ recorded failure.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, Unpack, overload
 
 from .case import Case, checked_evaluators
 from .context import InputsT, MetadataT, OutputT
@@ -18,6 +18,7 @@ from .retry import Retry
 if TYPE_CHECKING:
     from .evaluation import Progress
     from .report import Report
+    from .runner import Record
 
 
 class EvaluateOptions(TypedDict, total=False):
@@ -32,6 +33,8 @@ class EvaluateOptions(TypedDict, total=False):
     repeat: int
     lifecycle: LifecycleFactory | None
     seed: int | None
+    keep: Literal["all", "failed"]
+    on_record: "Callable[[Record], None] | None"
     progress: "bool | Progress"
 
 
@@ -64,7 +67,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         self.name = name
         self.cases = cases
         self.evaluators = checked_evaluators(evaluators)
-        self.report_evaluators = list(report_evaluators)
+        self.report_evaluators = _checked_report_evaluators(report_evaluators)
         self._used_up = False
         self._names = {case.name for case in cases if case.name} if isinstance(cases, list) else set[str]()
 
@@ -81,6 +84,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         expected_output: OutputT | None = ...,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
         cluster: str | None = None,
+        tags: Sequence[str] = (),
     ) -> None: ...
 
     def add_case(self, case: Case[InputsT, OutputT, MetadataT] | None = None, **fields: Any) -> None:
@@ -125,6 +129,8 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         repeat: int = 1,
         lifecycle: LifecycleFactory | None = None,
         seed: int | None = None,
+        keep: Literal["all", "failed"] = "all",
+        on_record: "Callable[[Record], None] | None" = None,
         progress: "bool | Progress" = True,
     ) -> "Report":
         """Run the task over every case, judge each attempt, and report.
@@ -140,6 +146,8 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             repeat: how often to attempt each case.
             lifecycle: hooks around each attempt: a `CaseLifecycle` class, or a function of a case that makes one.
             seed: from which all randomness of the run follows; default: drawn, and kept in the report.
+            keep: which attempts the report keeps: all, or the first thousand that did not pass, with exact totals of all.
+            on_record: called with each finished attempt, in the order they finish; to write it somewhere, say.
             progress: show a bar on a terminal; or an object that shows progress its own way.
         """
         from .evaluation import draw_seed, evaluate
@@ -153,6 +161,8 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             repeat=repeat,
             lifecycle=lifecycle,
             seed=draw_seed() if seed is None else seed,
+            keep=keep,
+            on_record=on_record,
         )
         if metadata is not None and not isinstance(metadata, Mapping):
             raise InvalidOptionError(
@@ -214,6 +224,15 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
     def __repr__(self) -> str:
         size = f"{len(self.cases)} cases" if isinstance(self.cases, list) else "lazy cases"
         return f"Dataset(name={self.name!r}, {size}, {len(self.evaluators)} evaluators)"
+
+
+def _checked_report_evaluators(evaluators: Sequence[Any]) -> list[Any]:
+    """The report evaluators as a list, each of a known shape."""
+    if not evaluators and isinstance(evaluators, Sequence):
+        return []
+    from .report_evaluator import check_report_evaluators
+
+    return check_report_evaluators(evaluators)
 
 
 def _check_cases(cases: Sequence[Any]) -> None:

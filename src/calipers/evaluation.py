@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any, Protocol, TypeVar, cast
 
+from .errors import InvalidOptionError
 from .interrupt import on_interrupt
 from .record import ReportCase, ReportCaseFailure
 from .report import Report
@@ -74,6 +75,8 @@ async def evaluate(
     """Run the task over the cases, judge what comes of it, and report."""
     the_task = as_task(task)
     plan = make_plan(evaluators)
+    if options.keep != "all" and report_evaluators:
+        raise InvalidOptionError("report evaluators look at every attempt: keep='all', or leave them out")
     total = len(cases) * options.repeat if isinstance(cases, list) else None
     run = make_run(the_task, cases, plan, options)
     workers: LoopWorkers | ThreadWorkers
@@ -93,6 +96,7 @@ async def evaluate(
         name=name or the_task.name,
         cases=[record for record in run.records if isinstance(record, ReportCase)],
         failures=[record for record in run.records if isinstance(record, ReportCaseFailure)],
+        totals=None if run.tally is None else run.tally.totals(),
         dataset_name=dataset_name,
         metadata=metadata,
         repeat=options.repeat,

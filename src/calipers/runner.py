@@ -11,11 +11,11 @@ other cases go on. Ctrl-C ends the run early; what is finished is kept, and the 
 
 import asyncio
 import os
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from inspect import isawaitable
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -26,6 +26,7 @@ from .result import describe_error
 from .retry import Retry
 from .scoring import Scoring, within
 from .spans import SpanRecorder
+from .summary import Tally
 from .task import Attempt, Task, begin, isolated, promised_coroutine, settle
 from .threads import call_in_thread
 from .work import Work, WorkQueue
@@ -37,7 +38,11 @@ DEFAULT_THREADS = 32
 FAIR_SECONDS = 0.01
 """A worker whose cases never wait gives the event loop a turn this often."""
 
-Record = ReportCase | ReportCaseFailure
+Record: TypeAlias = ReportCase | ReportCaseFailure
+Keep: TypeAlias = Literal["all", "failed"]
+"""Which attempts a report keeps."""
+KEPT_FAILED = 1000
+"""How many attempts that did not pass are kept where only those are."""
 
 
 _forks = 0
@@ -67,6 +72,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How often to attempt each case."""
     lifecycle: LifecycleFactory | None = None
     seed: int = 0
+    keep: Keep = "all"
+    """Which attempts to keep; with "failed", the first thousand that did not pass, and exact totals of all."""
+    on_record: Callable[[Record], None] | None = None
+    """Called with each finished attempt, in the order they finish."""
 
     def __post_init__(self) -> None:
         for name in ("max_concurrency", "repeat"):
@@ -79,6 +88,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                 isinstance(value, bool) or not isinstance(value, int | float) or not value > 0
             ):
                 raise InvalidOptionError(f"{name} must be a number of seconds above 0, got {value!r}")
+        if self.keep not in {"all", "failed"}:
+            raise InvalidOptionError(f"keep must be 'all' or 'failed', got {self.keep!r}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise InvalidOptionError(f"seed must be a whole number, got {self.seed!r}")
         if self.retry is not None and not isinstance(self.retry, Retry):
@@ -99,11 +110,14 @@ class Run:
         self.task = task
         self.queue = queue
         self.scoring = scoring
+        self.on_record = options.on_record
         self.recorder = spans if isinstance(spans, SpanRecorder) else None
         self.no_spans = None if isinstance(spans, SpanRecorder) else spans
         """Why no spans are recorded, for whoever reads them."""
         self.options = options
         self.records: list[Record | None] = []
+        """What is kept, each in its place; with `keep="failed"`, in the order they finished."""
+        self.tally = Tally() if options.keep == "failed" else None
         self.finished = 0
         self.failed = 0
         """Finished attempts that did not pass."""
@@ -130,16 +144,34 @@ class Run:
         if _forks != self._forks:
             # A task or evaluator forked and let the child return: the child must not go on with the run.
             os._exit(70)
+        passed = record.passed
+        self.finished += 1
+        if passed is False:
+            self.failed += 1
+        if self.on_record is not None:
+            self._tell(record)
         records = self.records
-        if position == len(records):
+        if self.tally is not None:
+            self.tally.add(record)
+            if passed is False and self.failed <= KEPT_FAILED:
+                records.append(record)
+        elif position == len(records):
             records.append(record)
         else:
             if position > len(records):
                 records.extend([None] * (position + 1 - len(records)))
             records[position] = record
-        self.finished += 1
-        if record.passed is False:
-            self.failed += 1
+
+    def _tell(self, record: Record) -> None:
+        """Hand the record to whoever listens. If that fails (a full disk, say), no new work begins, and nothing is lost."""
+        assert self.on_record is not None
+        try:
+            self.on_record(record)
+        except Exception as error:
+            _, message, _ = describe_error(error)
+            self.stopped = f"on_record failed ({message})"
+            self.on_record = None
+            self.queue.close()
 
     def stop(self, why: str | None = None) -> None:
         """Hand out no more work, and take a cancellation from now on for ours; with a reason, the run ended early."""

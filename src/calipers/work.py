@@ -16,6 +16,9 @@ from .errors import InvalidCaseError
 from .plain import safe_repr
 from .scoring import Plan, make_plan, unique
 
+REMEMBERED_NAMES = 100_000
+"""How many names of a lazy dataset are remembered to notice duplicates; memory must not grow with a file's length."""
+
 
 class Work(msgspec.Struct, frozen=True):
     """One attempt to make."""
@@ -52,7 +55,8 @@ def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator
         elif name in taken and name not in known:
             problem = InvalidCaseError(f"duplicate case name: {name!r}")
             name = unique(f"{name} (item {number})", taken)
-        taken.add(name)
+        if len(taken) < REMEMBERED_NAMES:
+            taken.add(name)
         case_plan = plan
         if case.evaluators:
             try:
