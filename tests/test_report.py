@@ -259,7 +259,7 @@ def test_defaults_are_left_out_of_records_and_come_back():
     report = run([named("x", lambda output: True)], inputs=(1,))
     [case] = report.to_dict()["cases"]
     assert case["results"] == [{"name": "x", "value": True, "evaluator": "x", "source": {"name": "function"}}]
-    assert not {"skipped", "evaluator_failures", "cluster", "tries", "trace_id"} & set(case)
+    assert not {"skipped", "evaluator_failures", "cluster", "tries"} & set(case)
     assert {"output", "expected_output", "metadata"} <= set(case), "None is a value where no default stands"
     assert stored(report).cases == report.cases
 
