@@ -1,0 +1,41 @@
+"""A file that is written whole or not at all: a reader finds the old one or the new one, and never half of one."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from calipers.errors import InvalidOptionError
+
+
+def write_whole(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
+    """Write a file beside its place and move it there; folders that are missing are made.
+
+    A symbolic link stays one: what it leads to is replaced. A device or a pipe (`/dev/null`, `/dev/fd/63`) is written
+    to as it is, since replacing it would put a file in its stead.
+
+    Raises:
+        InvalidOptionError: the path is a folder.
+    """
+    named = Path(path)
+    if named.is_dir():
+        raise InvalidOptionError(f"{os.fspath(path)!r} is a folder: name a file in it")
+    if named.exists() and (not named.is_file() or named.is_relative_to("/dev")):
+        with named.open("wb") as file:
+            file.writelines(chunks)
+        return
+    target = named.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f".calipers-{secrets.token_hex(8)}.tmp")
+    try:
+        with beside.open("xb") as file:
+            file.writelines(chunks)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, beside)
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

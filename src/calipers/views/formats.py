@@ -1,0 +1,175 @@
+r"""Report files: which formats there are, and which one a name stands for.
+
+A target says where a report goes. `FORMAT:PATH` names the format; a bare `PATH` has it in its suffix; the path `-` is
+standard output. Only the known formats and suffixes count as `FORMAT`, so `C:\runs\a.json` and `run 12:30.json` are
+paths. A word that is nearly a format (`jsn:x.json`) is taken for a slip, and refused with the name it resembles.
+
+Files are written whole or not at all, in UTF-8; folders that are missing are made. JSON and JSON Lines can be read back.
+"""
+
+import difflib
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from calipers.errors import InvalidOptionError
+from calipers.report import Report
+
+from .atomic import write_whole
+from .csv_file import csv_lines
+from .github import report_annotations
+from .json_file import json_bytes, read_json
+from .jsonl import is_jsonl, jsonl_lines, read_jsonl
+from .junit import report_junit
+from .markdown import report_markdown
+from .terminal import report_text
+
+
+class Format(NamedTuple):
+    """A kind of report file."""
+
+    suffixes: tuple[str, ...]
+    """How its files end; empty for what is only ever named."""
+    chunks: Callable[[Report], Iterable[bytes]]
+    """A report as the content of such a file, in pieces."""
+
+
+class Target(NamedTuple):
+    """Where a report goes."""
+
+    format: str
+    """A key of `FORMATS`."""
+    path: str
+    """`-` for standard output."""
+
+
+def _text(draw: Callable[[Report], str]) -> Callable[[Report], Iterable[bytes]]:
+    # What no encoding can hold is shown as an escape: after a long run, a file that cannot be written is the worst end.
+    return lambda report: [draw(report).encode("utf-8", "backslashreplace")]
+
+
+def _html(report: Report) -> str:
+    from .html import report_html
+
+    return report_html(report)
+
+
+FORMATS: Final[dict[str, Format]] = {
+    "json": Format((".json",), lambda report: [json_bytes(report)]),
+    "jsonl": Format((".jsonl",), jsonl_lines),
+    "csv": Format((".csv",), csv_lines),
+    "markdown": Format((".md",), _text(report_markdown)),
+    "junit": Format((".xml",), _text(report_junit)),
+    "html": Format((".html",), _text(_html)),
+    "text": Format((".txt",), _text(report_text)),
+    "github": Format((), _text(report_annotations)),
+}
+"""The formats of report files, by name."""
+
+_NAMES: Final[dict[str, str]] = {
+    name: key
+    for key, each in FORMATS.items()
+    for name in (key, *(suffix.removeprefix(".") for suffix in each.suffixes))
+}
+"""What may stand before the colon: `md` is as good as `markdown`."""
+
+
+def write_report(report: Report, target: str | os.PathLike[str]) -> None:
+    """Write a report to a file, or to standard output.
+
+    Args:
+        report: what to write.
+        target: `"FORMAT:PATH"`, or a path whose suffix tells the format; the path `-` is standard output. A
+            `pathlib.Path` is always a path.
+
+    Raises:
+        InvalidOptionError: the format is not known, or the path is a folder.
+        OSError: the file cannot be written.
+    """
+    where = parse_target(target)
+    chunks = FORMATS[where.format].chunks(report)
+    if where.path != "-":
+        write_whole(where.path, chunks)
+    elif (buffer := getattr(sys.stdout, "buffer", None)) is not None:
+        sys.stdout.flush()
+        buffer.writelines(chunks)
+        buffer.flush()
+    else:  # standard output was replaced by something that takes text only
+        sys.stdout.writelines(chunk.decode() for chunk in chunks)
+
+
+def parse_target(target: str | os.PathLike[str]) -> Target:
+    """What a target means, without writing anything: wrong ones can be refused before a run begins.
+
+    Raises:
+        InvalidOptionError: the format is not known.
+    """
+    if not isinstance(target, str):
+        path = os.fspath(target)
+        return Target(_by_suffix(path), path)
+    word, colon, path = target.partition(":")
+    if colon and word in _NAMES:
+        if not path:
+            raise InvalidOptionError(f"{target!r} names no file: write {word + ':-'!r} for standard output")
+        return Target(_NAMES[word], path)
+    if len(word) > 1 and path.startswith("//"):
+        raise InvalidOptionError(f"report files are written to a disk, got the address {target!r}")
+    if colon and (meant := _near(word)):
+        raise InvalidOptionError(
+            f"no report format is called {word!r}, did you mean {meant!r}? Known are {_known()}; for a file of "
+            f"that name, write {'./' + target!r}"
+        )
+    return Target(_by_suffix(target), target)
+
+
+def read_report(path: str | os.PathLike[str]) -> Report:
+    """The report that a JSON or JSON Lines file holds; which of the two is told by the content.
+
+    A JSON Lines file of a run that never ended is read as far as it goes, and its report says that it is `incomplete`.
+
+    Raises:
+        ReportFormatError: the file is no report, or damaged.
+        OSError: the file cannot be read.
+    """
+    what = repr(os.fspath(path))
+    with Path(path).open("rb") as file:
+        lines = is_jsonl(file.readline())
+        file.seek(0)
+        if lines:
+            return read_jsonl(file, what=what, name=Path(path).stem)
+        return read_json(file.read(), what=what)
+
+
+def _by_suffix(path: str) -> str:
+    suffix = Path(path).suffix.lower()
+    for name, each in FORMATS.items():
+        if suffix in each.suffixes:
+            return name
+    if path in _NAMES:
+        raise InvalidOptionError(
+            f"{path!r} is a format and names no file: write {path + ':-'!r} for standard output"
+        )
+    if path == "-":
+        raise InvalidOptionError(
+            f"which format should go to standard output? Write 'json:-'; known are {_known()}"
+        )
+    found = f"a file that ends in {suffix!r}" if suffix else f"{path!r}, which has no suffix"
+    meant = _near(suffix.removeprefix("."))
+    hint = f", did you mean {meant!r}?" if meant else "."
+    raise InvalidOptionError(
+        f"no report format is known for {found}{hint} Write FORMAT:PATH, where FORMAT is one of {_known()}"
+    )
+
+
+def _near(word: str) -> str | None:
+    """The format that a word resembles; a word of one letter is a drive and resembles none."""
+    if len(word) < 2 or not re.fullmatch(r"[A-Za-z]+", word):
+        return None
+    return next(iter(difflib.get_close_matches(word.lower(), _NAMES, n=1, cutoff=0.7)), None)
+
+
+def _known() -> str:
+    return ", ".join(FORMATS)

@@ -1,0 +1,129 @@
+"""A report where GitHub Actions shows it: annotations beside the job, and the job's summary.
+
+An annotation is a line of the log that begins with `::error` or `::notice`. GitHub takes any line that begins with `::`
+for a command, so text of the report must never begin one: here all of it stands inside our own commands, on one line,
+with the escapes that GitHub undoes. What other views print into a log has no such protection; `commands_off` keeps
+GitHub from obeying it.
+"""
+
+import os
+import secrets
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from calipers.report import Report
+
+from .markdown import LIMIT, claims, report_markdown
+from .numbers import plural
+from .outcome import Record, complaints, missed, run_problems, values
+from .text import fit, fit_value, visible
+
+ANNOTATIONS = 10
+"""Errors that GitHub shows for one step of a job; it drops the others without a word."""
+
+_SUMMARY_BYTES = 1 << 20
+"""Bytes that the summary of one step may have; GitHub drops all of a larger one."""
+_NAME, _VALUE, _REASON = 120, 300, 600
+"""Cells of a name, of a value and of a reason."""
+
+
+def report_annotations(report: Report, *, file: str | None = None, line: int | None = None) -> str:
+    """The report as commands for the log of a GitHub Actions job: an error for each attempt that did not pass.
+
+    At most ten errors are given, since GitHub shows no more: what is wrong with the run as a whole first, then failed
+    tasks, then attempts that were judged. A notice with the pass rate comes last, and says how many were left out.
+
+    Args:
+        report: what to show.
+        file: a file of the repository to show the errors at, such as that of the dataset.
+        line: of that file.
+    """
+    where = {"file": file, "line": None if line is None else str(line)}
+    errors = [("the run as a whole", problem) for problem in map(_one_line, run_problems(report))]
+    failed = missed(report)
+    shown = failed[: max(0, ANNOTATIONS - len(errors))]
+    errors += [(record.name, _message(record)) for record in shown]
+    lines = [command("error", text, **where, title=fit(name, _NAME)) for name, text in errors[:ANNOTATIONS]]
+    told = claims(report)
+    if len(shown) < len(failed):
+        told.append(f"{plural(len(failed) - len(shown), 'attempt')} more did not pass.")
+    of = "" if report.dataset_name is None else f" on {report.dataset_name}"
+    lines.append(command("notice", "\n".join(told), title=fit(f"{report.name}{of}", _NAME)))
+    return "".join(f"{each}\n" for each in lines)
+
+
+def command(name: str, message: str, **properties: str | None) -> str:
+    """A command of GitHub Actions on one line, `::name key=value::message`; properties that are `None` are left out."""
+    given = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value is not None)
+    return f"::{name}{' ' if given else ''}{given}::{_data(message)}"
+
+
+def add_step_summary(report: Report, *, environ: Mapping[str, str] = os.environ) -> bool:
+    """Add the report, as Markdown, to the summary of the GitHub Actions job that this process is part of.
+
+    Nothing is done elsewhere, or where the step's summary is full.
+
+    Args:
+        report: what to show.
+        environ: where GitHub names the file.
+
+    Returns:
+        Whether it was added.
+    """
+    path = environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return False
+    file = Path(path)
+    text = report_markdown(report, limit=LIMIT).encode()
+    used = file.stat().st_size if file.exists() else 0
+    if used + len(text) + 1 > _SUMMARY_BYTES:
+        return False
+    with file.open("ab") as summary:
+        summary.write(b"\n" + text)
+    return True
+
+
+@contextmanager
+def commands_off(stream: TextIO | None = None, *, environ: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """A block during which GitHub Actions takes nothing that is printed for a command.
+
+    Put it around whatever prints text that a model wrote. Outside GitHub Actions it does nothing.
+
+    Args:
+        stream: where the block prints; default: standard output.
+        environ: where GitHub says that it is there.
+    """
+    if environ.get("GITHUB_ACTIONS") != "true":
+        yield
+        return
+    out = sys.stdout if stream is None else stream
+    token = secrets.token_hex(16)  # what is printed must not be able to guess it
+    print(f"::stop-commands::{token}", file=out, flush=True)
+    try:
+        yield
+    finally:
+        print(f"\n::{token}::", file=out, flush=True)
+
+
+def _message(record: Record) -> str:
+    lines = [
+        ": ".join(part for part in (fit(name, _NAME) if name else "", fit(why, _REASON)) if part)
+        for name, why in complaints(record)
+    ]
+    lines += [f"{label}: {fit_value(value, _VALUE)}" for label, value in values(record)]
+    return "\n".join(lines)
+
+
+def _one_line(text: str) -> str:
+    return fit(text, _REASON)
+
+
+def _data(text: str) -> str:
+    return visible(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

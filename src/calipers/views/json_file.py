@@ -1,0 +1,44 @@
+"""A report as one JSON document: `Report.to_dict`, strict and in UTF-8."""
+
+from typing import Any
+
+import msgspec
+
+from calipers.errors import ReportFormatError
+from calipers.report import Report
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def report_json(report: Report, *, pretty: bool = False) -> str:
+    """The report as JSON, on one line or indented; it ends with a line break."""
+    return json_bytes(report, pretty=pretty).decode()
+
+
+def json_bytes(report: Report, *, pretty: bool = False) -> bytes:
+    """The same, as it stands in a file."""
+    data = msgspec.json.encode(report.to_dict())
+    return (msgspec.json.format(data, indent=2) if pretty else data) + b"\n"
+
+
+def parse_json(data: bytes, *, what: str) -> Any:
+    """Strict JSON as plain data.
+
+    Args:
+        data: in UTF-8.
+        what: what it is to be, for the error.
+
+    Raises:
+        ReportFormatError: this is not JSON.
+    """
+    try:
+        return msgspec.json.decode(data.removeprefix(_BOM))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ReportFormatError(
+            f"{what} is not JSON ({error}), and reports are read from JSON or JSON Lines; it begins {data[:40]!r}"
+        ) from error
+
+
+def read_json(data: bytes, *, what: str) -> Report:
+    """The report that `json_bytes` wrote."""
+    return Report.from_dict(parse_json(data, what=what))

@@ -1,0 +1,284 @@
+r"""A report as lines of JSON, one per attempt, which can be written while the run goes on.
+
+| line | what it holds |
+|---|---|
+| first | `{"calipers_report": 1, "layout": "jsonl", …}`: what is known when the run begins, such as name and seed |
+| each of the next | `{"case": {…}, "passed": true}` or `{"failure": {…}, "passed": false}`, as in `Report.to_dict` |
+| last | `{"end": {…}, "attempts": 2, "pass_rate": {…}, "durations": {…}, "summaries": {…}}` |
+
+`end` is the report without its attempts; what it says replaces what the first line said. The summaries are for readers
+of the file: reading a report computes its own.
+
+Every line is handed to the operating system when it is written, so a process that is killed loses no attempt it has
+added. A file without its last line, or with half a line at its end, is read as an incomplete report; a line that cannot
+be read anywhere else is damage, and an error. A file written during a run holds the attempts in the order they finished.
+"""
+
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import msgspec
+
+from calipers.errors import CalipersError, ReportFormatError
+from calipers.plain import plain
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.report import FORMAT_VERSION, Report
+from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, Scalar, SkippedEvaluation
+
+from .json_file import parse_json
+from .numbers import plural
+from .outcome import Record
+
+
+class JsonlWriter:
+    """Writes a report to a file attempt by attempt, and keeps none of them in memory.
+
+    The file appears, and replaces one that was there, with the first attempt or when a `with` block is entered. Leaving
+    the block without `close(report)` leaves a file that reads as incomplete. One thread may write at a time.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], report: Report | None = None) -> None:
+        """A writer to a path.
+
+        Args:
+            path: of the file; folders that are missing are made.
+            report: what is known when the run begins; its attempts are not looked at. It is what a reader has to go
+                by if the run never ends.
+        """
+        self.path = path
+        self.report = report
+        self._file: IO[bytes] | None = None
+        self._attempts = 0
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        self._open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._closed:
+            self.close()
+
+    def add(self, record: Record) -> None:
+        """Write one attempt."""
+        self._write(_record_line(record))
+        self._attempts += 1
+
+    def close(self, report: Report | None = None) -> None:
+        """End the file.
+
+        Args:
+            report: what the run came to. If it does not hold the attempts that were added, they are read back from the
+                file, one at a time, for the summaries. Without a report the file stays without an end.
+        """
+        if report is not None:
+            whole = len(report.cases) + len(report.failures) == self._attempts
+            judged = report if whole else _judgements(self.path)
+            self._write(_last_line(report, judged))
+        if self._file is not None:
+            self._file.close()
+        self._closed = True
+
+    def _write(self, line: bytes) -> None:
+        file = self._open()
+        file.write(line)
+        file.flush()
+
+    def _open(self) -> IO[bytes]:
+        if self._closed:
+            raise CalipersError(f"the report {os.fspath(self.path)!r} is closed: nothing can be added to it")
+        if self._file is None:
+            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            self._file = Path(self.path).open("wb")  # noqa: SIM115 - `close` closes it
+            self._file.write(_first_line(self.report))
+            self._file.flush()
+        return self._file
+
+
+def report_jsonl(report: Report) -> str:
+    """The whole report as lines of JSON."""
+    return b"".join(jsonl_lines(report)).decode()
+
+
+def jsonl_lines(report: Report) -> Iterator[bytes]:
+    """The lines of a whole report, as they stand in a file."""
+    yield _first_line(report)
+    records: list[Record] = [*report.cases, *report.failures]
+    yield from map(_record_line, records)
+    yield _last_line(report, report)
+
+
+def read_jsonl(file: IO[bytes], *, what: str, name: str = "unknown") -> Report:
+    """The report that `JsonlWriter` or `report_jsonl` wrote, or as much of it as there is.
+
+    Args:
+        file: from its beginning.
+        what: what the file is called, for errors.
+        name: of the report, if the file does not tell.
+
+    Raises:
+        ReportFormatError: this is no such file, or one that is damaged other than at its end.
+    """
+    head: dict[str, Any] = {}
+    end: dict[str, Any] | None = None
+    records: dict[str, list[Any]] = {"case": [], "failure": []}
+    for number, line in _lines(file, what):
+        kind = next((key for key in ("case", "failure", "end") if key in line), None)
+        if number == 1:
+            head = line
+        elif kind is None or end is not None or not isinstance(line[kind], dict):
+            raise ReportFormatError(f"line {number} of {what} is not of a report: {line!r:.100}")
+        elif kind == "end":
+            end = line
+        else:
+            records[kind].append(line[kind])
+    facts = {"name": name} | {key: value for key, value in head.items() if key != "layout"}
+    report = Report.from_dict(
+        {
+            **facts,
+            **({} if end is None else end["end"]),
+            "cases": records["case"],
+            "failures": records["failure"],
+        }
+    )
+    if report.incomplete is None:
+        report.incomplete = _cut(report, end)
+    return report
+
+
+def is_jsonl(first_line: bytes) -> bool:
+    """Whether a file that begins with this line has one attempt per line."""
+    try:
+        head = msgspec.json.decode(first_line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return isinstance(head, dict) and head.get("layout") == "jsonl"
+
+
+def _lines(file: IO[bytes], what: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The lines with their numbers from 1; one that cannot be read is left out if it is the last."""
+    damage: ReportFormatError | None = None
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        if damage is not None:
+            raise damage
+        try:
+            found = parse_json(line, what=f"line {number} of {what}")
+        except ReportFormatError as error:
+            damage = error
+            continue
+        if not isinstance(found, dict):
+            raise ReportFormatError(f"line {number} of {what} is not of a report: {found!r:.100}")
+        yield number, found
+
+
+def _cut(report: Report, end: dict[str, Any] | None) -> str | None:
+    """What the file lacks; `None` if it is whole."""
+    found = len(report.cases) + len(report.failures)
+    if end is None:
+        return f"the file ends early, after {plural(found, 'attempt')}"
+    told = end.get("attempts")
+    return None if told == found else f"the file should hold {told} attempts and holds {found}"
+
+
+# ---------------------------------------------------------------------- lines
+
+
+def _first_line(report: Report | None) -> bytes:
+    facts = {} if report is None else _facts(report)
+    return _line({"calipers_report": FORMAT_VERSION, "layout": "jsonl", **facts})
+
+
+def _record_line(record: Record) -> bytes:
+    # By the report's own door, so that an attempt looks the same in every file.
+    if isinstance(record, ReportCase):
+        data = Report(name="", cases=[record]).to_dict()["cases"][0]
+        return _line({"case": data, "passed": record.passed})
+    data = Report(name="", cases=[], failures=[record]).to_dict()["failures"][0]
+    return _line({"failure": data, "passed": record.passed})
+
+
+def _last_line(report: Report, judged: Report) -> bytes:
+    """The end of a report, with the numbers of the attempts that were judged."""
+    return _line(
+        {
+            "end": _facts(report),
+            "attempts": len(judged.cases) + len(judged.failures),
+            "pass_rate": plain(judged.pass_rate()),
+            "durations": plain(judged.durations()),
+            "summaries": plain(judged.summaries()),
+        }
+    )
+
+
+def _facts(report: Report) -> dict[str, Any]:
+    """The report without its attempts."""
+    bare = msgspec.structs.replace(report, cases=[], failures=[]).to_dict()
+    return {key: value for key, value in bare.items() if key not in {"calipers_report", "cases", "failures"}}
+
+
+def _line(data: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(data) + b"\n"
+
+
+# ---------------------------------------------------------------------- judgements without what was judged
+
+
+def _judgements(path: str | os.PathLike[str]) -> Report:
+    """The attempts of a file without their values, reasons and tracebacks: enough to count, and small."""
+    report = Report(name="", cases=[])
+    with Path(path).open("rb") as file:
+        for _, line in _lines(file, os.fspath(path)):
+            if "case" in line:
+                report.cases.append(_slim_case(msgspec.convert(line["case"], ReportCase)))
+            elif "failure" in line:
+                report.failures.append(_slim_failure(msgspec.convert(line["failure"], ReportCaseFailure)))
+    return report
+
+
+def _slim_case(case: ReportCase) -> ReportCase:
+    return msgspec.structs.replace(
+        case,
+        **dict.fromkeys(("inputs", "metadata", "expected_output", "output", "teardown_failure")),
+        metrics={},
+        attributes={},
+        results=tuple(_slim_result(r.name, r.value, r.evaluator, r.score) for r in case.results),
+        evaluator_failures=tuple(_slim_evaluator_failure(f.name) for f in case.evaluator_failures),
+        skipped=tuple(_slim_skip(skip.name) for skip in case.skipped),
+    )
+
+
+def _slim_failure(failure: ReportCaseFailure) -> ReportCaseFailure:
+    return msgspec.structs.replace(
+        failure,
+        **dict.fromkeys(("inputs", "metadata", "expected_output", "teardown_failure")),
+        error_message="",
+        error_stacktrace="",
+    )
+
+
+# Most attempts are judged alike, so that a few objects stand for the results of all. `typed` keeps True apart from 1.
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _slim_result(name: str, value: Scalar, evaluator: str, score: float | None) -> EvaluationResult:
+    return EvaluationResult(
+        name=name, value=value, evaluator=evaluator, score=score, source=EvaluatorSpec(evaluator)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _slim_evaluator_failure(name: str) -> EvaluatorFailure:
+    return EvaluatorFailure(name=name, error_type="", error_message="", source=EvaluatorSpec(name))
+
+
+@lru_cache(maxsize=1024)
+def _slim_skip(name: str) -> SkippedEvaluation:
+    return SkippedEvaluation(name, "")

@@ -1,0 +1,81 @@
+"""What came of one attempt, for the views that list attempts: its outcome, and who found fault with what.
+
+An attempt has one outcome. An *error* is a task or an evaluator that did not finish, even where another evaluator
+judged: something is broken, and the judgement is not whole. *Failed* says that everything finished and some assertion
+did not hold, *skipped* that nothing was asserted.
+
+The texts are as the report has them. Each view makes them safe in its own way.
+"""
+
+from typing import Any, Literal, TypeAlias, assert_never
+
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.report import Report
+from calipers.result import EvaluationResult
+
+from .numbers import number, plural
+
+Record: TypeAlias = ReportCase | ReportCaseFailure
+Outcome: TypeAlias = Literal["passed", "failed", "error", "skipped"]
+
+
+def outcome_of(record: Record) -> Outcome:
+    """What came of an attempt, in one word."""
+    if isinstance(record, ReportCaseFailure) or record.evaluator_failures:
+        return "error"
+    match record.passed:
+        case True:
+            return "passed"
+        case False:
+            return "failed"
+        case None:
+            return "skipped"
+        case _:
+            assert_never(record.passed)
+
+
+def missed(report: Report) -> list[Record]:
+    """The attempts that did not pass: those whose task failed, then those that were judged so."""
+    return [*report.failures, *(case for case in report.cases if case.passed is False)]
+
+
+def complaints(record: Record) -> list[tuple[str, str]]:
+    """Who found fault, and why, which may be empty; the name is empty where the task itself failed at once."""
+    if isinstance(record, ReportCaseFailure):
+        tries = f"after {plural(record.tries, 'try', 'tries')}" if record.tries > 1 else ""
+        return [(tries, record.error_message)]
+    found = [(result.name, why(result)) for result in record.results if result.value is False]
+    found += [(f"{each.name} (evaluator failed)", each.error_message) for each in record.evaluator_failures]
+    return found
+
+
+def why(result: EvaluationResult) -> str:
+    """The reason of a result, or else the grade behind it."""
+    if result.reason:
+        return result.reason
+    return "" if result.score is None else f"score {number(result.score)}"
+
+
+def values(record: Record) -> list[tuple[str, Any]]:
+    """What was tried, what was expected if anything was, and what came."""
+    found = [("inputs", record.inputs)]
+    if record.has_expected_output or record.expected_output is not None:
+        found.append(("expected", record.expected_output))
+    if isinstance(record, ReportCase):
+        found.append(("got", record.output))
+    return found
+
+
+def run_problems(report: Report) -> list[str]:
+    """What is wrong with the run as a whole, whatever its attempts say."""
+    found: list[str] = []
+    if report.incomplete is not None:
+        lost = f" ({plural(report.unfinished, 'attempt')} begun and given up)" if report.unfinished else ""
+        found.append(f"INCOMPLETE: {report.incomplete}{lost}")
+    if not report.counts().attempts:
+        found.append("No cases ran: nothing was measured.")
+    found += [
+        f"Report evaluator {failure.name!r} failed: {failure.error_message}"
+        for failure in report.report_evaluator_failures
+    ]
+    return found

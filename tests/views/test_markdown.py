@@ -1,0 +1,322 @@
+"""A report as Markdown for a pull request, where hostile text does nothing."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from calipers.analysis import ScalarResult
+from calipers.scoring import BlockedLoop
+from calipers.views.markdown import LIMIT, code, report_markdown
+from calipers.views.text import visible
+
+TEXT = st.text(st.characters(exclude_categories=()))
+PARSER = MarkdownIt("commonmark").enable("table")
+HOSTILE = [
+    "@octocat please look",
+    "closes #1 and org/repo#2, GH-3",
+    "<img src=x onerror=alert(1)>",
+    "</details><script>alert(1)</script>",
+    "<!-- hidden",
+    "![](https://evil.example/pixel.png)",
+    "[click](javascript:alert(1))",
+    "https://evil.example www.evil.example a@evil.example",
+    "a | b \\| c \\\\| d",
+    "`code` ``more`` ```fence```",
+    "`" * 50 + " @octocat",
+    "``` \n@octocat",
+    "a\n\n# heading\n\n- @octocat",
+    "**bold** _it_ ~~gone~~ :tada: $x^2$",
+    "&lt;b&gt; &#64;octocat",
+    "ends with a backslash \\",
+    "\\`@octocat\\`",
+    " leading and trailing ",
+    "`",
+    "|",
+    "",
+    "   ",
+    "\u202egnp.exe",
+    "zalgo" + "\u0301" * 300,
+]
+
+
+def leaves(text):
+    """Every piece of the document as a reader of Markdown takes it: (type, content)."""
+    for token in PARSER.parse(text):
+        if token.type in {"fence", "code_block", "html_block"}:
+            yield token.type, token.content
+        for child in token.children or ():
+            yield child.type, child.content
+
+
+def rows(text):
+    """The rows of the table as (type, content) lists, one list per cell."""
+    found, cells = [], []
+    for token in PARSER.parse(text):
+        if token.type == "tr_open":
+            cells = []
+        elif token.type == "inline" and token.level > 3:
+            cells.append([(child.type, child.content) for child in token.children])
+        elif token.type == "tr_close":
+            found.append(cells)
+    return found
+
+
+GOLDEN = """\
+## `answer` on `capitals`
+
+**Passed 1 of 3 cases · 33.3 % [6.1, 79.2] · 95 % Wilson interval**
+
+> **Warning:** `1 of 3 tasks failed and counts as not passed: TimeoutError (1)`
+>
+
+| Evaluator | Kind | Result | 95 % interval | n | task failed |
+| --- | --- | ---: | --- | ---: | ---: |
+| `right` | assertion | 33.3 % | [6.1, 79.2] | 2 | 1 |
+| `right`, graded | score | 0.600 | [-4.482, 5.682] |  |  |
+| `sure` | score | 0.5 |  | 1 | 0 |
+| `route` | label | `south` 50.0 %, `north` 50.0 % |  | 2 | 0 |
+
+<details>
+<summary>Did not pass: 2 of 3 attempts</summary>
+
+- **`chile`** (250 ms)
+  - `after 2 tries`: `TimeoutError: slow`
+  - inputs `'question chile'`
+- **`peru`** (250 ms)
+  - `right`: `expected 'Lima', got 'Paris'`
+  - inputs `'question peru'`
+  - expected `'Lima'`
+  - got `'answer peru'`
+
+</details>
+
+<details>
+<summary>Analyses: 1</summary>
+
+```text
+cost: 1.5 $
+```
+
+</details>
+
+```text
+3 cases · 1.5 s · seed 7
+commit: '4f2a91c'
+Task time  p50 250 ms · p90 250 ms · p99 250 ms · longest 250 ms
+Metrics    tokens 1,200 · (means per case)
+```
+
+<sub>[low, high] is a 95 % interval (Wilson; Student t): with fresh cases of the same kind, 95 % of such intervals would contain the true value.</sub>
+"""
+
+
+def golden_report(records):
+    return records.report(
+        records.case(
+            "france",
+            records.result("right", True, score=1.0),
+            records.result("sure", 0.5),
+            records.result("route", "south"),
+            metrics={"tokens": 1200},
+        ),
+        records.case(
+            "peru",
+            records.result("right", False, "expected 'Lima', got 'Paris'", score=0.2),
+            records.result("route", "north"),
+            expected_output="Lima",
+        ),
+        records.failure("chile", "TimeoutError: slow", tries=2, not_run=("right",)),
+        analyses=[ScalarResult(title="cost", value=1.5, unit="$")],
+        metadata={"commit": "4f2a91c"},
+    )
+
+
+def test_a_report_as_a_comment(records):
+    report = golden_report(records)
+    assert report_markdown(report) == GOLDEN
+    assert report_markdown(report) == report_markdown(report)
+
+
+def test_a_report_of_which_all_passed_is_short(records):
+    text = report_markdown(records.report(records.case("a", records.result("x", True))))
+    assert "**Passed 1 of 1 case" in text
+    assert "<details>" not in text
+    assert "Warning" not in text
+
+
+def test_what_is_wrong_with_a_run_stands_at_its_top(records):
+    report = records.report(
+        records.case("a", evaluator_failures=(records.broken("Judge", "E: x"),)),
+        incomplete="interrupted by Ctrl-C",
+        report_evaluator_failures=[records.broken("Curve", "E: flat")],
+        blocked={"Slow": BlockedLoop(count=2, longest=0.5)},
+    )
+    text = report_markdown(report)
+    for said in (
+        "> **Warning:** `INCOMPLETE: interrupted by Ctrl-C`",
+        "> **Warning:** `1 evaluator failure counts as not passed: Judge (1)`",
+        "> **Warning:** `Report evaluators that failed: Curve`",
+        "Note: evaluator 'Slow' blocked the event loop 2 times",
+        "Report evaluator 'Curve' failed: E: flat",
+    ):
+        assert said in text
+
+
+def test_an_empty_report_says_that_nothing_was_measured(records):
+    assert "> **Warning:** `No cases ran: nothing was measured.`" in report_markdown(records.report())
+
+
+def test_repeats_are_told_apart_from_cases(records):
+    cases = [
+        records.case(f"{name} [{i}/2]", records.result("x", i == 1), source_case_name=name)
+        for name in "abc"
+        for i in (1, 2)
+    ]
+    text = report_markdown(records.report(*cases, repeat=2))
+    assert "**Passed 3 of 6 attempts at 3 cases" in text
+    assert "- `pass@2 100.0 %" in text
+
+
+def test_another_confidence_gives_other_intervals(records):
+    text = report_markdown(records.report(records.case("a", records.result("x", True))), confidence=0.5)
+    assert "| 50 % interval |" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({"limit": 100}, "at least"), ({"confidence": 2}, "confidence")]
+)
+def test_wrong_options_are_refused(records, options, message):
+    with pytest.raises(ValueError, match=message):
+        report_markdown(records.report(), **options)
+
+
+# ---------------------------------------------------------------------- hostile text
+
+
+def everywhere(records, text):
+    """A report with the text in every place that others can fill."""
+    return records.report(
+        records.case(
+            text,
+            records.result(text, False, text),
+            records.result(f"{text}l", text),
+            inputs=text,
+            output=[text],
+            expected_output=text,
+            metrics={text: 1},
+        ),
+        records.case(f"{text}2", evaluator_failures=(records.broken(text, text),)),
+        records.failure(f"{text}3", text, error_type=text, not_run=(text,)),
+        name=text,
+        dataset_name=text,
+        incomplete=text,
+        metadata={text: text},
+        analyses=[ScalarResult(title=text, value=1.0, unit=text, note=text)],
+        report_evaluator_failures=[records.broken(text, text)],
+        blocked={text: BlockedLoop(count=1, longest=0.1)},
+    )
+
+
+def outside_code(document):
+    return [leaf for leaf in leaves(document) if leaf[0] not in {"code_inline", "fence"}]
+
+
+def check_only_our_words_are_outside_code(records, text):
+    """The text changes what stands in code, and nothing else of the document."""
+    if visible(text).strip():  # for what cannot be seen, our own words stand
+        hostile, tame = (report_markdown(everywhere(records, each)) for each in (text, "word"))
+        assert outside_code(hostile) == outside_code(tame)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_text_stays_in_code(records, text):
+    check_only_our_words_are_outside_code(records, text)
+
+
+@given(text=TEXT)
+def test_whatever_the_text_it_stays_in_code(records, text):
+    check_only_our_words_are_outside_code(records, text)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_table_keeps_its_columns(records, text):
+    report = records.report(records.case("a", records.result(text, text), records.result(f"{text}s", 1.0)))
+    found = rows(report_markdown(report))
+    assert [len(row) for row in found] == [5, 5, 5]
+    assert found[0][0] == [("text", "Evaluator")]
+
+
+@given(text=TEXT)
+def test_a_code_span_holds_the_text_as_it_can_be_seen(text):
+    span = code(text)
+    (inline,) = PARSER.parseInline(f"before {span} after")
+    shown = visible(text)
+    if not shown.strip():
+        assert re.fullmatch(r"\(empty\)|\(\d+ spaces?\)", span)
+    else:
+        assert [child.type for child in inline.children] == ["text", "code_inline", "text"]
+        assert inline.children[1].content == (shown if "`" * 10 not in shown else shown.replace("`", "\\x60"))
+
+
+@given(text=TEXT)
+def test_in_a_table_a_code_span_has_no_vertical_bar(text):
+    assert "|" not in code(text, table=True)
+
+
+# ---------------------------------------------------------------------- room
+
+
+def large(records, failed, evaluators=1, text="no"):
+    return records.report(
+        *(
+            records.case(
+                f"case {n}", *(records.result(f"x{i}", False, text) for i in range(evaluators)), output=text
+            )
+            for n in range(failed)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("failed", "evaluators", "text"),
+    [(2_000, 1, "no"), (300, 3, "x" * 10_000), (2, 3_000, "no"), (300, 3, "e\u0301\u0301\u0301" * 5_000)],
+    ids=["cases", "long text", "evaluators", "marks"],
+)
+def test_a_comment_stays_within_its_limit_and_says_what_was_left_out(records, failed, evaluators, text):
+    for limit in (LIMIT, 20_000):
+        found = report_markdown(large(records, failed, evaluators, text), limit=limit)
+        assert len(found) <= limit
+        assert len(found) > limit / 3, "and makes use of it"
+        last = found.splitlines()[-1]
+        assert last.startswith(f"Left out to stay within {limit:,} characters: ")
+        listed = len(re.findall(r"^- \*\*`case", found, re.MULTILINE))
+        left = re.search(r"([\d,]+) attempts? that did not pass", last)
+        assert listed + int(left[1].replace(",", "") if left else 0) == failed
+        shown = len(rows(found)) - 1
+        gone = re.search(r"([\d,]+) evaluators?", last)
+        assert shown + int(gone[1].replace(",", "") if gone else 0) == evaluators
+        assert found.count("<details>") == found.count("</details>")
+
+
+def test_analyses_that_are_too_long_are_left_out_and_named(records):
+    many = [ScalarResult(title=f"number {n}", value=1.0) for n in range(3_000)]
+    text = report_markdown(records.report(records.case("a", records.result("x", True)), analyses=many))
+    assert len(text) <= LIMIT
+    assert text.endswith("Left out to stay within 65,536 characters: the analyses.\n")
+
+
+def test_the_top_and_the_bottom_are_bounded_whatever_they_hold(records):
+    wide = "e\u0301\u0301\u0301" * 1_000
+    report = everywhere(records, wide)
+    report.metadata = {f"{wide}{n}": wide for n in range(50)}
+    report.cases[0].metrics = {f"{wide}{n}": 1 for n in range(500)}
+    text = report_markdown(report, limit=20_000)
+    assert len(text) <= 20_000
+    assert "more lines" in text
+
+
+def test_nothing_is_said_to_be_left_out_when_nothing_is(records):
+    assert "Left out to stay" not in report_markdown(golden_report(records))
