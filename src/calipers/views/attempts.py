@@ -45,10 +45,10 @@ class AttemptOptions:
 def failed_tasks(page: Page, report: Report, options: AttemptOptions) -> "Iterator[RenderableType]":
     """The attempts whose task did not finish."""
     if options.include_cases == "failed":
-        total = len(report.cases) + len(report.failures)
-        yield from _list(
-            page, f"Tasks that failed: {len(report.failures):,} of {total:,}", report.failures, options
-        )
+        counts = report.counts()
+        failed = sum(counts.failed_tasks.values())
+        title = f"Tasks that failed: {failed:,} of {counts.attempts:,}"
+        yield from _list(page, title, report.failures, options, left_behind=failed - len(report.failures))
 
 
 def attempts(page: Page, report: Report, options: AttemptOptions) -> "Iterator[RenderableType]":
@@ -56,14 +56,18 @@ def attempts(page: Page, report: Report, options: AttemptOptions) -> "Iterator[R
     if options.include_cases is True:
         yield from _list(page, "Attempts", [*report.cases, *report.failures], options)
     elif options.include_cases == "failed":
-        total = len(report.cases) + len(report.failures)
+        counts, rate = report.counts(), report.pass_rate()
         missed = [case for case in report.cases if case.passed is False]
-        yield from _list(page, f"Did not pass: {len(missed):,} of {total:,}", missed, options)
+        failed = sum(counts.failed_tasks.values())
+        judged = 0 if rate is None else rate.n_observations - counts.passed - failed
+        title = f"Did not pass: {judged:,} of {counts.attempts:,}"
+        yield from _list(page, title, missed, options, left_behind=judged - len(missed))
 
 
 def _list(
-    page: Page, title: str, records: Sequence[Record], options: AttemptOptions
+    page: Page, title: str, records: Sequence[Record], options: AttemptOptions, *, left_behind: int = 0
 ) -> "Iterator[RenderableType]":
+    """The records, up to the limit; `left_behind` counts those that the report does not keep."""
     if not records:
         return
     yield page.line((title, "bold"))
@@ -73,6 +77,8 @@ def _list(
     if len(shown) < len(records):
         left = len(records) - len(shown)
         yield page.line((f"{page.ellipsis} and {left:,} more (max_cases=None shows all)", "dim"))
+    if left_behind > 0:
+        yield page.line((f"{page.ellipsis} and {left_behind:,} more that the report does not keep", "dim"))
 
 
 def _attempt(page: Page, record: Record, options: AttemptOptions) -> "Iterator[RenderableType]":

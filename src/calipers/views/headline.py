@@ -1,7 +1,7 @@
 """The top of a report in the terminal: what was run, what went wrong with the run, and the share of cases that passed."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from calipers.report import Report
@@ -13,7 +13,6 @@ from .page import Page
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from calipers.record import ReportCase, ReportCaseFailure
 
 _LOUD = "bold red"
 _NOTED = 8
@@ -24,10 +23,10 @@ def title(page: Page, report: Report) -> "Iterator[Text]":
     """What was run, on what, how much and for how long."""
     of = () if report.dataset_name is None else (" on ", (page.fit(report.dataset_name, 200), "bold"))
     yield page.line((page.fit(report.name, 200), "bold"), *of)
-    attempts = len(report.cases) + len(report.failures)
-    facts = [plural(_cases(report), "case")]
+    counts = report.counts()
+    facts = [plural(counts.cases, "case")]
     if report.repeat > 1:
-        facts.append(plural(attempts, "attempt"))
+        facts.append(plural(counts.attempts, "attempt"))
     if report.duration is not None:
         facts.append(seconds(report.duration, micro=page.glyph("µ", "u")))
     facts.append(f"seed {report.seed}")
@@ -45,33 +44,32 @@ def alerts(page: Page, report: Report) -> "Iterator[Text]":
     if report.incomplete is not None:
         lost = f" ({plural(report.unfinished, 'attempt')} begun and given up)" if report.unfinished else ""
         yield page.line(("INCOMPLETE: ", _LOUD), (page.fit(report.incomplete, 3 * page.width) + lost, "red"))
-    if not report.cases and not report.failures:
+    counts = report.counts()
+    if not counts.attempts:
         yield page.line(("No cases ran: nothing was measured.", _LOUD))
-    if report.failures:
-        failed, attempts = len(report.failures), len(report.failures) + len(report.cases)
-        kinds = _most_common(page, (failure.error_type for failure in report.failures))
+    if failed := sum(counts.failed_tasks.values()):
         yield page.line(
-            (f"{failed:,} of {plural(attempts, 'task')} failed", _LOUD),
-            (f" and {_counts(failed)} as not passed: {kinds}", "red"),
+            (f"{failed:,} of {plural(counts.attempts, 'task')} failed", _LOUD),
+            (f" and {_counts(failed)} as not passed: {_most_common(page, counts.failed_tasks)}", "red"),
         )
-    broken = [failure.name for case in report.cases for failure in case.evaluator_failures]
-    if broken:
+    if broken := sum(counts.failed_evaluators.values()):
         yield page.line(
-            (plural(len(broken), "evaluator failure"), _LOUD),
-            (f" {_counts(len(broken))} as not passed: {_most_common(page, broken)}", "red"),
+            (plural(broken, "evaluator failure"), _LOUD),
+            (f" {_counts(broken)} as not passed: {_most_common(page, counts.failed_evaluators)}", "red"),
         )
 
 
 def headline(page: Page, report: Report, *, confidence: float) -> "Iterator[Text]":
     """The share of cases that passed, with its interval; under repeats also of one that passes ever, and always."""
     rate = report.pass_rate(confidence=confidence)
+    counts = report.counts()
     if rate is None:
-        if report.cases:
+        if counts.attempts > sum(counts.failed_tasks.values()):
             yield page.line(("No pass rate: nothing was asserted.", "bold"))
-        elif report.failures:
+        elif counts.attempts:
             yield page.line(("No task finished: nothing was measured.", _LOUD))
         return
-    passed = sum(case.passed is True for case in report.cases)
+    passed = counts.passed
     if rate.n_observations == rate.n_units:
         what = f"Passed {passed:,} of {plural(rate.n_units, 'case')}"
     else:
@@ -79,10 +77,10 @@ def headline(page: Page, report: Report, *, confidence: float) -> "Iterator[Text
             f"Passed {passed:,} of {plural(rate.n_observations, 'attempt')} at {plural(rate.n_units, 'case')}"
         )
     yield from _claim(page, what, rate)
-    left_out = len(report.cases) + len(report.failures) - rate.n_observations
+    left_out = counts.attempts - rate.n_observations
     if left_out:
         yield page.line((f"Left out: {plural(left_out, 'attempt')} of which nothing was asserted.", "dim"))
-    if report.repeat > 1:
+    if report.repeat > 1 and report.totals is None:
         yield from _repeats(page, report, confidence=confidence)
 
 
@@ -131,20 +129,13 @@ def _repeats(page: Page, report: Report, *, confidence: float) -> "Iterator[Text
                 yield page.line((f"    {meaning}", "dim"))
 
 
-def _cases(report: Report) -> int:
-    if report.repeat == 1:
-        return len(report.cases) + len(report.failures)
-    records: list[ReportCase | ReportCaseFailure] = [*report.cases, *report.failures]
-    return len({record.source_case_name or record.name for record in records})
-
-
 def _counts(number: int) -> str:
     return "counts" if number == 1 else "count"
 
 
-def _most_common(page: Page, names: Iterable[str], most: int = 3) -> str:
+def _most_common(page: Page, counted: Mapping[str, int], most: int = 3) -> str:
     """`Judge (4), Tone (1)`: which, and how often."""
-    counts = Counter(names).most_common()
+    counts = Counter(counted).most_common()
     shown = [f"{page.fit(name, 40)} ({count:,})" for name, count in counts[:most]]
     if len(counts) > most:
         shown.append(f"and {len(counts) - most:,} more")
