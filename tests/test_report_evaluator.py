@@ -9,7 +9,7 @@ import pytest
 from calipers import Case, Dataset, Report
 from calipers.analysis import Aggregate, ScalarResult, TableResult
 from calipers.errors import NotAnEvaluatorError
-from calipers.evaluators import Equals, ReportEvaluator, ReportEvaluatorContext
+from calipers.evaluators import ConfusionMatrixEvaluator, Equals, ReportEvaluator, ReportEvaluatorContext
 from calipers.report_evaluator import as_report_evaluator, check_report_evaluators
 
 
@@ -387,3 +387,10 @@ def test_report_evaluators_see_the_aggregates():
     dataset = Dataset(cases=[Case(inputs=1)], evaluators=[Turns()], report_evaluators=[rollouts_counted])
     report = dataset.evaluate_sync(lambda size: Node([Node()] * size), progress=False)
     assert report.analyses[1] == ScalarResult(title="n", value=1)
+
+
+def test_a_report_evaluator_among_the_evaluators_of_attempts_is_sent_where_it_belongs():
+    with pytest.raises(NotAnEvaluatorError, match=r"judges whole reports: put it into report_evaluators"):
+        Dataset(cases=[], evaluators=[ConfusionMatrixEvaluator()])
+    with pytest.raises(NotAnEvaluatorError, match="42"):
+        Dataset(cases=[], report_evaluators=[42])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .output import EvaluatorOutput
     from .record import ReportCase, ReportCaseFailure
     from .report import CaseGroup, Report
-    from .result import EvaluationReason, EvaluationResult, EvaluatorFailure, EvalVerdict, Skipped
+    from .result import EvalResult, EvaluationReason, EvaluationResult, EvaluatorFailure, EvalVerdict, Skipped
     from .retry import Retry
     from .styles import as_evaluator
     from .task import current_attempt, increment_eval_metric, record_trace, set_eval_attribute
@@ -30,6 +30,7 @@ _HOMES = {
     "CaseGroup": "report",
     "CaseLifecycle": "lifecycle",
     "Dataset": "dataset",
+    "EvalResult": "result",
     "EvalVerdict": "result",
     "EvaluationReason": "result",
     "EvaluationResult": "result",
@@ -58,6 +59,7 @@ __all__ = [
     "CaseGroup",
     "CaseLifecycle",
     "Dataset",
+    "EvalResult",
     "EvalVerdict",
     "EvaluationReason",
     "EvaluationResult",

@@ -66,14 +66,14 @@ class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
 
     def as_spec(self) -> EvaluatorSpec:
         """The type's name and the arguments that differ from their defaults."""
-        return EvaluatorSpec(self.get_serialization_name(), _changed_fields(self))
+        return EvaluatorSpec(self.get_serialization_name(), changed_fields(self))
 
 
 async def _finish(output: Awaitable[EvaluatorOutput]) -> EvaluatorOutput:
     return await output
 
 
-def _changed_fields(evaluator: Any) -> dict[str, Any]:
+def changed_fields(evaluator: Any) -> dict[str, Any]:
     """The fields of a dataclass instance whose value is not the default."""
     if not dataclasses.is_dataclass(evaluator):
         return {}

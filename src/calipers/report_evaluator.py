@@ -18,13 +18,13 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
 from .analysis import Aggregate, Analysis, checked
 from .errors import InvalidOutputError, NotAnEvaluatorError
-from .evaluator import Evaluator, _changed_fields
+from .evaluator import Evaluator, changed_fields
 from .plain import safe_repr
 from .report import Report
 from .result import EvaluatorFailure, EvaluatorSpec, describe_error
@@ -53,6 +53,9 @@ class ReportEvaluatorContext(msgspec.Struct, kw_only=True):
 class ReportEvaluator(ABC):
     """Makes a claim about a whole report. A subclass implements `evaluate` and is usually a dataclass."""
 
+    judges_reports: ClassVar[bool] = True
+    """Tells it from an evaluator of attempts, which has the same method."""
+
     @abstractmethod
     def evaluate(
         self, ctx: ReportEvaluatorContext
@@ -76,7 +79,7 @@ class ReportEvaluator(ABC):
 
     def as_spec(self) -> EvaluatorSpec:
         """The type's name and the arguments that differ from their defaults."""
-        return EvaluatorSpec(self.get_serialization_name(), _changed_fields(self))
+        return EvaluatorSpec(self.get_serialization_name(), changed_fields(self))
 
 
 class InjectedReportEvaluator(ReportEvaluator):
@@ -248,7 +251,7 @@ async def _aggregate(report: Report, judge: Judge) -> list[Analysis]:
     if bare:
         raise InvalidOutputError(
             f"compute_metrics of {safe_repr(judge.evaluator.origin):.200} gave {bare} attempts no metrics object "
-            "with `overall` and `per_turn`, so aggregate_metrics has nothing to combine: return GraphMetrics"
+            "with `overall` and `per_turn`, so aggregate_metrics has nothing to combine: return an object with these two"
         )
     if not originals:
         return []

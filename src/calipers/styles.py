@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from .context import EvaluatorContext, are_tool_calls
 from .errors import NotAnEvaluatorError, SpanTreeRecordingError
-from .evaluator import Evaluator, _changed_fields
+from .evaluator import Evaluator, changed_fields
 from .output import EvaluatorOutput
 from .plain import safe_repr
 from .result import EvaluatorSpec, Skipped
@@ -52,6 +52,8 @@ def as_evaluator(x: Any, *, name: str | None = None) -> Evaluator[Any, Any, Any]
     """
     if inspect.isclass(x):
         raise NotAnEvaluatorError(_about_class(x))
+    if getattr(x, "judges_reports", False):
+        raise NotAnEvaluatorError(f"{_shown(x)} judges whole reports: put it into report_evaluators=[...]")
     called = _name_of(x) if name is None else name
     if not isinstance(called, str) or not called:
         raise NotAnEvaluatorError(
@@ -345,7 +347,7 @@ def _arguments(x: Any) -> dict[str, Any]:
             return dict(inspect.signature(x.func).bind_partial(*x.args, **x.keywords).arguments)
         except (TypeError, ValueError):
             return dict(x.keywords)
-    return _changed_fields(x) if dataclasses.is_dataclass(x) else {}
+    return changed_fields(x) if dataclasses.is_dataclass(x) else {}
 
 
 def _shown(x: Any) -> str:
