@@ -69,6 +69,17 @@ def test_a_cluster_is_a_string():
         Case(name="a", inputs=1, cluster=3)
 
 
+@pytest.mark.parametrize("tags", [[], ["slow", "maths"], ("slow",)])
+def test_tags_are_words_to_choose_cases_by(tags):
+    assert Case(inputs=1, tags=tags).tags == tuple(tags)
+
+
+@pytest.mark.parametrize("tags", ["slow", [1], [None]])
+def test_tags_are_a_list_of_strings(tags):
+    with pytest.raises(InvalidCaseError, match="the tags of case 'a' must be a list of strings, got"):
+        Case(name="a", inputs=1, tags=tags)
+
+
 @pytest.mark.parametrize("evaluators", [[check, Exact()], (check, Exact()), deque([check, Exact()])])
 def test_evaluators_come_in_any_sequence_and_the_list_is_the_cases_own(evaluators):
     case = Case(inputs=1, evaluators=evaluators)
@@ -104,12 +115,14 @@ def test_cases_are_equal_when_all_their_fields_are_and_have_no_hash():
         "expected_output": 2,
         "evaluators": [check],
         "cluster": "k",
+        "tags": ["t"],
     }
     case = Case(**full)
     assert case == Case(**full)
     for name, other in [
         ("name", "b"),
         ("inputs", 2),
+        ("tags", []),
         ("metadata", None),
         ("evaluators", []),
         ("cluster", "l"),

@@ -20,10 +20,12 @@ from calipers import (
     ToolCall,
     Trace,
     as_evaluator,
+    record_trace,
 )
 from calipers.errors import NotAnEvaluatorError, SpanTreeRecordingError
 from calipers.output import read_output
 from calipers.result import EvalResult, EvaluatorSpec
+from calipers.spans import SpanTree
 from calipers.styles import InjectedEvaluator, RolloutEvaluator
 
 BOOK = ToolCall("book_flight", {"to": "LA"})
@@ -150,8 +152,6 @@ async def function_async(output, inputs):
 
 
 def test_all_five_styles_sync_and_async_judge_the_same_attempt_from_one_list():
-    from calipers import record_trace
-
     def agent(inputs):
         record_trace(Trace(agent_name="bot", tool_calls=[BOOK]))
         return Graph(children=[1, 2, 3], tool_calls=(BOOK,))
@@ -337,6 +337,12 @@ def test_a_default_is_used_where_the_attempt_has_nothing_and_gives_way_where_it_
     assert as_evaluator(check).needs_spans is False
 
 
+def test_spans_that_were_recorded_are_given_even_to_a_parameter_with_a_default():
+    ctx = context()
+    ctx._span_tree = SpanTree([])
+    assert judge(lambda span_tree=None: span_tree is ctx._span_tree, ctx) is True
+
+
 def test_positional_only_parameters_keep_their_places_when_one_has_nothing_to_hold():
     def check(trace="no trace", threshold=3, output="no output", /):
         return f"{trace}, {threshold}, {output}"
@@ -479,6 +485,14 @@ def test_expected_and_actual_speak_of_the_same_kind_of_thing(output, expected, s
     assert found == [seen]
 
 
+def test_tool_calls_that_were_returned_are_compared_rather_than_those_of_a_recorded_trace():
+    def agent(inputs):
+        record_trace(Trace(tool_calls=[PAY]))
+        return [BOOK]
+
+    assert run(Pair(), task=agent, expected_output=[BOOK]).passed
+
+
 def test_a_case_that_expects_tool_calls_skips_an_attempt_that_does_not_tell_its_own():
     [skip] = run(Pair(), output="I booked it", expected_output=[BOOK]).skipped
     assert "recorded none of any kind" in skip.reason
@@ -555,6 +569,7 @@ def test_the_refusal_names_the_methods_that_were_found():
         def other(self): ...
 
     assert "it has compute_metrics, other" in refusal(HalfARollout())
+    assert "(it has" not in refusal("a string")
 
 
 def test_an_object_whose_repr_fails_or_is_endless_is_refused_all_the_same():

@@ -20,7 +20,7 @@ import dataclasses
 import difflib
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from .context import EvaluatorContext, are_tool_calls
@@ -357,8 +357,8 @@ def _shown(x: Any) -> str:
 
 def _found(x: Any) -> str:
     """What an object of no known shape has to offer."""
-    if type(x).__module__ == "builtins" or isinstance(x, Mapping):
-        return ""
+    if type(x).__module__ == "builtins":
+        return ""  # everybody knows what a string has to offer
     methods = [name for name in dir(type(x)) if not name.startswith("_") and _has(type(x), name)]
     return f" (it has {', '.join(methods[:8])})" if methods else ""
 
