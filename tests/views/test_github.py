@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from calipers.summary import tally
 from calipers.views.github import add_step_summary, command, commands_off, report_annotations
 from calipers.views.markdown import report_markdown
 
@@ -98,6 +99,13 @@ def test_problems_of_the_run_count_among_the_ten(records):
     found = obeyed(report_annotations(records.report(*failed, report_evaluator_failures=broken)))
     assert [name for name, _, _ in found] == ["error"] * 10 + ["notice"]
     assert "14 attempts more did not pass." in found[-1][2]
+
+
+def test_attempts_that_are_not_kept_are_counted(records):
+    cases = [records.case(str(n), records.result("x", n == 0)) for n in range(5)]
+    found = obeyed(report_annotations(records.report(cases[1], totals=tally(cases, []).totals())))
+    assert [name for name, _, _ in found] == ["error", "notice"]
+    assert "3 attempts more did not pass." in found[-1][2]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

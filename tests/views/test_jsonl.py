@@ -4,16 +4,17 @@ import io
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers import Report
+from calipers import Case, Dataset, Report
 from calipers.analysis import ScalarResult
 from calipers.errors import CalipersError, ReportFormatError
+from calipers.evaluators import EqualsExpected
+from calipers.summary import tally
 from calipers.views.formats import read_report
 from calipers.views.jsonl import JsonlWriter, read_jsonl, report_jsonl
 
@@ -230,14 +231,45 @@ def test_empty_lines_do_not_matter(report):
     assert read(report_jsonl(report).replace("\n", "\n\n")).to_dict() == report.to_dict()
 
 
-def test_what_is_read_for_the_numbers_keeps_no_value(report, tmp_path):
-    from calipers.views.jsonl import _judgements
+# ---------------------------------------------------------------------- reports that do not keep every attempt
 
-    path = Path(tmp_path / "report.jsonl")
-    path.write_text(report_jsonl(report), encoding="utf-8")
-    slim = _judgements(path)
-    assert slim.summaries() == report.summaries()
-    assert slim.pass_rate() == report.pass_rate()
-    assert slim.durations() == report.durations()
-    assert {record.inputs for record in attempts(slim)} == {None}
-    assert {result.reason for case in slim.cases for result in case.results} == {None}
+
+def test_a_report_that_keeps_some_attempts_reads_back_with_its_totals(report):
+    some = partial(report)
+    text = report_jsonl(some)
+    last = json.loads(text.splitlines()[-1])
+    assert last["attempts"] == 1, "those in the file"
+    assert last["pass_rate"]["value"] == report.pass_rate().value, "of all"
+    again = read(text)
+    assert again.to_dict() == some.to_dict()
+    assert again.incomplete is None
+    assert again.summaries() == report.summaries()
+
+
+def test_a_file_with_every_attempt_needs_no_totals(report, tmp_path):
+    path = tmp_path / "report.jsonl"
+    with JsonlWriter(path, report) as writer:
+        for record in attempts(report):
+            writer.add(record)
+        writer.close(partial(report))
+    assert path.read_text(encoding="utf-8") == report_jsonl(report)
+
+
+def test_a_run_can_be_written_while_it_goes_on(tmp_path):
+    dataset = Dataset(
+        cases=[Case(inputs=n, expected_output=n) for n in range(50)], evaluators=[EqualsExpected()]
+    )
+    with JsonlWriter(tmp_path / "report.jsonl") as writer:
+        report = dataset.evaluate_sync(lambda n: n % 40, keep="failed", on_record=writer.add, progress=False)
+        writer.close(report)
+    again = read_report(tmp_path / "report.jsonl")
+    assert len(report.cases) == 10
+    assert len(again.cases) == 50
+    assert again.pass_rate() == report.pass_rate()
+    assert (again.totals, again.incomplete) == (None, None)
+
+
+def partial(report):
+    """The report of a run that kept one attempt."""
+    totals = tally(report.cases, report.failures).totals()
+    return msgspec.structs.replace(report, cases=report.cases[1:2], failures=[], totals=totals)

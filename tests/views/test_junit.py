@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from calipers.record import Failure
+from calipers.summary import tally
 from calipers.views.junit import report_junit
 
 SCHEMA = etree.XMLSchema(etree.parse(str(Path(__file__).parents[1] / "data" / "junit.xsd")))
@@ -50,6 +51,8 @@ GOLDEN = """\
     <properties>
       <property name="seed" value="7" />
       <property name="repeat" value="1" />
+      <property name="attempts" value="3" />
+      <property name="passed" value="1" />
       <property name="pass_rate" value="0.3333333333" />
       <property name="pass_rate.low" value="0.06149194472" />
       <property name="pass_rate.high" value="0.7923403992" />
@@ -158,6 +161,27 @@ def test_a_run_with_something_wrong_is_never_green(records, fields, message):
         setattr(report, name, value)
     suite = parsed(report_junit(report))
     assert suite.find("testcase[@name='the run as a whole']/error").get("message") == message
+
+
+@pytest.mark.parametrize(
+    ("dropped", "outcome"),
+    [((True, True), None), ((True, False), "failure"), ((None, None), "skipped"), ((None, True), None)],
+    ids=str,
+)
+def test_attempts_that_are_not_kept_are_one_test_case(records, dropped, outcome):
+    cases = [records.case("kept", records.result("x", False))]
+    for n, passed in enumerate(dropped):
+        cases.append(records.case(str(n), records.result("x", 0.5 if passed is None else passed)))
+    report = records.report(cases[0], totals=tally(cases, []).totals())
+    suite = parsed(report_junit(report))
+    assert outcomes(suite) == {"kept": "failure", "2 attempts that the report does not keep": outcome}
+    assert properties(suite)["attempts"] == "3"
+
+
+def test_a_run_that_passed_and_kept_nothing_is_no_empty_run(records):
+    totals = tally([records.case("a", records.result("x", True))], []).totals()
+    suite = parsed(report_junit(records.report(totals=totals)))
+    assert outcomes(suite) == {"1 attempt that the report does not keep": None}
 
 
 def test_the_numbers_are_properties(records):

@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 
 from calipers.analysis import ScalarResult
 from calipers.scoring import BlockedLoop
+from calipers.summary import tally
 from calipers.views.markdown import LIMIT, code, report_markdown
 from calipers.views.text import visible
 
@@ -178,6 +179,14 @@ def test_repeats_are_told_apart_from_cases(records):
     text = report_markdown(records.report(*cases, repeat=2))
     assert "**Passed 3 of 6 attempts at 3 cases" in text
     assert "- `pass@2 100.0 %" in text
+
+
+def test_attempts_that_are_not_kept_are_counted(records):
+    cases = [records.case(str(n), records.result("x", n == 0)) for n in range(5)]
+    text = report_markdown(records.report(*cases[1:3], totals=tally(cases, []).totals()))
+    assert "**Passed 1 of 5 cases" in text
+    assert "<summary>Did not pass: 4 of 5 attempts</summary>" in text
+    assert "\n- and 2 more that the report does not keep\n\n</details>\n" in text
 
 
 def test_another_confidence_gives_other_intervals(records):

@@ -2,7 +2,16 @@
 
 import pytest
 
-from calipers.views.outcome import complaints, missed, outcome_of, run_problems, values
+from calipers.summary import tally
+from calipers.views.outcome import (
+    complaints,
+    count_dropped,
+    count_missed,
+    missed,
+    outcome_of,
+    run_problems,
+    values,
+)
 
 
 def kinds(records):
@@ -27,6 +36,20 @@ def test_a_task_that_did_not_finish_is_an_error(records):
 def test_what_did_not_pass_is_listed_with_failed_tasks_first(records):
     report = records.report(*kinds(records).values(), records.failure("e"))
     assert [record.name for record in missed(report)] == ["e", "b", "d"]
+
+
+def test_what_is_not_kept_is_counted_all_the_same(records):
+    everything = [*kinds(records).values()]
+    failed = [records.failure("e"), records.failure("f")]
+    whole = records.report(*everything, *failed)
+    assert (count_missed(whole), count_dropped(whole)) == (4, 0)
+    some = records.report(failed[0], totals=tally(everything, failed).totals())
+    assert (count_missed(some), count_dropped(some)) == (4, 5)
+    assert run_problems(records.report(totals=some.totals)) == []
+
+
+def test_failed_tasks_did_not_pass_even_where_nobody_was_to_judge(records):
+    assert count_missed(records.report(records.failure("a"))) == 1
 
 
 def test_a_complaint_has_a_name_and_a_reason_or_else_the_grade_behind_it(records):

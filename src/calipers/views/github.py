@@ -18,7 +18,7 @@ from calipers.report import Report
 
 from .markdown import LIMIT, claims, report_markdown
 from .numbers import plural
-from .outcome import Record, complaints, missed, run_problems, values
+from .outcome import Record, complaints, count_missed, missed, run_problems, values
 from .text import fit, fit_value, visible
 
 ANNOTATIONS = 10
@@ -43,13 +43,12 @@ def report_annotations(report: Report, *, file: str | None = None, line: int | N
     """
     where = {"file": file, "line": None if line is None else str(line)}
     errors = [("the run as a whole", problem) for problem in map(_one_line, run_problems(report))]
-    failed = missed(report)
-    shown = failed[: max(0, ANNOTATIONS - len(errors))]
+    shown = missed(report)[: max(0, ANNOTATIONS - len(errors))]
     errors += [(record.name, _message(record)) for record in shown]
     lines = [command("error", text, **where, title=fit(name, _NAME)) for name, text in errors[:ANNOTATIONS]]
     told = claims(report)
-    if len(shown) < len(failed):
-        told.append(f"{plural(len(failed) - len(shown), 'attempt')} more did not pass.")
+    if more := count_missed(report) - len(shown):
+        told.append(f"{plural(more, 'attempt')} more did not pass.")
     of = "" if report.dataset_name is None else f" on {report.dataset_name}"
     lines.append(command("notice", "\n".join(told), title=fit(f"{report.name}{of}", _NAME)))
     return "".join(f"{each}\n" for each in lines)

@@ -16,7 +16,6 @@ be read anywhere else is damage, and an error. A file written during a run holds
 
 import os
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -27,7 +26,7 @@ from calipers.errors import CalipersError, ReportFormatError
 from calipers.plain import plain
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import FORMAT_VERSION, Report
-from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, Scalar, SkippedEvaluation
+from calipers.summary import Tally
 
 from .json_file import parse_json
 from .numbers import plural
@@ -74,13 +73,14 @@ class JsonlWriter:
         """End the file.
 
         Args:
-            report: what the run came to. If it does not hold the attempts that were added, they are read back from the
-                file, one at a time, for the summaries. Without a report the file stays without an end.
+            report: what the run came to. If it does not count the attempts that were added, they are counted from the
+                file, one at a time. Without a report the file stays without an end.
         """
         if report is not None:
-            whole = len(report.cases) + len(report.failures) == self._attempts
-            judged = report if whole else _judgements(self.path)
-            self._write(_last_line(report, judged))
+            counts_all = report.counts().attempts == self._attempts
+            # What the file holds in full needs no totals beside it.
+            facts = msgspec.structs.replace(report, totals=None) if counts_all else report
+            self._write(_last_line(facts, report if counts_all else _count(self.path), self._attempts))
         if self._file is not None:
             self._file.close()
         self._closed = True
@@ -111,7 +111,7 @@ def jsonl_lines(report: Report) -> Iterator[bytes]:
     yield _first_line(report)
     records: list[Record] = [*report.cases, *report.failures]
     yield from map(_record_line, records)
-    yield _last_line(report, report)
+    yield _last_line(report, report, len(records))
 
 
 def read_jsonl(file: IO[bytes], *, what: str, name: str = "unknown") -> Report:
@@ -205,15 +205,15 @@ def _record_line(record: Record) -> bytes:
     return _line({"failure": data, "passed": record.passed})
 
 
-def _last_line(report: Report, judged: Report) -> bytes:
-    """The end of a report, with the numbers of the attempts that were judged."""
+def _last_line(report: Report, counted: Report | Tally, attempts: int) -> bytes:
+    """The end of a report, with the numbers of what was counted, and of the attempts in the file."""
     return _line(
         {
             "end": _facts(report),
-            "attempts": len(judged.cases) + len(judged.failures),
-            "pass_rate": plain(judged.pass_rate()),
-            "durations": plain(judged.durations()),
-            "summaries": plain(judged.summaries()),
+            "attempts": attempts,
+            "pass_rate": plain(counted.pass_rate()),
+            "durations": plain(counted.durations()),
+            "summaries": plain(counted.summaries()),
         }
     )
 
@@ -224,61 +224,17 @@ def _facts(report: Report) -> dict[str, Any]:
     return {key: value for key, value in bare.items() if key not in {"calipers_report", "cases", "failures"}}
 
 
-def _line(data: dict[str, Any]) -> bytes:
-    return msgspec.json.encode(data) + b"\n"
-
-
-# ---------------------------------------------------------------------- judgements without what was judged
-
-
-def _judgements(path: str | os.PathLike[str]) -> Report:
-    """The attempts of a file without their values, reasons and tracebacks: enough to count, and small."""
-    report = Report(name="", cases=[])
+def _count(path: str | os.PathLike[str]) -> Tally:
+    """The attempts of a file, counted one by one."""
+    tally = Tally()
     with Path(path).open("rb") as file:
         for _, line in _lines(file, os.fspath(path)):
             if "case" in line:
-                report.cases.append(_slim_case(msgspec.convert(line["case"], ReportCase)))
+                tally.add(msgspec.convert(line["case"], ReportCase))
             elif "failure" in line:
-                report.failures.append(_slim_failure(msgspec.convert(line["failure"], ReportCaseFailure)))
-    return report
+                tally.add(msgspec.convert(line["failure"], ReportCaseFailure))
+    return tally
 
 
-def _slim_case(case: ReportCase) -> ReportCase:
-    return msgspec.structs.replace(
-        case,
-        **dict.fromkeys(("inputs", "metadata", "expected_output", "output", "teardown_failure")),
-        metrics={},
-        attributes={},
-        results=tuple(_slim_result(r.name, r.value, r.evaluator, r.score) for r in case.results),
-        evaluator_failures=tuple(_slim_evaluator_failure(f.name) for f in case.evaluator_failures),
-        skipped=tuple(_slim_skip(skip.name) for skip in case.skipped),
-    )
-
-
-def _slim_failure(failure: ReportCaseFailure) -> ReportCaseFailure:
-    return msgspec.structs.replace(
-        failure,
-        **dict.fromkeys(("inputs", "metadata", "expected_output", "teardown_failure")),
-        error_message="",
-        error_stacktrace="",
-    )
-
-
-# Most attempts are judged alike, so that a few objects stand for the results of all. `typed` keeps True apart from 1.
-
-
-@lru_cache(maxsize=1024, typed=True)
-def _slim_result(name: str, value: Scalar, evaluator: str, score: float | None) -> EvaluationResult:
-    return EvaluationResult(
-        name=name, value=value, evaluator=evaluator, score=score, source=EvaluatorSpec(evaluator)
-    )
-
-
-@lru_cache(maxsize=1024)
-def _slim_evaluator_failure(name: str) -> EvaluatorFailure:
-    return EvaluatorFailure(name=name, error_type="", error_message="", source=EvaluatorSpec(name))
-
-
-@lru_cache(maxsize=1024)
-def _slim_skip(name: str) -> SkippedEvaluation:
-    return SkippedEvaluation(name, "")
+def _line(data: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(data) + b"\n"

@@ -11,7 +11,7 @@ r"""A report as JUnit XML, which CI servers read: one test case per attempt.
 
 An attempt has one outcome, and an error comes before a failure. A run that ended early, that tried nothing, or whose
 report evaluators failed has one test case more, which is an error: a server that looks at test cases alone must not
-show it as passed.
+show it as passed. Attempts that the report does not keep are one test case together.
 
 It is the dialect that Jenkins and Maven's Surefire share. Times of day are in UTC without a zone, as Ant writes them.
 Characters that XML cannot hold, and those that cannot be seen, are shown as escapes such as `\x1b`.
@@ -28,8 +28,18 @@ from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.stats import Estimate
 
-from .numbers import number
-from .outcome import Outcome, Record, complaints, outcome_of, run_problems, values
+from .numbers import number, plural
+from .outcome import (
+    Outcome,
+    Record,
+    complaints,
+    count_dropped,
+    count_missed,
+    missed,
+    outcome_of,
+    run_problems,
+    values,
+)
 from .text import fit, fit_value
 
 _NAME, _MESSAGE, _VALUE = 300, 500, 2_000
@@ -51,6 +61,8 @@ def report_junit(report: Report) -> str:
     records: list[Record] = [*report.cases, *report.failures]
     for record in records:
         suite.append(_test_case(record, classname=fit(report.name, _NAME)))
+    if dropped := count_dropped(report):
+        suite.append(_dropped(report, dropped, classname=fit(report.name, _NAME)))
     if problems := run_problems(report):
         suite.append(_whole_run(problems, classname=fit(report.name, _NAME)))
     counts = {
@@ -83,6 +95,17 @@ def _test_case(record: Record, *, classname: str) -> ET.Element:
     if record.teardown_failure is not None:
         said = f"clean-up failed (the judgement stands): {record.teardown_failure.error_message}"
         ET.SubElement(case, "system-err").text = _lines([said, record.teardown_failure.error_stacktrace])
+    return case
+
+
+def _dropped(report: Report, count: int, *, classname: str) -> ET.Element:
+    """One test case for all attempts that were made and not kept: what they came to, together."""
+    name = f"{plural(count, 'attempt')} that the report does not keep"
+    case = ET.Element("testcase", classname=classname, name=name, time=_seconds(0))
+    if lost := count_missed(report) - len(missed(report)):
+        ET.SubElement(case, "failure", message=f"{lost:,} of them did not pass", type="assertion")
+    elif not report.counts().passed:
+        ET.SubElement(case, "skipped", message="nothing was asserted", type="skipped")
     return case
 
 
@@ -150,6 +173,8 @@ def _lines(texts: Iterable[str]) -> str:
 def _properties(report: Report) -> Iterator[tuple[str, str]]:
     yield "seed", str(report.seed)
     yield "repeat", str(report.repeat)
+    yield "attempts", str(report.counts().attempts)
+    yield "passed", str(report.counts().passed)
     if report.incomplete is not None:
         yield "incomplete", report.incomplete
     yield from _estimate("pass_rate", report.pass_rate())

@@ -21,7 +21,7 @@ from .analyses import analyses
 from .headline import alerts, headline, title
 from .notes import footnote, measures, warnings
 from .numbers import confidence_text, mean_text, percent, plural, rate_text, seconds
-from .outcome import Record, complaints, missed, values
+from .outcome import Record, complaints, count_missed, missed, values
 from .page import Page
 from .text import fit, fit_value, visible
 
@@ -70,7 +70,7 @@ def report_markdown(report: Report, *, limit: int = LIMIT, confidence: float = 0
     shown_rows, room = _fitting(rows, room, header, share=0.5) if rows else ([], room)
     found_fits = len(found) <= room / 4
     room -= len(found) if found_fits else 0
-    opening, closing = _details(report, failed)
+    opening, closing = _details(report, count_missed(report) - len(failed))
     listed, room = _fitting(map(_attempt, failed), room, opening, closing) if failed else ([], room)
 
     missing = (len(rows) - len(shown_rows), len(failed) - len(listed), not found_fits)
@@ -184,10 +184,11 @@ def _analyses(report: Report) -> Iterator[str]:
         yield ""
 
 
-def _details(report: Report, failed: list[Record]) -> tuple[str, str]:
-    total = len(report.cases) + len(report.failures)
-    summary = f"Did not pass: {len(failed):,} of {plural(total, 'attempt')}"
-    return f"<details>\n<summary>{summary}</summary>\n\n", "\n</details>\n\n"
+def _details(report: Report, dropped: int) -> tuple[str, str]:
+    """What stands before and after the attempts that did not pass, of which some may not have been kept."""
+    summary = f"Did not pass: {count_missed(report):,} of {plural(report.counts().attempts, 'attempt')}"
+    more = f"- and {dropped:,} more that the report does not keep\n" if dropped else ""
+    return f"<details>\n<summary>{summary}</summary>\n\n", f"{more}\n</details>\n\n"
 
 
 def _attempt(record: Record) -> str:

@@ -35,8 +35,19 @@ def outcome_of(record: Record) -> Outcome:
 
 
 def missed(report: Report) -> list[Record]:
-    """The attempts that did not pass: those whose task failed, then those that were judged so."""
+    """The attempts that did not pass, as far as the report keeps them: failed tasks, then those that were judged so."""
     return [*report.failures, *(case for case in report.cases if case.passed is False)]
+
+
+def count_missed(report: Report) -> int:
+    """How many attempts did not pass, kept or not."""
+    counts, rate = report.counts(), report.pass_rate()
+    return sum(counts.failed_tasks.values()) if rate is None else rate.n_observations - counts.passed
+
+
+def count_dropped(report: Report) -> int:
+    """How many attempts the run made that the report does not keep."""
+    return report.counts().attempts - len(report.cases) - len(report.failures)
 
 
 def complaints(record: Record) -> list[tuple[str, str]]:
