@@ -9,7 +9,7 @@ from calipers.sandbox import launcher
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the launcher runs on POSIX systems only")
 
 
-def test_a_hostile_folder_is_emptied(tmp_path):
+def test_a_hostile_folder_is_removed(tmp_path):
     folder = tmp_path / "hostile"
     folder.mkdir()
     (folder / "locked").mkdir()
@@ -20,8 +20,8 @@ def test_a_hostile_folder_is_emptied(tmp_path):
     (folder / "dangling").symlink_to("nowhere")
     os.mkfifo(folder / "pipe")
     folder.chmod(0o500)
-    launcher.remove_contents(str(folder))
-    assert list(folder.iterdir()) == []
+    launcher.remove_folder(str(folder))
+    assert not folder.exists()
 
 
 def test_a_link_is_removed_and_its_target_left_alone(tmp_path):
@@ -31,8 +31,8 @@ def test_a_link_is_removed_and_its_target_left_alone(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "link").symlink_to(target)
-    launcher.remove_contents(str(folder))
-    assert list(folder.iterdir()) == []
+    launcher.remove_folder(str(folder))
+    assert not folder.exists()
     assert (target / "kept").read_text() == "x"
     assert target.stat().st_mode & 0o777 == 0o750
 
@@ -47,8 +47,8 @@ def test_folders_nested_deeper_than_a_path_can_say_are_removed(tmp_path):
         os.close(here)
         here = inner
     os.close(here)
-    launcher.remove_contents(str(folder))
-    assert list(folder.iterdir()) == []
+    launcher.remove_folder(str(folder))
+    assert not folder.exists()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")

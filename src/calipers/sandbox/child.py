@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -38,16 +38,17 @@ _STOP_GRACE = 10.0
 # For output that is still in a pipe when the child is gone; only a process that got away can hold a pipe longer.
 _DRAIN_GRACE = 1.0
 
+_MESSAGES_BYTES = 4096
 _MARKER = "CALIPERS_SANDBOX"
 
 
 class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the supervisor saw."""
+    """What the supervisor saw. A program of the same user might get at the supervisor, so nothing is taken on trust."""
 
-    status: int
-    """The program's end, as the system call `wait` gives it."""
-    seconds: float
-    cpu_seconds: float
+    exit_code: Annotated[int, msgspec.Meta(ge=-128, le=255)]
+    """The program's exit code, or minus the signal that ended it."""
+    seconds: Annotated[float, msgspec.Meta(ge=0)]
+    cpu_seconds: Annotated[float, msgspec.Meta(ge=0)]
     timed_out: bool
 
 
@@ -134,7 +135,14 @@ def _command(
 
 def _environment(home: str, marker: str) -> dict[str, str]:
     """All that the program sees of the environment: nothing of the caller's."""
-    return {"PATH": "/usr/bin:/bin", "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", _MARKER: marker}
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": home,
+        "TMPDIR": home,
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        _MARKER: marker,
+    }
 
 
 @contextlib.contextmanager
@@ -143,9 +151,7 @@ def _fresh_folder() -> Iterator[str]:
     try:
         yield folder
     finally:
-        launcher.remove_contents(folder)  # the supervisor did it already, unless it was killed
-        with contextlib.suppress(OSError):
-            Path(folder).rmdir()
+        launcher.remove_folder(folder)  # the supervisor did it already, unless it was killed
 
 
 @contextlib.contextmanager
@@ -220,12 +226,12 @@ class _Child:
 
     def _hear_supervisor(self) -> None:
         try:
-            data = self._control.recv(4096)
+            data = self._control.recv(_MESSAGES_BYTES)
         except BlockingIOError:
             return
         except OSError:
             data = b""
-        self._said += data
+        self._said = (self._said + data)[:_MESSAGES_BYTES]
         if not data:
             self._loop.remove_reader(self._control)
             self._reap(0.001)

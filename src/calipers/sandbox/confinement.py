@@ -43,19 +43,16 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
         """The word for `Outcome.protection`."""
         return "limits" if self.bubblewrap is None else "bubblewrap"
 
-    def process_limits(self, limits: Limits) -> dict[str, int]:
-        """The limits to set in the program's process; without a limit on processes where it cannot be told."""
-        table = limits.for_process()
+    def process_limits(self, limits: Limits) -> dict[str, int | None]:
+        """The limits to set in the program's process; None where nobody can tell what to set."""
+        table: dict[str, int | None] = {**limits.for_process()}
         if self.own_user or os.geteuid() == 0:
             return table
         if self.bubblewrap and _kernel() >= (5, 14):
             # Counted within the user namespace, where the supervisor lives too.
             return table | {"RLIMIT_NPROC": limits.processes + 1}
         used = _tasks_of(os.getuid())
-        if used is None:
-            del table["RLIMIT_NPROC"]
-            return table
-        return table | {"RLIMIT_NPROC": used + 1 + limits.processes}
+        return table | {"RLIMIT_NPROC": None if used is None else used + 1 + limits.processes}
 
 
 def _kernel() -> tuple[int, ...]:

@@ -98,7 +98,7 @@ def _try(confinement: Confinement) -> str | None:
         ending = asyncio.run(hold(confinement, _TRIAL, stdin="", limits=_TRIAL_LIMITS, packages=()))
     except (OSError, SandboxError) as error:
         return str(error)
-    if ending.report is not None and ending.started and ending.report.status == 0:
+    if ending.report is not None and ending.started and ending.report.exit_code == 0:
         return None
     said = ending.stderr.decode("utf-8", "replace").strip().splitlines()
     return said[-1] if said else "it ended without a word"

@@ -5,7 +5,7 @@ visible. So it imports the standard library only, and late: each import is paid 
 
 The supervisor forks. The child of the fork lowers its own limits and becomes the program; the supervisor waits for
 the program's end, for the time limit, or for the other end of the control socket to close (the caller asked to stop, or
-died), then kills every descendant, writes one line of JSON about what it saw and tidies the folder. A daemon that
+died), then kills every descendant, writes one line of JSON about what it saw and removes the folder. A daemon that
 detached itself from the program is handed to the supervisor, not to init: in a process namespace of its own because
 the supervisor is the first process there, elsewhere on Linux because it declares itself a "child subreaper".
 
@@ -13,7 +13,7 @@ Messages on the control socket, in order: `started` with the limits that this sy
 program's process just before it gives up the socket; then the report.
 """
 
-# ruff: noqa: PTH100, PTH101, PTH109, PTH123, PTH208
+# ruff: noqa: PTH100, PTH101, PTH106, PTH109, PTH123, PTH208
 # pathlib, contextlib, typing and signal (for its enums) would each cost every run some milliseconds.
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Any, TypeAlias
 
-    Ending: TypeAlias = tuple[int, float]  # wait status, CPU seconds
+    Ending: TypeAlias = tuple[int, float]  # exit code, or minus the signal; CPU seconds
 else:
     import _signal as signal  # the same functions and numbers, without enums
 
@@ -117,12 +117,15 @@ def _become_program(job: dict[str, Any], *, control: int, prctl: Any) -> None:
     _run_as_main(job["code"])
 
 
-def _lower_limits(limits: dict[str, int]) -> list[str]:
-    """Sets each limit named as in the `resource` module; returns those that this system refused."""
+def _lower_limits(limits: dict[str, int | None]) -> list[str]:
+    """Sets each limit named as in the `resource` module; returns those that are None or that this system refused."""
     import resource
 
     missing = []
     for name, value in limits.items():
+        if value is None:
+            missing.append(name)
+            continue
         try:
             number = getattr(resource, name)
             ceiling = resource.getrlimit(number)[1]
@@ -163,15 +166,8 @@ _OWN_FILE = main.__code__.co_filename
 
 
 def _supervise(job: dict[str, Any], *, control: int, program: int, begun: float) -> None:
-    # A program of the same user can send these; only SIGKILL and SIGSTOP are left to it.
-    for number in (
-        signal.SIGHUP,
-        signal.SIGINT,
-        signal.SIGQUIT,
-        signal.SIGTERM,
-        signal.SIGUSR1,
-        signal.SIGUSR2,
-    ):
+    # A program of the same user can send any signal; of those that end a process, SIGKILL alone cannot be ignored.
+    for number in signal.valid_signals() - {signal.SIGCHLD, signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_IGN)
     wakeup, wakeup_sender = os.pipe()
     os.set_blocking(wakeup, False)
@@ -193,16 +189,14 @@ def _supervise(job: dict[str, Any], *, control: int, program: int, begun: float)
             break
     seconds = time.monotonic() - begun
     ended = _kill_descendants(program) or ended
-    if (
-        ended is not None
-    ):  # without a report the end counts as unseen; a made-up one could say that all went well
-        report = '{"status":%d,"seconds":%r,"cpu_seconds":%r,"timed_out":%s}\n'
+    # Without a report the end counts as unseen; a made-up one could say that all went well.
+    if ended is not None:
+        facts = (*ended, seconds, "true" if timed_out else "false")
+        report = '{"exit_code":%d,"cpu_seconds":%r,"seconds":%r,"timed_out":%s}\n' % facts  # noqa: UP031 - JSON has braces
         with _Suppressed(OSError):
-            os.write(
-                control, (report % (ended[0], seconds, ended[1], "true" if timed_out else "false")).encode()
-            )
+            os.write(control, report.encode())
     if not job["own_namespace"]:
-        remove_contents(os.getcwd())
+        remove_folder(os.getcwd())
 
 
 def _reap(program: int) -> tuple[Ending | None, bool]:
@@ -216,7 +210,7 @@ def _reap(program: int) -> tuple[Ending | None, bool]:
         if pid == 0:
             return ended, False
         if pid == program:
-            ended = status, usage.ru_utime + usage.ru_stime
+            ended = os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
 
 
 def _kill_descendants(program: int) -> Ending | None:
@@ -228,7 +222,7 @@ def _kill_descendants(program: int) -> Ending | None:
         if alone:
             return seen
         for pid in descendants(os.getpid()) or [-program]:  # without /proc: the program's process group
-            with _Suppressed(ProcessLookupError):
+            with _Suppressed(OSError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.001)
 
@@ -236,7 +230,7 @@ def _kill_descendants(program: int) -> Ending | None:
 def descendants(ancestor: int) -> list[int]:
     """The living processes below one process, as /proc tells; none where there is no /proc."""
     children: dict[int, list[int]] = {}
-    with _Suppressed(FileNotFoundError):
+    with _Suppressed(OSError):
         for name in os.listdir("/proc"):
             if name.isdigit():
                 with _Suppressed(OSError), open(f"/proc/{name}/stat", "rb") as file:
@@ -252,8 +246,8 @@ def descendants(ancestor: int) -> list[int]:
     return found
 
 
-def remove_contents(folder: str) -> None:
-    """Empties a folder that a hostile program filled and that nobody uses any more.
+def remove_folder(folder: str) -> None:
+    """Deletes a folder that a hostile program filled and that nobody uses any more.
 
     Folders without permissions are opened first. Nested ones are walked by going down and up a step at a time: a chain
     of them can be deeper than Python's recursion limit and longer than a path may be. An error leaves the rest behind.
@@ -262,9 +256,8 @@ def remove_contents(folder: str) -> None:
         os.chmod(folder, 0o700)
         here = os.open(folder, os.O_RDONLY)
         try:
-            waiting = [
-                _unlink_files(here)
-            ]  # the folders left to remove, a list for each level on the way down
+            # The folders left to remove, a list for each level on the way down.
+            waiting = [_unlink_files(here)]
             while waiting:
                 if waiting[-1]:
                     os.chmod(waiting[-1][-1], 0o700, dir_fd=here)
@@ -277,6 +270,7 @@ def remove_contents(folder: str) -> None:
                     os.rmdir(waiting[-1].pop(), dir_fd=here)
         finally:
             os.close(here)
+        os.rmdir(folder)
 
 
 def _step(here: int, name: str) -> int:

@@ -35,7 +35,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     signal: int | None
     """The signal that ended it, whoever sent it; None if none did."""
     duration: float
-    """Seconds on the clock from the program's first line to its end."""
+    """Seconds on the clock from the program's first line to its end; from the interpreter's start if that was not seen."""
     cpu_seconds: float | None
     """Processor time of the program and of the children it waited for; None if its end was not seen."""
     output_truncated: bool

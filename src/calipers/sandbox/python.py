@@ -5,14 +5,15 @@ awaiting task is cancelled, and also if this process dies. A process that the pr
 
 With bubblewrap the program has no network, a read-only root without the caller's files, and no sight of other
 processes. Where bubblewrap is absent or forbidden, resource limits, an empty environment and a fresh folder are all that
-holds it: it can reach the network and read what its user may read. Every outcome says which of the two it was, and
-`require_isolation` refuses the second.
+holds it: it can reach the network, read what its user may read, and leave files wherever that user may write. Every
+outcome says which of the two it was, and `require_isolation` refuses the second.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import reprlib
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -37,7 +38,7 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
 
     bubblewrap: str | None = "bwrap"
     """Name or path of the bubblewrap program; None does without it."""
-    packages: tuple[str, ...] = ()
+    packages: tuple[str | Path, ...] = ()
     """Folders that the program may import from, beside the standard library, such as a site-packages."""
     require_isolation: bool = False
     """Whether to raise `SandboxError` where bubblewrap cannot be had, instead of running with limits alone."""
@@ -51,12 +52,15 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
         """
         for name, text in (("code", code), ("stdin", stdin)):
             if not isinstance(text, str):
-                raise TypeError(f"{name} is {text!r}, of type {type(text).__name__}: expected a str")
+                raise TypeError(
+                    f"{name} is {reprlib.repr(text)}, of type {type(text).__name__}: expected a str"
+                )
         if os.name != "posix":
             raise SandboxError(
                 f"the sandbox needs a POSIX system, and this one is {os.name!r}: run it in WSL or Linux"
             )
-        for folder in self.packages:
+        packages = [str(folder) for folder in self.packages]
+        for folder in packages:
             if not os.path.isabs(folder) or not Path(folder).is_dir():  # noqa: ASYNC240, PTH117
                 raise SandboxError(
                     f"packages names {folder!r}: expected the absolute path of an existing folder"
@@ -65,12 +69,15 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
         if self.require_isolation and confinement.protection != "bubblewrap":
             raise SandboxError(f"isolation is required and there is none here: {confinement.note}")
         try:
-            ending = await hold(confinement, code, stdin=stdin, limits=limits, packages=self.packages)
+            ending = await hold(confinement, code, stdin=stdin, limits=limits, packages=packages)
         except OSError as error:
             raise SandboxError(f"the program could not be started: {error}") from error
-        if not ending.started and not ending.overflowed:
+        if not ending.started:
             said = ending.stderr.decode("utf-8", "replace").strip()
-            raise SandboxError(f"the program could not be started: {said or 'its supervisor died'}")
+            silence = (
+                f"no sign of life after {ending.seconds:.0f} s" if ending.abandoned else "its supervisor died"
+            )
+            raise SandboxError(f"the program could not be started: {said or silence}")
         return _outcome(ending, limits=limits, confinement=confinement)
 
     def run_sync(self, code: str, *, stdin: str = "", limits: Limits = DEFAULT_LIMITS) -> Outcome:
@@ -108,7 +115,7 @@ _LIMIT_NAMES = {
 
 
 def _outcome(ending: Ending, *, limits: Limits, confinement: Confinement) -> Outcome:
-    code = os.waitstatus_to_exitcode(ending.report.status) if ending.report else None
+    code = ending.report.exit_code if ending.report else None
     unset = ", ".join(_LIMIT_NAMES[name] for name in _LIMIT_NAMES if name in ending.unset)
     return Outcome(
         exit_code=code if code is not None and code >= 0 else None,
