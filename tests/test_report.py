@@ -255,6 +255,18 @@ def test_a_run_with_everything_in_it_survives_strict_json():
     assert again.failures[0].error_message == "ValueError: two \\ud800"
 
 
+def test_a_report_that_keeps_only_what_failed_is_stored_with_its_totals():
+    evaluators = [named("big", lambda output: output > 1), named("v", lambda output: output / 3)]
+    report = run(
+        [*evaluators, named("parity", lambda output: "odd" if output % 2 else "even")], keep="failed"
+    )
+    assert len(report.cases) == 2
+    again = stored(report)
+    assert again == report
+    assert again.summaries() == report.summaries()
+    assert again.pass_rate().n_units == 4
+
+
 def test_defaults_are_left_out_of_records_and_come_back():
     report = run([named("x", lambda output: True)], inputs=(1,))
     [case] = report.to_dict()["cases"]
@@ -322,6 +334,8 @@ def damaged(change):
         (lambda d: d["cases"][0]["results"][0].update(score=math.inf), "case 'c0' has a number that is none"),
         (lambda d: d["cases"][1]["metrics"].update(tokens=math.nan), "case 'c1' has a number that is none"),
         (lambda d: d["cases"][1]["metrics"].update(tokens="3"), "metrics"),
+        (lambda d: d["cases"][2].update(task_duration=math.nan), "case 'c2' has a number that is none"),
+        (lambda d: d["cases"][2].update(total_duration=math.inf), "case 'c2' has a number that is none"),
         (lambda d: d.update(analyses=[{"type": "horoscope"}]), "horoscope"),
     ],
 )

@@ -280,10 +280,14 @@ def _layout(kind: type[msgspec.Struct]) -> list[tuple[str, Any, bool]]:
 def _check_numbers(cases: Iterable[ReportCase]) -> None:
     """Refuse what strict JSON cannot hold, and lax JSON lets in."""
     for case in cases:
-        numbers: list[Any] = [*case.metrics.values(), case.task_duration, case.total_duration]
+        bad = any(type(metric) is float and not math.isfinite(metric) for metric in case.metrics.values())
         for result in case.results:
-            numbers += (result.value, result.score)
-        if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
+            value, score = result.value, result.score
+            if type(value) is float and not math.isfinite(value):
+                bad = True
+            if score is not None and not math.isfinite(score):
+                bad = True
+        if bad or not math.isfinite(case.task_duration) or not math.isfinite(case.total_duration):
             raise ReportFormatError(
                 f"the stored report is damaged: case {case.name!r} has a number that is none"
             )
