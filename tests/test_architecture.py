@@ -44,6 +44,7 @@ LAYERS = (
     "evaluators",
     "views",
     "testing",
+    "pytest_plugin",
 )
 """The modules and packages of `calipers`; each imports only those before it."""
 

@@ -6,8 +6,10 @@ check_evaluator(MyEvaluator(), contexts=[ctx])
 
 task = ScriptedTask({"capital of France?": "Paris", "of Peru?": TimeoutError("no answer")})
 report = dataset.evaluate_sync(task)
+assert_rate(report, at_least=0.9)
 """
 
+from calipers.testing.assertions import assert_mean, assert_passed, assert_rate
 from calipers.testing.conformance import Conformance, check_evaluator
 from calipers.testing.context import make_context, odd_contexts, ordinary_contexts
 from calipers.testing.finding import ConformanceError, Finding
@@ -23,6 +25,9 @@ __all__ = [
     "InTurn",
     "NoAnswerError",
     "ScriptedTask",
+    "assert_mean",
+    "assert_passed",
+    "assert_rate",
     "check_evaluator",
     "evaluate_one",
     "make_context",

@@ -1,0 +1,34 @@
+"""The pytest plugin: a dataset becomes tests, one per case, and what they measured is summed up at the end.
+
+pytest finds it by its entry point. Until a test uses it, it loads nothing of Calipers but the hooks, and does nothing.
+
+| module | what it holds |
+|---|---|
+| `hooks` | what pytest looks for: options, hooks, fixtures |
+| `session` | what the tests of a session left behind, also across worker processes |
+| `marker` | `@pytest.mark.calipers(dataset)`: from cases to test items, and running one of them |
+| `evaluating` | what the fixtures `evaluate` and `evaluate_case` are |
+| `merging` | many small reports as one |
+| `section` | the section at the end of pytest's output |
+| `report_files` | `--calipers-out` |
+"""
+
+from calipers.pytest_plugin.hooks import (
+    evaluate,
+    evaluate_case,
+    pytest_addoption,
+    pytest_configure,
+    pytest_configure_node,
+    pytest_generate_tests,
+    pytest_pyfunc_call,
+)
+
+__all__ = [
+    "evaluate",
+    "evaluate_case",
+    "pytest_addoption",
+    "pytest_configure",
+    "pytest_configure_node",
+    "pytest_generate_tests",
+    "pytest_pyfunc_call",
+]

@@ -1,0 +1,161 @@
+"""What the fixtures `evaluate` and `evaluate_case` are: an evaluation that the session takes note of.
+
+Called, they block until the evaluation is done, in ordinary and in async tests alike: where an event loop runs already,
+the work is done on another one, in a thread. What a task shares with an async test (a client, a lock) belongs to the
+test's own event loop; `await evaluate.on_loop(...)` stays on that one.
+
+Ctrl-C ends an evaluation early, and then the session: what was measured until then is kept.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, Unpack
+
+from calipers.case import Case
+from calipers.dataset import Dataset, EvaluateOptions
+from calipers.errors import CalipersError, InvalidOptionError
+from calipers.pytest_plugin.session import Session
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.report import Report
+
+NOT_FOR_ONE = frozenset({"repeat", "keep"})
+"""Options of `Dataset.evaluate` that make no sense for one attempt."""
+
+InputsT = TypeVar("InputsT")
+OutputT = TypeVar("OutputT")
+
+
+class Evaluate:
+    """The fixture `evaluate`: runs a task over a dataset and gives the report.
+
+    def test_capitals(evaluate):
+        report = evaluate(dataset, agent, repeat=3)
+        assert_rate(report, at_least=0.9)
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __call__(
+        self,
+        dataset: Dataset[InputsT, OutputT, Any],
+        task: Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT],
+        **options: Unpack[EvaluateOptions],
+    ) -> Report:
+        """The report of the task on the dataset.
+
+        Args:
+            dataset: cases and evaluators.
+            task: the thing under test.
+            **options: those of `Dataset.evaluate`; the seed is that of the session unless it is given here.
+        """
+        __tracebackhide__ = True
+        try:
+            report = dataset.evaluate_sync(task, **self._with_defaults(options))
+        except CalipersError as error:
+            raise error.with_traceback(None) from None  # a mistake in the call: where is no news, what is
+        return kept(self._session, report, whole_test=False)
+
+    async def on_loop(
+        self,
+        dataset: Dataset[InputsT, OutputT, Any],
+        task: Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT],
+        **options: Unpack[EvaluateOptions],
+    ) -> Report:
+        """The same on the event loop of an async test."""
+        __tracebackhide__ = True
+        report = await dataset.evaluate(task, **self._with_defaults(options))
+        return kept(self._session, report, whole_test=False)
+
+    def __repr__(self) -> str:
+        return "<evaluate(dataset, task)>"
+
+    def _with_defaults(self, options: EvaluateOptions) -> EvaluateOptions:
+        if options.get("keep", "all") != "all":
+            raise InvalidOptionError(
+                "the session sums up every attempt, so evaluate() keeps all of them: for more than memory holds, call "
+                "dataset.evaluate_sync(task, keep='failed')"
+            )
+        return {"seed": self._session.seed, "progress": False, **options}
+
+
+class EvaluateCase:
+    """The fixture `evaluate_case`: makes one attempt at the case of the test, judged by the dataset's evaluators.
+
+    @pytest.mark.calipers(dataset)
+    def test_capital(case, evaluate_case):
+        record = evaluate_case(agent)
+        assert_passed(record)
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        dataset: Dataset[Any, Any, Any],
+        case: Case[Any, Any, Any],
+        options: EvaluateOptions,
+    ) -> None:
+        self._session = session
+        self._dataset = dataset
+        self._case = case
+        self._options = options
+
+    def __call__(
+        self, task: Callable[[Any], Any], **options: Unpack[EvaluateOptions]
+    ) -> ReportCase | ReportCaseFailure:
+        """The record of one attempt.
+
+        Args:
+            task: the thing under test.
+            **options: those of `Dataset.evaluate` without `repeat` and `keep`; they come before those of the marker.
+        """
+        __tracebackhide__ = True
+        try:
+            report = self.alone().evaluate_sync(task, **self._with_defaults(options))
+        except CalipersError as error:
+            raise error.with_traceback(None) from None
+        return _only(kept(self._session, report, whole_test=True))
+
+    async def on_loop(
+        self, task: Callable[[Any], Any], **options: Unpack[EvaluateOptions]
+    ) -> ReportCase | ReportCaseFailure:
+        """The same on the event loop of an async test."""
+        __tracebackhide__ = True
+        report = await self.alone().evaluate(task, **self._with_defaults(options))
+        return _only(kept(self._session, report, whole_test=True))
+
+    def repeatedly(self, task: Callable[[Any], Any], repeat: int) -> Report:
+        """The report of several attempts."""
+        options: EvaluateOptions = {**self._with_defaults({}), "repeat": repeat}
+        return kept(self._session, self.alone().evaluate_sync(task, **options), whole_test=True)
+
+    def alone(self) -> Dataset[Any, Any, Any]:
+        """The dataset with no other case. Claims about whole reports are not made about one case."""
+        return Dataset(cases=[self._case], evaluators=self._dataset.evaluators, name=self._dataset.name)
+
+    def __repr__(self) -> str:
+        return f"<evaluate_case(task) for {self._case.name!r:.100}>"
+
+    def _with_defaults(self, options: EvaluateOptions) -> EvaluateOptions:
+        if refused := options.keys() & NOT_FOR_ONE:
+            raise InvalidOptionError(
+                f"evaluate_case makes one attempt and takes no {', '.join(sorted(refused))}: for more attempts, give "
+                "the marker task= and repeat=, or use evaluate(dataset, task, repeat=...)"
+            )
+        return {"seed": self._session.seed, "progress": False, **self._options, **options}
+
+
+def kept(session: Session, report: Report, *, whole_test: bool) -> Report:
+    """The report, once the session has taken note of it.
+
+    Raises:
+        KeyboardInterrupt: the run was ended by Ctrl-C, which is meant for the whole session.
+    """
+    session.keep(report.to_dict(), whole_test=whole_test)
+    if report.incomplete is not None and report.incomplete.startswith("interrupted by Ctrl-C"):
+        raise KeyboardInterrupt
+    return report
+
+
+def _only(report: Report) -> ReportCase | ReportCaseFailure:
+    records: list[ReportCase | ReportCaseFailure] = [*report.cases, *report.failures]
+    return records[0]

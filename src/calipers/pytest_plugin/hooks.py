@@ -1,0 +1,112 @@
+"""What pytest looks for in the plugin: options, hooks and fixtures. Everything behind them is loaded by the first use."""
+
+import os
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from calipers.pytest_plugin.session import SESSION, Session
+
+if TYPE_CHECKING:
+    from calipers.pytest_plugin.evaluating import Evaluate, EvaluateCase
+
+MARKER = (
+    "calipers(dataset, *, task=None, repeat=1, min_pass=None, **options): "
+    "one test per case of a calipers Dataset; with task=, the test fails if the attempt does not pass."
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the command line."""
+    group = parser.getgroup("calipers", "measuring with calipers")
+    group.addoption(
+        "--calipers-out",
+        action="append",
+        default=[],
+        metavar="FORMAT:PATH",
+        help="write what was measured as one report, such as junit:out.xml or report.html; may be repeated",
+    )
+    group.addoption(
+        "--calipers-seed",
+        type=int,
+        default=None,
+        metavar="N",
+        help="from which the randomness of every evaluation follows; default: drawn, and shown at the end",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Get ready to note what tests measure."""
+    config.addinivalue_line("markers", MARKER)
+    worker: dict[str, Any] | None = getattr(config, "workerinput", None)
+    seed = config.option.calipers_seed
+    if seed is None:
+        seed = int.from_bytes(os.urandom(4), "big") if worker is None else worker["calipers_seed"]
+    targets: list[str] = [] if worker else config.option.calipers_out
+    if targets:
+        from calipers.pytest_plugin.report_files import checked_targets
+
+        targets = checked_targets(targets, config.invocation_params.dir)
+    session = Session(config, seed=seed, targets=targets, is_worker=worker is not None)
+    config.stash[SESSION] = session
+    config.pluginmanager.register(session, "calipers-session")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give every worker of pytest-xdist the seed of the session."""
+    node.workerinput["calipers_seed"] = node.config.stash[SESSION].seed
+
+
+# Last, so that the case comes last in the name of the test, after whatever else it is parametrized by.
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one test of each case for functions that carry the marker."""
+    mark = metafunc.definition.get_closest_marker("calipers")
+    if mark is not None:
+        from calipers.pytest_plugin.marker import parametrize
+
+        parametrize(metafunc, mark)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """For a marker with `task=`, make the attempt before the body of the test runs."""
+    mark = pyfuncitem.get_closest_marker("calipers")
+    if mark is not None and "task" in mark.kwargs:
+        from calipers.pytest_plugin.marker import attempt
+
+        attempt(pyfuncitem, mark)
+    return (yield)
+
+
+@pytest.fixture(scope="session")
+def evaluate(pytestconfig: pytest.Config) -> "Evaluate":
+    """Runs a task over a calipers dataset and gives the report.
+
+    report = evaluate(dataset, task, repeat=3)
+    """
+    from calipers.pytest_plugin.evaluating import Evaluate
+
+    return Evaluate(pytestconfig.stash[SESSION])
+
+
+@pytest.fixture
+def evaluate_case(request: pytest.FixtureRequest) -> "EvaluateCase":
+    """Makes one attempt at the case of a test that has the calipers marker, and gives its record.
+
+    record = evaluate_case(task)
+    """
+    from calipers.pytest_plugin.evaluating import EvaluateCase
+    from calipers.pytest_plugin.marker import case_of, read_mark
+
+    mark = request.node.get_closest_marker("calipers")
+    if mark is None:
+        pytest.fail(
+            "evaluate_case is about the case of a test: mark the test with @pytest.mark.calipers(dataset), "
+            "or use evaluate(dataset, task)",
+            pytrace=False,
+        )
+    marked = read_mark(mark)
+    return EvaluateCase(request.config.stash[SESSION], marked.dataset, case_of(request.node), marked.options)

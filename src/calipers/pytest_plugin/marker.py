@@ -1,0 +1,150 @@
+"""`@pytest.mark.calipers(dataset)`: one test per case.
+
+The test gets the case as its argument `case`, if it asks for it. With `task=`, the attempts are made before the body of
+the test runs, and the test fails unless `min_pass` of the `repeat` attempts passed (default: all of them). A case is one
+test however often it is repeated, because the rule is about the case: which two of three attempts failed is luck.
+
+A lazy dataset is refused: pytest has to know all tests before the first one runs.
+"""
+
+import copy
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn, cast
+
+import pytest
+
+from calipers.case import Case
+from calipers.dataset import Dataset, EvaluateOptions
+from calipers.errors import CalipersError
+from calipers.pytest_plugin.evaluating import NOT_FOR_ONE, EvaluateCase
+from calipers.pytest_plugin.session import SESSION
+from calipers.scoring import Plan, unique
+from calipers.testing.assertions import missing_passes
+from calipers.work import work_items
+
+_ID = 80
+"""Characters of a case's name in the name of its test."""
+_UNESCAPED = "disable_test_id_escaping_and_forfeit_all_rights_to_community_support"
+"""pytest's setting to keep names of tests as they are, for those who do not write ASCII."""
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What a marker says."""
+
+    dataset: Dataset[Any, Any, Any]
+    task: Callable[[Any], Any] | None
+    repeat: int
+    min_pass: int
+    options: EvaluateOptions
+    """Options of `Dataset.evaluate`."""
+
+
+def read_mark(mark: pytest.Mark) -> Marked:
+    """What a marker says, checked."""
+    given: dict[str, Any] = {**dict(zip(("dataset",), mark.args, strict=False)), **mark.kwargs}
+    dataset = given.pop("dataset", None)
+    if len(mark.args) > 1 or not isinstance(dataset, Dataset):
+        _refuse(f"@pytest.mark.calipers takes a Dataset and then options by name, got {mark.args!r:.200}")
+    if not isinstance(dataset.cases, list):
+        _refuse(
+            f"{dataset!r} is lazy, and pytest has to know all tests before the first one runs: make the dataset "
+            "from a list of cases, or evaluate it in one test with evaluate(dataset, task)"
+        )
+    if not dataset.cases:
+        _refuse(f"{dataset!r} has no cases: there is nothing to test")
+    task = given.pop("task", None)
+    if "task" in mark.kwargs and not callable(task):
+        _refuse(f"task= must be a function of a case's inputs, got {task!r:.200}")
+    repeat = given.pop("repeat", 1)
+    min_pass = given.pop("min_pass", repeat)
+    if task is None and ("repeat" in mark.kwargs or "min_pass" in mark.kwargs):
+        _refuse("repeat= and min_pass= need task=: without it, the body of the test makes the attempts")
+    if not _is_count(repeat) or not _is_count(min_pass) or min_pass > repeat:
+        _refuse(
+            f"repeat= and min_pass= are whole numbers from 1, min_pass at most repeat, got {repeat!r} and {min_pass!r}"
+        )
+    known = EvaluateOptions.__annotations__.keys() - NOT_FOR_ONE
+    if unknown := sorted(given.keys() - known):
+        _refuse(
+            f"@pytest.mark.calipers knows no option {unknown}; it takes task, repeat, min_pass, {sorted(known)}"
+        )
+    return Marked(dataset, task, repeat, min_pass, cast("EvaluateOptions", given))
+
+
+def parametrize(metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
+    """Make one test of each case of the dataset."""
+    marked = read_mark(mark)
+    cases = named_cases(marked.dataset.cases)
+    unescaped: bool = metafunc.config.getini(_UNESCAPED)
+    escape = _printable if unescaped else _ascii
+    ids = case_ids([case.name or "" for case in cases], escape)
+    known = metafunc.config.stash[SESSION].case_ids
+    known.update({id(case): escape(each) for case, each in zip(cases, ids, strict=True)})
+    if "case" not in metafunc.fixturenames:
+        metafunc.fixturenames.append("case")  # the test need not look at the case
+    metafunc.parametrize("case", cases, ids=[_printable(each) for each in ids] if unescaped else ids)
+
+
+def named_cases(cases: Iterable[Case[Any, Any, Any]]) -> list[Case[Any, Any, Any]]:
+    """The cases, with the names that they would have in a report."""
+    named = []
+    for work in work_items(cases, Plan(())):
+        case = work.case
+        if case.name is None:
+            case = copy.copy(case)
+            case.name = work.case_name
+        named.append(case)
+    return named
+
+
+def case_ids(names: Iterable[str], escape: Callable[[str], str]) -> list[str]:
+    """The names as parts of the names of tests: each different, and of bounded length once they are escaped."""
+    taken: set[str] = set()
+    ids = []
+    for name in names:
+        short = name[:_ID]
+        while len(escape(short)) > _ID:
+            short = short[:-1]
+        ids.append(unique(name if short == name else f"{short}...", taken))
+        taken.add(ids[-1])
+    return ids
+
+
+def _ascii(text: str) -> str:
+    """What pytest makes of a part of a test's name."""
+    return text.encode("unicode_escape").decode("ascii")
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else _ascii(character) for character in text)
+
+
+def case_of(item: Any) -> Case[Any, Any, Any]:
+    """The case that a marked test is about."""
+    case: Case[Any, Any, Any] = item.callspec.params["case"]
+    return case
+
+
+def attempt(item: pytest.Function, mark: pytest.Mark) -> None:
+    """Make the attempts that a marker with `task=` asks for, and fail the test if too few of them pass."""
+    marked = read_mark(mark)
+    assert marked.task is not None
+    evaluate_case = EvaluateCase(item.config.stash[SESSION], marked.dataset, case_of(item), marked.options)
+    try:
+        report = evaluate_case.repeatedly(marked.task, marked.repeat)
+    except CalipersError as error:
+        _refuse(f"{type(error).__name__}: {error}")
+    text = missing_passes([*report.cases, *report.failures], min_pass=marked.min_pass)
+    if text is not None:
+        pytest.fail(text, pytrace=False)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _refuse(message: str) -> NoReturn:
+    # What is wrong is said in words, and where is the test itself: a traceback of the plugin would hide both.
+    pytest.fail(message, pytrace=False)

@@ -1,0 +1,135 @@
+"""The runs of a session as reports: one for each test, and one of everything.
+
+Tests of one dataset are one report, under the name of the test without the case. In the report of everything an attempt
+is called after its test. A case that was attempted under several parameters of a test (two models, say) is several cases
+there, which stand or fall together: they share a cluster, so that the intervals do not pretend to more cases than there
+were.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.report import Report
+from calipers.scoring import BlockedLoop, unique
+
+Record = ReportCase | ReportCaseFailure
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One evaluation, in the words of the test that made it."""
+
+    test: str
+    """The test, without the case."""
+    item: str
+    """The test with the case, as pytest names it."""
+    position: int
+    """The test's place among all tests."""
+    whole_test: bool
+    """Whether the run is one case, and the test is about that case."""
+    report: Report
+
+    @property
+    def records(self) -> list[Record]:
+        """Its attempts."""
+        return [*self.report.cases, *self.report.failures]
+
+
+def read_runs(data: Iterable[Mapping[str, Any]]) -> list[Run]:
+    """Runs from plain data, in the order of the tests, whichever finished first."""
+    runs = [Run(**{**one, "report": Report.from_dict(one["report"])}) for one in data]
+    return sorted(runs, key=lambda run: run.position)
+
+
+def reports_by_test(runs: Sequence[Run], *, seed: int) -> dict[str, Report]:
+    """One report for each test; one that ran several tasks or datasets has one for each of these."""
+    groups: dict[tuple[str, str, str | None], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((run.test, run.report.name, run.report.dataset_name), []).append(run)
+    tests = Counter(test for test, _, _ in groups)
+    found: dict[str, Report] = {}
+    for (test, name, dataset_name), members in groups.items():
+        report = _merged(members, [record for run in members for record in run.records], name=name, seed=seed)
+        report.dataset_name = dataset_name
+        title = test if tests[test] == 1 else f"{test} ({name})"
+        found[unique(title, set(found))] = report
+    return found
+
+
+def report_of_all(runs: Sequence[Run], *, name: str, seed: int) -> Report:
+    """Everything that a session measured, as one report."""
+    tests: dict[tuple[str, str], set[str]] = {}
+    for run in runs:
+        for record in run.records:
+            tests.setdefault((_function(run), _case(record)), set()).add(run.test)
+    records = [
+        _named_for_test(run, record, is_shared=len(tests[_function(run), _case(record)]) > 1)
+        for run in runs
+        for record in run.records
+    ]
+    return _merged(runs, records, name=name, seed=seed)
+
+
+def _function(run: Run) -> str:
+    """The test without any parameters."""
+    return run.test.partition("[")[0]
+
+
+def _case(record: Record) -> str:
+    return record.source_case_name or record.name
+
+
+def _named_for_test(run: Run, record: Record, *, is_shared: bool) -> Record:
+    case = _case(record)
+    full = run.item if run.whole_test else f"{run.item} {case}"
+    cluster = f"{_function(run)} {case}" if is_shared and record.cluster is None else record.cluster
+    repeated = None if record.source_case_name is None else full
+    name = full + record.name.removeprefix(case)  # ` [1/3]`, if it is one of several
+    return msgspec.structs.replace(record, name=name, source_case_name=repeated, cluster=cluster)
+
+
+def _merged(runs: Sequence[Run], records: Sequence[Record], *, name: str, seed: int) -> Report:
+    """One report of the records, and of whatever else the reports of the runs say."""
+    records = _told_apart(records)
+    reports = [run.report for run in runs]
+    attempts = Counter(map(_case, records))
+    blocked: dict[str, BlockedLoop] = {}
+    for report in reports:
+        for evaluator, held in report.blocked.items():
+            total = blocked.setdefault(evaluator, BlockedLoop())
+            total.count += held.count
+            total.longest = max(total.longest, held.longest)
+    ended_early = [f"{run.item}: {run.report.incomplete}" for run in runs if run.report.incomplete]
+    return Report(
+        name=name,
+        cases=[record for record in records if isinstance(record, ReportCase)],
+        failures=[record for record in records if isinstance(record, ReportCaseFailure)],
+        analyses=[analysis for report in reports for analysis in report.analyses],
+        report_evaluator_failures=[
+            failure for report in reports for failure in report.report_evaluator_failures
+        ],
+        repeat=max(attempts.values(), default=1),
+        seed=seed,
+        started_at=min((report.started_at for report in reports if report.started_at), default=None),
+        duration=sum(report.duration or 0.0 for report in reports),
+        incomplete="; ".join(ended_early) or None,
+        unfinished=sum(report.unfinished for report in reports),
+        blocked=blocked,
+    )
+
+
+def _told_apart(records: Sequence[Record]) -> list[Record]:
+    """The records under names that differ: a second attempt at a case is a repeat, whoever made it."""
+    taken: set[str] = set()
+    again = {name for name, count in Counter(record.name for record in records).items() if count > 1}
+    found: list[Record] = []
+    for record in records:
+        name = unique(record.name, taken)
+        taken.add(name)
+        if record.name in again:
+            record = msgspec.structs.replace(record, name=name, source_case_name=_case(record))  # noqa: PLW2901
+        found.append(record)
+    return found

@@ -1,0 +1,47 @@
+"""`--calipers-out FORMAT:PATH`: what a session measured, as report files."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from calipers.errors import CalipersError
+from calipers.pytest_plugin.merging import read_runs, report_of_all
+from calipers.pytest_plugin.session import Session
+from calipers.views.formats import parse_target, write_report
+
+
+def checked_targets(targets: list[str], folder: Path) -> list[str]:
+    """The targets of `--calipers-out`, found from the folder where pytest began: a test may go elsewhere.
+
+    Raises:
+        pytest.UsageError: one of them is no report file.
+    """
+    found = []
+    for target in targets:
+        try:
+            form, path = parse_target(target)
+        except CalipersError as error:
+            raise pytest.UsageError(f"--calipers-out: {error}") from None
+        found.append(f"{form}:{path}" if path == "-" else f"{form}:{folder / path}")
+    return found
+
+
+def write_reports(session: Session) -> None:
+    """Write everything that was measured to the report files; what goes wrong is noted and shown."""
+    report = report_of_all(read_runs(session.runs), name="pytest", seed=session.seed)
+    report.started_at = session.started_at
+    report.duration = session.duration
+    reasons = [*session.incomplete, *([report.incomplete] if report.incomplete else [])]
+    report.incomplete = "; ".join(reasons) or None
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and any(target.endswith(":-") for target in session.targets):
+        terminal.write_line("")  # what goes to standard output begins a line of its own
+        terminal.flush()
+    for target in session.targets:
+        try:
+            write_report(report, target)
+        except (CalipersError, OSError) as error:
+            session.problems.append(f"--calipers-out could not write {target}: {error}")
+    if terminal is None:
+        sys.stderr.writelines(f"{problem}\n" for problem in session.problems)

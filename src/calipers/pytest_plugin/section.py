@@ -1,0 +1,77 @@
+"""The section at the end of pytest's output: for each test the pass rate and every evaluator, with their intervals."""
+
+import sys
+from io import StringIO
+from typing import TYPE_CHECKING
+
+import pytest
+
+from calipers.pytest_plugin.merging import read_runs, reports_by_test
+from calipers.pytest_plugin.session import Session
+from calipers.report import Report
+from calipers.views.headline import alerts, headline
+from calipers.views.numbers import plural
+from calipers.views.page import Page
+from calipers.views.summaries import summary_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.text import Text
+
+_CONFIDENCE = 0.95
+_NARROWEST = 40
+"""Columns below which nothing is laid out."""
+_MOST_TESTS = 20
+"""Tests that are shown; a report file has them all."""
+
+
+def show_section(session: Session, terminal: pytest.TerminalReporter) -> None:
+    """Write the section."""
+    from rich.console import Console
+
+    # Nothing is captured any more at this point, so that standard output is where pytest writes.
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    page = Page(max(session.config.get_terminal_writer().fullwidth, _NARROWEST), encoding)
+    text = StringIO()
+    console = Console(
+        file=text,
+        width=page.width,
+        force_terminal=terminal.hasmarkup,
+        color_system="standard" if terminal.hasmarkup else None,
+        force_jupyter=False,
+        legacy_windows=False,
+    )
+    # -q -q asks for silence, but a file that is missing must be known.
+    for line in [*([] if terminal.verbosity < -1 else _measured(session, page)), *_problems(session, page)]:
+        console.print(line)
+    terminal.write_sep("=", "calipers")
+    for shown in text.getvalue().splitlines():
+        terminal.write_line(shown.rstrip())
+
+
+def _problems(session: Session, page: Page) -> "Iterator[Text]":
+    for problem in session.problems:
+        yield page.line((page.fit(problem, 5 * page.width), "bold red"))
+
+
+def _measured(session: Session, page: Page) -> "Iterator[Text]":
+    reports = reports_by_test(read_runs(session.runs), seed=session.seed)
+    for number, (test, report) in enumerate(reports.items()):
+        if number == _MOST_TESTS:
+            left = plural(len(reports) - _MOST_TESTS, "more test")
+            yield page.line((f"{page.ellipsis} and {left}: --calipers-out=report.html shows all", "dim"))
+            break
+        yield from _test(page, test, report)
+        yield page.line()
+    for reason in session.incomplete:
+        yield page.line(("INCOMPLETE: ", "bold red"), (page.fit(reason, 3 * page.width), "red"))
+    if reports:
+        yield page.line((f"seed {session.seed}: --calipers-seed={session.seed} draws the same again", "dim"))
+
+
+def _test(page: Page, test: str, report: Report) -> "Iterator[Text]":
+    yield page.line((page.fit(test, 2 * page.width), "bold"))
+    yield from alerts(page, report)
+    yield from headline(page, report, confidence=_CONFIDENCE)
+    yield from summary_table(page, report.summaries(confidence=_CONFIDENCE), confidence=_CONFIDENCE)

@@ -1,0 +1,138 @@
+"""What the tests of a session measured, and how it gets to the process that sums it up.
+
+A *run* is one evaluation: of a whole dataset in one test, or of one case. It is kept as plain data and travels with the
+report that pytest makes of the test's next phase. Under pytest-xdist these reports are what workers send, so every
+worker's runs arrive without a channel of their own, and a worker that crashes takes no more than its current test along.
+"""
+
+from collections.abc import Generator
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+ATTRIBUTE = "calipers_runs"
+"""Where a pytest report carries runs."""
+
+
+class Session:
+    """The runs of a session, and the hooks that collect them."""
+
+    def __init__(self, config: pytest.Config, *, seed: int, targets: list[str], is_worker: bool) -> None:
+        self.config = config
+        self.seed = seed
+        self.targets = targets
+        """Report files to write at the end: `FORMAT:PATH`."""
+        self.is_worker = is_worker
+        self.item: pytest.Item | None = None
+        """The test that runs, or ran last."""
+        self.runs: list[dict[str, Any]] = []
+        """Runs that have arrived; stays empty in a worker."""
+        self.case_ids: dict[int, str] = {}
+        """What pytest calls a case in the name of its test, by `id` of the case."""
+        self.incomplete: list[str] = []
+        """Why some of what was to be measured is not among the runs."""
+        self.problems: list[str] = []
+        """Report files that could not be written."""
+        self.started_at = datetime.now(UTC).isoformat()
+        self._start = perf_counter()
+        self._unsent: list[dict[str, Any]] = []
+        self._positions: dict[pytest.Item, int] = {}
+
+    @property
+    def duration(self) -> float:
+        """Seconds since the session began."""
+        return perf_counter() - self._start
+
+    def keep(self, report: dict[str, Any], *, whole_test: bool) -> None:
+        """Keep the report of a run, as plain data, as something that the current test measured.
+
+        Args:
+            report: what `Report.to_dict` gives.
+            whole_test: the run is what the test is for: one case of the dataset that the test is marked with.
+        """
+        item = self.item
+        assert item is not None, "fixtures are only ever used by tests"
+        if not self._positions:
+            self._positions = {each: number for number, each in enumerate(item.session.items)}
+        self._unsent.append(
+            {
+                "test": self._test(item),
+                "item": item.nodeid,
+                "position": self._positions.get(item, -1),
+                "whole_test": whole_test,
+                "report": report,
+            }
+        )
+
+    def _test(self, item: pytest.Item) -> str:
+        """The name of the test without the case: what all tests of one dataset share."""
+        callspec = getattr(item, "callspec", None)
+        case_id = None if callspec is None else self.case_ids.get(id(callspec.params.get("case")))
+        if callspec is None or case_id is None:
+            return item.nodeid
+        start = item.nodeid.removesuffix(f"[{callspec.id}]")
+        others = callspec.id.removesuffix(case_id).removesuffix("-")
+        return f"{start}[{others}]" if others else start
+
+    # ------------------------------------------------------------------ hooks
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Note which test runs, and refuse one whose marker came to nothing: it would pass without any case."""
+        self.item = item
+        if item.get_closest_marker("calipers") is not None:
+            callspec = getattr(item, "callspec", None)
+            if callspec is None or id(callspec.params.get("case")) not in self.case_ids:
+                pytest.fail(
+                    "the calipers marker makes no cases of this test: pytest parametrizes functions and methods of "
+                    "plain classes only, not of unittest.TestCase",
+                    pytrace=False,
+                )
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let a report take along what was measured since the last one."""
+        report = yield
+        if self._unsent:
+            setattr(report, ATTRIBUTE, self._unsent)
+            self._unsent = []
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the runs of a report, whichever process it comes from."""
+        if self.is_worker:
+            return
+        self.runs += getattr(report, ATTRIBUTE, [])
+        if report.when not in {"setup", "call", "teardown"}:  # pytest-xdist's report of a worker that crashed
+            self.incomplete.append(f"a worker crashed while it ran {report.nodeid}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Write the report files. What a test measured before it was interrupted is part of them."""
+        self.runs += self._unsent
+        self._unsent = []
+        if self.is_worker or self.config.option.collectonly or exitstatus == pytest.ExitCode.USAGE_ERROR:
+            return
+        ended = session.shouldfail or session.shouldstop
+        if not ended and exitstatus == pytest.ExitCode.INTERRUPTED:
+            ended = "interrupted"
+        if ended:
+            self.incomplete.append(f"the tests ended early: {ended}")
+        if self.targets:
+            from calipers.pytest_plugin.report_files import write_reports
+
+            write_reports(self)
+            if self.problems and exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show what was measured, if anything was."""
+        if self.problems or (self.runs and terminalreporter.verbosity >= -1):
+            from calipers.pytest_plugin.section import show_section
+
+            show_section(self, terminalreporter)
+
+
+SESSION = pytest.StashKey[Session]()

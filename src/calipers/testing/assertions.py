@@ -1,0 +1,257 @@
+"""Assertions about reports, for tests: `assert_passed`, `assert_rate`, `assert_mean`.
+
+Each raises an `AssertionError` that shows the numbers with their interval and the attempts behind them: inputs, what was
+expected and what came, and what the evaluators said. Nothing vacuous passes: a report without attempts, an attempt of
+which nothing was asserted and a run that ended early fail every one of them.
+"""
+
+from math import isfinite
+from typing import Literal
+
+from calipers.errors import InvalidOptionError
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.report import Report
+from calipers.result import Kind
+from calipers.stats import Estimate
+from calipers.summary import Summary
+from calipers.testing.reasons import Record, attempts_lines
+from calipers.views.numbers import METHODS, confidence_text, mean_text, number, percent, plural, rate_text
+from calipers.views.text import fit
+
+_NAME = 100
+"""Cells of a name."""
+
+
+def assert_passed(outcome: Report | ReportCase | ReportCaseFailure, *, min_pass: int | None = None) -> None:
+    """Every attempt passed: its task finished, its evaluators finished, and all that was asserted held.
+
+    Args:
+        outcome: a report, or one attempt of it.
+        min_pass: how many attempts at each case must pass, for reports with repeats; default: all.
+    """
+    __tracebackhide__ = True
+    if isinstance(outcome, Report):
+        _check_complete(outcome)
+        if outcome.totals is not None:
+            return _check_totals(outcome, min_pass)
+        records = _records(outcome)
+    elif isinstance(outcome, ReportCase | ReportCaseFailure):
+        records = [outcome]
+    else:
+        raise InvalidOptionError(f"assert_passed takes a Report or one of its attempts, got {outcome!r:.200}")
+    text = missing_passes(records, min_pass=min_pass)
+    if text is not None:
+        raise AssertionError(text)
+    return None
+
+
+def _check_totals(report: Report, min_pass: int | None) -> None:
+    """`assert_passed` for a report that keeps only attempts that did not pass."""
+    __tracebackhide__ = True
+    if min_pass is not None:
+        raise InvalidOptionError("min_pass needs every attempt: run with keep='all'")
+    counts = report.counts()
+    if not 0 < counts.passed == counts.attempts:
+        problem = f"{counts.passed:,} of {plural(counts.attempts, 'attempt')} passed"
+        raise AssertionError("\n".join([problem, *attempts_lines(_records(report))]))
+
+
+def missing_passes(records: list[Record], *, min_pass: int | None = None) -> str | None:
+    """Why the attempts at some case do not suffice; `None` if they do."""
+    by_case: dict[str, list[Record]] = {}
+    for record in records:
+        by_case.setdefault(record.source_case_name or record.name, []).append(record)
+    if not by_case:
+        return "no attempt was made: nothing can have passed"
+    repeat = max(map(len, by_case.values()))
+    if min_pass is not None and (
+        isinstance(min_pass, bool) or not isinstance(min_pass, int) or not 1 <= min_pass <= repeat
+    ):
+        raise InvalidOptionError(
+            f"min_pass must be a whole number from 1 to the {repeat} attempts at a case, got {min_pass!r}"
+        )
+    short: dict[str, list[Record]] = {}
+    for case, attempts in by_case.items():
+        missed = [record for record in attempts if record.passed is not True]
+        if len(attempts) - len(missed) < (len(attempts) if min_pass is None else min_pass):
+            short[case] = missed
+    if not short:
+        return None
+    missing = [record for missed in short.values() for record in missed]
+    lines = attempts_lines(missing)
+    if len(by_case) > 1:
+        asked = "" if min_pass is None else f" {min_pass} of {repeat} attempts"
+        lines = [f"{len(short):,} of {plural(len(by_case), 'case')} did not pass{asked}:", *lines]
+    elif repeat > 1:
+        need = repeat if min_pass is None else min_pass
+        (case,) = by_case
+        passed = f"{repeat - len(missing):,} of {repeat:,} attempts passed"
+        lines = [f"{fit(case, _NAME)}: {passed}, and {need:,} should have:", *lines]
+    if all(record.passed is None for record in missing):
+        lines.append(
+            "An attempt passes by what is asserted of it: add an evaluator that returns True or False."
+        )
+    return "\n".join(lines)
+
+
+def assert_rate(
+    report: Report,
+    evaluator: str | None = None,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    whole_interval: bool = False,
+    confidence: float = 0.95,
+) -> None:
+    """The share of cases that passed is within bounds.
+
+    Args:
+        report: of a run.
+        evaluator: judge by the assertion of this name; default: by the whole attempt.
+        at_least: the lowest rate that will do, from 0 to 1.
+        at_most: the highest rate that will do, from 0 to 1: for what should be rare.
+        whole_interval: ask it of every rate that the interval holds possible, not only of the one measured.
+        confidence: of the interval.
+    """
+    __tracebackhide__ = True
+    bounds = _Bounds("rate", at_least, at_most, whole_interval)
+    _check_complete(report)
+    if evaluator is None:
+        what, estimate = "pass rate", report.pass_rate(confidence=confidence)
+    else:
+        what, estimate = evaluator, _column(report, evaluator, "assertion", confidence).estimate
+    if estimate is None:
+        raise AssertionError(f"{fit(what, _NAME)}: there is no rate, because nothing was asserted")
+    problem = bounds.problem(estimate)
+    if problem is not None:
+        missed = [record for record in _records(report) if _missed(record, evaluator)]
+        raise AssertionError(_message(what, problem, missed if at_least is not None else []))
+
+
+def assert_mean(
+    report: Report,
+    evaluator: str,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    whole_interval: bool = False,
+    confidence: float = 0.95,
+) -> None:
+    """The mean of a score over the cases is within bounds.
+
+    A failed task or evaluator has no score, so none may have failed: the mean would be about the others alone.
+
+    Args:
+        report: of a run.
+        evaluator: the name of the score.
+        at_least: the lowest mean that will do.
+        at_most: the highest mean that will do.
+        whole_interval: ask it of every mean that the interval holds possible, not only of the one measured.
+        confidence: of the interval.
+    """
+    __tracebackhide__ = True
+    bounds = _Bounds("mean", at_least, at_most, whole_interval)
+    _check_complete(report)
+    summary = _column(report, evaluator, "score", confidence)
+    lost = summary.failures + summary.task_failures
+    if lost:
+        missed = [record for record in _records(report) if record.passed is False]
+        hidden = f"{plural(lost, 'attempt')} got no score, and a mean of the others would hide that"
+        raise AssertionError(_message(evaluator, hidden, missed))
+    if summary.estimate is None:
+        raise AssertionError(f"{fit(evaluator, _NAME)}: there is no mean of these scores")
+    problem = bounds.problem(summary.estimate)
+    if problem is not None:
+        raise AssertionError(_message(evaluator, problem, []))
+
+
+def _column(report: Report, name: str, kind: Kind, confidence: float) -> Summary:
+    """The summary of the results of one name and kind."""
+    __tracebackhide__ = True
+    columns = [column for column in report.summaries(confidence=confidence).values() if column.kind == kind]
+    for column in columns:
+        if column.name == name:
+            return column
+    raise InvalidOptionError(f"no {kind} is called {name!r}; there are {[column.name for column in columns]}")
+
+
+class _Bounds:
+    """What an estimate must keep to, and the sentence about one that does not."""
+
+    def __init__(
+        self, kind: Literal["rate", "mean"], low: float | None, high: float | None, whole_interval: bool
+    ) -> None:
+        if low is None and high is None:
+            raise InvalidOptionError("give at_least= or at_most=: without a bound everything would pass")
+        for name, bound in (("at_least", low), ("at_most", high)):
+            if bound is not None and (isinstance(bound, bool) or not isfinite(bound)):
+                raise InvalidOptionError(f"{name} must be a finite number, got {bound!r}")
+            if bound is not None and kind == "rate" and not 0 <= bound <= 1:
+                raise InvalidOptionError(f"{name} is a rate from 0 to 1, got {bound!r}")
+        self.kind = kind
+        self.low = low
+        self.high = high
+        self.whole_interval = whole_interval
+
+    def problem(self, estimate: Estimate) -> str | None:
+        """How the estimate breaks a bound, with its interval; `None` if it keeps to both."""
+        value, interval = estimate.value, estimate.interval
+        lowest, highest = value, value
+        if self.whole_interval:
+            if interval is None:
+                return f"{self._shown(estimate)}, which has no interval: too few cases to tell"
+            lowest, highest = interval.low, interval.high
+        if self.low is not None and not lowest >= self.low:
+            bound, asked, kept = self.low, "at least", value >= self.low
+        elif self.high is not None and not highest <= self.high:
+            bound, asked, kept = self.high, "at most", value <= self.high
+        else:
+            return None
+        whole = "the whole interval" if self.whole_interval else "it"
+        sentence = f"{self._shown(estimate)}; {whole} should be {asked} {self._number(bound)}"
+        if kept:
+            return f"{sentence} (as the {self.kind} itself is: more cases would narrow the interval)"
+        if interval is not None and interval.low <= bound <= interval.high:
+            return f"{sentence}, which the interval includes: more cases would tell"
+        return sentence
+
+    def _number(self, value: float) -> str:
+        return percent(value) if self.kind == "rate" else number(value)
+
+    def _shown(self, estimate: Estimate) -> str:
+        write = rate_text if self.kind == "rate" else mean_text
+        value, ends = write(estimate.value, estimate.interval)
+        over = plural(estimate.n_units, "case")
+        if estimate.n_observations != estimate.n_units:
+            over = f"{plural(estimate.n_observations, 'attempt')} at {over}"
+        if estimate.interval is None:
+            return f"{value} over {over}"
+        how = f"{confidence_text(estimate.interval.confidence)} {METHODS[estimate.interval.method]}"
+        return f"{value} {ends} over {over} ({how} interval)"
+
+
+def _check_complete(report: Report) -> None:
+    __tracebackhide__ = True
+    if not isinstance(report, Report):
+        raise InvalidOptionError(f"this takes a Report, got {report!r:.200}")
+    if report.incomplete is not None:
+        raise AssertionError(f"the run is incomplete: {fit(report.incomplete, 3 * _NAME)}")
+
+
+def _records(report: Report) -> list[Record]:
+    return [*report.cases, *report.failures]
+
+
+def _missed(record: Record, assertion: str | None) -> bool:
+    """Whether an attempt lowers the rate of the assertion, or of attempts that passed."""
+    if assertion is None or isinstance(record, ReportCaseFailure):
+        return record.passed is False
+    held = record.assertions.get(assertion)
+    return held.value is False if held else bool(record.evaluator_failures)
+
+
+def _message(what: str, problem: str, records: list[Record]) -> str:
+    lines = [f"{fit(what, _NAME)}: {problem}"]
+    if records:
+        lines += [f"{plural(len(records), 'attempt')} did not pass:", *attempts_lines(records)]
+    return "\n".join(lines)

@@ -1,0 +1,142 @@
+"""Why an attempt did not pass, as lines of text for the failure of a test.
+
+All of it is data that others wrote: every line is made safe to show, and long values are cut. The expectation and the
+output are shown beside each other where both are short, else as the lines in which they differ.
+"""
+
+import difflib
+import pprint
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from calipers.plain import safe_repr
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.views.numbers import number, plural
+from calipers.views.text import fit, fit_value
+
+_WIDTH = 100
+"""Cells of a line."""
+_REASON = 600
+"""Cells of a reason, which is often a sentence and sometimes a speech."""
+_SHORT = 60
+"""Characters of a value that is read at a glance: two such values need no diff."""
+_NAMES = 3
+"""Evaluators that the first line names."""
+_DIFF_LINES = 40
+_DIFF_INPUT = 100_000
+"""Characters of a value beyond which no diff is made: finding one takes more than linear time."""
+_TRACEBACK_LINES = 16
+"""The last lines of a traceback, which are the ones that tell."""
+_PACKAGE = str(Path(__file__).parents[1])
+
+Record = ReportCase | ReportCaseFailure
+
+
+def attempts_lines(records: Sequence[Record], *, most: int = 5) -> list[str]:
+    """Why each of the attempts did not pass, for the first few of them."""
+    lines: list[str] = []
+    for record in records[:most]:
+        lines += attempt_lines(record)
+    if len(records) > most:
+        lines.append(f"… and {plural(len(records) - most, 'more attempt')}")
+    return lines
+
+
+def attempt_lines(record: Record) -> list[str]:
+    """What was tried, what came of it, and which evaluators did not agree with it. The first line tells the essence."""
+    inputs = f"inputs    {fit_value(record.inputs, _WIDTH)}"
+    if isinstance(record, ReportCaseFailure):
+        tries = f" after {plural(record.tries, 'try', 'tries')}" if record.tries > 1 else ""
+        return [
+            f"{fit(record.name, _WIDTH)}: the task failed{tries}: {fit(record.error_message, _REASON)}",
+            *_indented([inputs, *_indented(_own_traceback(record.error_stacktrace))]),
+        ]
+    return [
+        f"{fit(record.name, _WIDTH)}: {_essence(record)}",
+        *_indented([inputs, *_values(record), *_judgements(record)]),
+    ]
+
+
+def _essence(record: ReportCase) -> str:
+    if record.passed is not False:
+        return "passed" if record.passed else "nothing was asserted"
+    names = [result.name for result in record.results if result.value is False]
+    names += [f"{failure.name} (failed)" for failure in record.evaluator_failures]
+    shown = [fit(name, _WIDTH // 2) for name in names[:_NAMES]]
+    more = [f"{len(names) - _NAMES:,} more"] if len(names) > _NAMES else []
+    return f"did not pass {', '.join(shown + more)}"
+
+
+def _values(record: ReportCase) -> list[str]:
+    """The output, beside what was expected if anything was."""
+    got = f"got       {fit_value(record.output, _WIDTH)}"
+    if not record.has_expected_output and record.expected_output is None:
+        return [got]
+    difference = diff_lines(record.expected_output, record.output)
+    if difference:
+        return ["expected (-) and got (+):", *_indented(difference)]
+    return [f"expected  {fit_value(record.expected_output, _WIDTH)}", got]
+
+
+def _judgements(record: ReportCase) -> Iterator[str]:
+    for result in record.results:
+        if result.value is False:
+            graded = None if result.score is None else f"score {number(result.score)}"
+            yield fit(": ".join(filter(None, [result.name, result.reason or graded])), _REASON)
+    for failure in record.evaluator_failures:
+        yield fit(f"{failure.name}: the evaluator failed: {failure.error_message}", _REASON)
+        yield from _indented(_own_traceback(failure.error_stacktrace))
+    if record.passed is None:
+        for skip in record.skipped:
+            yield fit(f"{skip.name}: skipped: {skip.reason}", _REASON)
+        for result in record.results:
+            yield fit(
+                f"{result.name}: {result.kind} {result.value!r}, which passes or fails nothing", _REASON
+            )
+
+
+def diff_lines(expected: Any, output: Any) -> list[str]:
+    """The lines in which two values differ, as in a unified diff; none where both are short, equal or huge."""
+    before, after = _text(expected), _text(output)
+    short = max(len(before), len(after)) <= _SHORT and "\n" not in before + after
+    if short or before == after or max(len(before), len(after)) > _DIFF_INPUT:
+        return []
+    # The first two lines would name files.
+    found = difflib.unified_diff(before.split("\n"), after.split("\n"), lineterm="", n=2)
+    shown = [fit(line, _WIDTH) for line in list(found)[2:]]
+    if len(shown) > _DIFF_LINES:
+        return [*shown[:_DIFF_LINES], f"… and {plural(len(shown) - _DIFF_LINES, 'more line')}"]
+    return shown
+
+
+def _text(value: Any) -> str:
+    """A text as it is, anything else spread over lines as Python would print it."""
+    if isinstance(value, str):
+        return value
+    text = safe_repr(value)
+    if len(text) <= _SHORT or len(text) > _DIFF_INPUT:
+        return text
+    try:
+        return pprint.pformat(value, width=80, sort_dicts=False)
+    except Exception:  # printing looks closer at a value than its repr does
+        return text
+
+
+def _own_traceback(stack: str) -> list[str]:
+    """The end of a traceback, without the frames of this package: the mistake is not there."""
+    kept: list[str] = []
+    ours = False
+    for line in stack.splitlines():
+        if line.startswith('  File "'):
+            ours = line.startswith(f'  File "{_PACKAGE}')
+        elif not line.startswith("    "):
+            ours = False
+        if not ours:
+            kept.append(line)
+    # The first line says that a traceback follows, and the last is the message, which has been shown.
+    return [fit(line, _WIDTH) for line in kept[1:-1][-_TRACEBACK_LINES:]]
+
+
+def _indented(lines: Sequence[str] | Iterator[str], by: int = 2) -> list[str]:
+    return [" " * by + line for line in lines]

@@ -1,0 +1,66 @@
+import xml.etree.ElementTree as ET
+
+from calipers.views.formats import read_report
+
+TESTS = """
+import os
+
+@pytest.mark.calipers(dataset, task=paris)
+def test_marked(): ...
+
+def test_inline(evaluate, tmp_path):
+    os.chdir(tmp_path)
+    assert_rate(evaluate(dataset, right, repeat=2), at_least=1)
+"""
+
+
+def test_one_report_of_the_session_is_written_in_every_format_that_is_asked_for(folder):
+    folder.write("test_it.py", TESTS)
+    (folder.path / "sub").mkdir()
+    done = folder.pytest(
+        "-q",
+        "--calipers-seed=5",
+        "--calipers-out=out.json",
+        "--calipers-out=junit:sub/results",
+        "--calipers-out",
+        "github:-",
+    )
+    assert done.counts == {"failed": 2, "passed": 2}
+    report = read_report(folder.path / "out.json")
+    assert (report.name, report.seed, report.repeat, report.incomplete) == ("pytest", 5, 2, None)
+    assert [record.name for record in report.cases][:4] == [
+        "test_it.py::test_marked[France]",
+        "test_it.py::test_marked[Peru]",
+        "test_it.py::test_marked[Chad]",
+        "test_it.py::test_inline France [1/2]",
+    ]
+    assert report.pass_rate().n_units == 6
+    assert report.pass_rate().n_observations == 9
+    assert report.duration > 0
+    assert report.started_at.endswith("+00:00")
+    assert len(list(ET.parse(folder.path / "sub" / "results").iter("testcase"))) == 9
+    assert done.out.count("\n::error") == 2, "each on a line of its own"
+
+
+def test_a_session_that_measured_nothing_replaces_the_file_of_an_earlier_one(folder):
+    folder.write("test_it.py", "def test_ordinary(): ...\n")
+    (folder.path / "out.json").write_text("an old report")
+    done = folder.pytest("-q", "--calipers-out=out.json")
+    assert (done.code, done.section) == (0, "")
+    report = read_report(folder.path / "out.json")
+    assert (report.cases, report.failures, report.pass_rate()) == ([], [], None)
+    assert folder.pytest("-q", "missing.py", "--calipers-out=none.json").code == 4
+    assert not (folder.path / "none.json").exists()
+
+
+def test_a_file_that_cannot_be_written_is_told_and_is_no_success(folder):
+    folder.write("test_it.py", "@pytest.mark.calipers(dataset, task=right)\ndef test_it(): ...\n")
+    (folder.path / "folder.json").mkdir()
+    done = folder.pytest("-q", "-q", "--calipers-out=folder.json", "--calipers-out=out.json")
+    assert done.code == 3
+    assert "--calipers-out could not write" in done.section
+    assert "seed" not in done.section, "nothing else is said when silence is asked for"
+    assert len(read_report(folder.path / "out.json").cases) == 3, "the others are written"
+    told = folder.pytest("-p", "no:terminal", "--calipers-out=folder.json")
+    assert told.code == 3
+    assert "--calipers-out could not write json:" in told.err

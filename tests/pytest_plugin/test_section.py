@@ -1,0 +1,85 @@
+import re
+
+
+def test_the_section_has_each_test_with_its_pass_rate_and_its_evaluators(folder):
+    folder.write(
+        "test_it.py",
+        """
+def brief(output):
+    return len(output) < 6
+
+both = Dataset(name="capitals", cases=dataset.cases, evaluators=[EqualsExpected(), brief])
+
+@pytest.mark.calipers(both)
+@pytest.mark.parametrize("model", [paris, right])
+def test_models(model, case, evaluate_case):
+    evaluate_case(model)
+
+def test_mean(evaluate):
+    assert_mean(evaluate(Dataset(cases=dataset.cases, evaluators=[lambda output: len(output)]), right),
+                "function", at_least=1)
+""",
+    )
+    done = folder.pytest("-q", "--calipers-seed=1")
+    assert done.code == 0
+    drawn = re.compile("[├─●┤ ]+")
+    assert [drawn.sub(" ", line).strip() for line in done.section.splitlines()] == [
+        "test_it.py::test_models[paris]",
+        "Passed 1 of 3 cases 33.3 % [6.1, 79.2] 95 % Wilson interval",
+        "Evaluator Kind Result [95 % interval] 0 % 100 % n",
+        "EqualsExpected assertion 33.3 % [6.1, 79.2] 3",
+        "brief assertion 100.0 % [43.9, 100.0] 3",
+        "",
+        "test_it.py::test_models[right]",
+        "Passed 2 of 3 cases 66.7 % [20.8, 93.9] 95 % Wilson interval",
+        "Evaluator Kind Result [95 % interval] 0 % 100 % n",
+        "EqualsExpected assertion 100.0 % [43.9, 100.0] 3",
+        "brief assertion 66.7 % [20.8, 93.9] 3",
+        "",
+        "test_it.py::test_mean",
+        "No pass rate: nothing was asserted.",
+        "Evaluator Kind Result [95 % interval] n",
+        "function score 6.00 [-0.57, 12.57] 3",
+        "",
+        "seed 1: --calipers-seed=1 draws the same again",
+    ]
+    silent = folder.pytest("-q", "-q")
+    assert "calipers" not in silent.out
+    no_terminal = folder.pytest("-p", "no:terminal")
+    assert (no_terminal.code, no_terminal.out, no_terminal.err) == (0, "", "")
+
+
+def test_what_evaluators_and_cases_are_called_cannot_disturb_the_section(folder):
+    folder.write(
+        "test_it.py",
+        """
+def hostile(output):
+    return {"\\x1b[31m[bold]red\\n=== FAILURES ===": True, "名" * 200: False}
+
+@pytest.mark.calipers(Dataset(cases=[Case(name="[/bold]\\x1b[2J", inputs=1)], evaluators=[hostile]), task=str)
+def test_it(): ...
+""",
+    )
+    done = folder.pytest("-q", "--color=yes", COLUMNS="30")
+    assert r"\x1b[31m[bold]red\n=== FAILURES" in done.section
+    assert "\x1b[31m[bold]" not in done.out
+    assert "\x1b[2J" not in done.out
+    assert "\x1b[1m" in done.section, "colours are there where they are asked for"
+    ascii_only = folder.pytest("-q", "--color=no", PYTHONIOENCODING="ascii")
+    assert ascii_only.section.isascii()
+    assert "[--" in ascii_only.section
+    assert "\x1b" not in ascii_only.out
+
+
+def test_of_very_many_tests_the_first_are_shown_with_the_number_of_the_others(folder):
+    folder.write(
+        "test_it.py",
+        """
+@pytest.mark.parametrize("number", range(23))
+def test_it(number, evaluate):
+    evaluate(dataset, right)
+""",
+    )
+    section = folder.pytest("-q").section
+    assert section.count("Passed 3 of 3 cases") == 20
+    assert "… and 3 more tests: --calipers-out=report.html shows all" in section

@@ -1,0 +1,112 @@
+from calipers.views.formats import read_report
+
+XDIST = ("calipers.pytest_plugin", "xdist.plugin")
+
+TESTS = """
+@pytest.mark.calipers(dataset, task=paris, repeat=2)
+@pytest.mark.parametrize("model", ["small", "large"])
+def test_marked(model): ...
+
+def test_inline(evaluate):
+    assert_rate(evaluate(dataset, right), at_least=1)
+
+def test_ordinary():
+    pass
+"""
+
+
+def test_workers_add_up_to_one_session(folder):
+    folder.write("test_it.py", TESTS)
+    alone = folder.pytest("-q", "--calipers-seed=3", "--calipers-out=alone.json")
+    together = folder.pytest("-q", "--calipers-seed=3", "-n2", "--calipers-out=together.json", plugins=XDIST)
+    assert alone.code == together.code == 1
+    assert alone.counts == together.counts == {"failed": 4, "passed": 4}
+    assert alone.section == together.section
+    assert alone.section.count("Passed") == 3
+    reports = [read_report(folder.path / name) for name in ("alone.json", "together.json")]
+    assert [[record.name for record in report.cases] for report in reports] == [
+        [
+            *(
+                f"test_it.py::test_marked[{model}-{country}] [{n}/2]"
+                for model in ("small", "large")
+                for country in ("France", "Peru", "Chad")
+                for n in (1, 2)
+            ),
+            *(f"test_it.py::test_inline {country}" for country in ("France", "Peru", "Chad")),
+        ]
+    ] * 2
+    assert reports[0].pass_rate() == reports[1].pass_rate()
+
+
+def test_workers_share_a_drawn_seed_and_a_crash_loses_one_test(folder):
+    folder.write(
+        "test_it.py",
+        """
+import os
+from calipers import current_attempt
+
+dataset = Dataset(cases=[Case(name=f"c{n}", inputs=n) for n in range(6)], evaluators=[lambda output: True])
+
+def agent(n):
+    if n == 3:
+        os._exit(3)
+    return current_attempt().run_seed
+
+@pytest.mark.calipers(dataset, task=agent)
+def test_it(): ...
+""",
+    )
+    done = folder.pytest("-q", "-n2", "--calipers-out=out.json", plugins=XDIST)
+    assert done.code == 1
+    assert done.counts == {"failed": 1, "passed": 5}
+    assert "INCOMPLETE: a worker crashed while it ran test_it.py::test_it[c3]" in done.section
+    report = read_report(folder.path / "out.json")
+    assert report.incomplete == "a worker crashed while it ran test_it.py::test_it[c3]"
+    assert len(report.cases) == 5
+    assert {record.output for record in report.cases} == {report.seed}
+
+
+def test_what_was_measured_before_an_interrupt_is_reported(folder):
+    folder.write(
+        "test_it.py",
+        """
+import os, signal, time
+
+def agent(country):
+    if country == "Peru":
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    return right(country)
+
+@pytest.mark.calipers(dataset, task=right)
+def test_before(): ...
+
+def test_whole(evaluate):
+    ordered = Dataset(cases=[Case(name="first", inputs="France"), Case(name="second", inputs="Peru")],
+                      evaluators=[lambda output: True])
+    evaluate(ordered, agent, max_concurrency=1)
+
+def test_after():
+    raise AssertionError("Ctrl-C ends the session, not only an evaluation")
+""",
+    )
+    done = folder.pytest("-q", "--calipers-out=out.json")
+    assert done.code == 2
+    assert done.counts == {"passed": 3}
+    assert "KeyboardInterrupt" in done.out
+    assert "INCOMPLETE: the tests ended early: interrupted" in done.section
+    assert "test_it.py::test_before\nPassed 3 of 3 cases" in done.section
+    report = read_report(folder.path / "out.json")
+    assert report.incomplete.startswith(
+        "the tests ended early: interrupted; test_it.py::test_whole: interrupted by"
+    )
+    assert len(report.cases) >= 3
+
+
+def test_a_worker_is_told_apart_from_the_session_it_works_for(folder):
+    """Workers get the options too, and must neither write files nor sections."""
+    folder.write("test_it.py", TESTS)
+    done = folder.pytest("-n1", "-p", "no:terminal", "--calipers-out=github:-", plugins=XDIST)
+    assert done.code == 1
+    assert done.out.count("::error") == 8
+    assert "calipers ==" not in done.out
