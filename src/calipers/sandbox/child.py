@@ -258,7 +258,9 @@ class _Child:
 
     def _abandon(self) -> None:
         self._abandoned = True
-        self._process.kill()
+        if self._process.poll() is None:
+            # The group: bubblewrap killed alone while it starts leaves a child that waits for it forever.
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._reap(0.001)
 
     def _after(self, seconds: float, call: Callable[..., None], *arguments: object) -> None:
