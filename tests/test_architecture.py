@@ -43,6 +43,7 @@ LAYERS = (
     "sandbox",
     "evaluators",
     "views",
+    "files",
     "testing",
     "pytest_plugin",
 )
@@ -50,6 +51,8 @@ LAYERS = (
 
 FRONT_DOORS = {
     ("calipers.dataset", "calipers.evaluation"),
+    ("calipers.dataset", "calipers.files.load"),
+    ("calipers.dataset", "calipers.files.save"),
     ("calipers.dataset", "calipers.runner"),
     ("calipers.dataset", "calipers.views.progress"),
     ("calipers.report", "calipers.views.terminal"),
@@ -58,7 +61,12 @@ FRONT_DOORS = {
 
 Only these may import inside a function, apart from modules of their own package."""
 
-TYPING_ONLY: set[tuple[str, str]] = set()
+TYPING_ONLY = {
+    ("calipers.dataset", "calipers.files.catalog"),
+    ("calipers.dataset", "calipers.files.format"),
+    ("calipers.dataset", "calipers.files.table"),
+    ("calipers.errors", "calipers.files.problem"),
+}
 """Imports under `TYPE_CHECKING` that point to a later layer."""
 
 LONGEST_FILE = 500

@@ -6,7 +6,8 @@ recorded failure.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, Unpack, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, Unpack, overload
 
 from .case import Case, checked_evaluators
 from .context import InputsT, MetadataT, OutputT
@@ -16,7 +17,12 @@ from .lifecycle import LifecycleFactory
 from .retry import Retry
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from .evaluation import Progress
+    from .files.catalog import Kind
+    from .files.format import Format
+    from .files.table import Source
     from .report import Report
     from .runner import Record
 
@@ -70,6 +76,72 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         self.report_evaluators = _checked_report_evaluators(report_evaluators)
         self._used_up = False
         self._names = {case.name for case in cases if case.name} if isinstance(cases, list) else set[str]()
+
+    def __class_getitem__(cls, types: Any) -> Any:
+        # What is called on `Dataset[str, int, Any]` is called on the class, which knows nothing of the types. Its
+        # `from_file` needs them.
+        alias = super().__class_getitem__(types)  # type: ignore[misc]
+        vars(alias)["from_file"] = partial(cls.from_file.__func__, alias)  # type: ignore[attr-defined]
+        return alias
+
+    @classmethod
+    def from_file(
+        cls,
+        path: "str | PathLike[str]",
+        *,
+        evaluator_types: "Sequence[Kind]" = (),
+        allow_modules: Sequence[str] = (),
+        evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
+        report_evaluators: Sequence[Any] = (),
+        format: "Format | None" = None,  # noqa: A002 - the word users know
+        columns: "Mapping[str, Source] | None" = None,
+    ) -> Self:
+        """The dataset that a file holds; `Dataset[Inputs, Output, Metadata].from_file(path)` validates its values.
+
+        The arguments are those of `calipers.files.load_dataset`.
+
+        Raises:
+            DatasetFileError: something is wrong with the file; the error lists all of it.
+        """
+        from .files.load import load_as
+
+        return load_as(
+            cls,
+            path,
+            evaluator_types=evaluator_types,
+            allow_modules=allow_modules,
+            evaluators=evaluators,
+            report_evaluators=report_evaluators,
+            format=format,
+            columns=columns,
+        )
+
+    def to_file(
+        self,
+        path: "str | PathLike[str]",
+        *,
+        types: Sequence[Any] | None = None,
+        schema: "bool | str | PathLike[str]" = True,
+        evaluator_types: "Sequence[Kind]" = (),
+        cases: str | None = None,
+        format: "Format | None" = None,  # noqa: A002 - the word users know
+    ) -> None:
+        """Write the dataset to a file. The arguments are those of `calipers.files.save_dataset`.
+
+        Raises:
+            DatasetFileError: the format cannot hold something; the error lists all of it, and nothing was written.
+        """
+        from .files.save import save_dataset
+
+        save_dataset(
+            self,
+            path,
+            types=types,
+            schema=schema,
+            evaluator_types=evaluator_types,
+            cases=cases,
+            format=format,
+        )
 
     @overload
     def add_case(self, case: Case[InputsT, OutputT, MetadataT]) -> None: ...

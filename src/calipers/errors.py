@@ -8,6 +8,7 @@ CalipersError
 ├── InvalidTraceError (ValueError)      a tool call or trace that cannot be: no tool name, two names for one tool
 ├── TaskContractError (TypeError)       a task broke its own promise, such as an async one with nothing to await
 ├── AttemptTimeoutError (TimeoutError)  a task or evaluator exceeded its time (recorded, not raised)
+├── DatasetFileError (ValueError)       a dataset file with problems, all of which the error lists with their places
 ├── ReportFormatError (ValueError)      data that is not a stored report, or of a version this release cannot read
 ├── SpanTreeRecordingError              spans were read where none were recorded
 └── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
@@ -15,6 +16,13 @@ CalipersError
 A task or an evaluator that fails does not raise out of a run: it becomes data in the report.
 Each class also derives from the built-in that describes it, so `except ValueError` works as a reader expects.
 """
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .files.problem import Problem
 
 
 class CalipersError(Exception):
@@ -47,6 +55,15 @@ class TaskContractError(CalipersError, TypeError):
 
 class AttemptTimeoutError(CalipersError, TimeoutError):
     """A task or an evaluator exceeded its time; recorded as a failure."""
+
+
+class DatasetFileError(CalipersError, ValueError):
+    """A dataset file that cannot be read, or a dataset that a file cannot hold; the message lists all problems."""
+
+    def __init__(self, message: str, problems: "Sequence[Problem]" = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+        """Each problem with its place; see `calipers.files.Problem`."""
 
 
 class ReportFormatError(CalipersError, ValueError):

@@ -1,0 +1,121 @@
+"""One case as plain data: read with all that is wrong, written without what says nothing.
+
+`inputs` must be there. `expected_output` that is there is an expectation, even if it is null; for the other keys null
+says the same as leaving them out. A key that no case has is a problem, not a remark: it may be a misspelt one.
+"""
+
+from typing import Any
+
+from calipers.case import Case
+
+from .catalog import Catalog
+from .plain_data import check_plain, same
+from .problem import Problems, Steps, shorten, suggest
+from .spec import write_evaluator
+from .value_type import CaseTypes, ValueType
+
+KEYS = ("name", "inputs", "expected_output", "metadata", "evaluators", "cluster", "tags")
+"""What a case may say."""
+
+
+class CaseReader:
+    """Makes cases of plain data, validated."""
+
+    def __init__(self, types: CaseTypes, catalog: Catalog) -> None:
+        self.types = types
+        self.catalog = catalog
+
+    def read(self, data: Any, steps: Steps, problems: Problems) -> Case[Any, Any, Any] | None:
+        """The case, or `None` if something is wrong with it; what it is was added to the problems."""
+        if not isinstance(data, dict):
+            problems.add(steps, f"expected a case, with {', '.join(KEYS)}", data)
+            return None
+        before = len(problems.found)
+        check_keys(data, KEYS, steps, problems)
+        for key in ("name", "cluster"):
+            value = data.get(key)
+            if value is not None and not isinstance(value, str):
+                problems.add((*steps, key), "expected text", value)
+        if data.get("name") == "":
+            problems.add((*steps, "name"), "a name cannot be empty: leave it out")
+        fields: dict[str, Any] = {"name": data.get("name"), "cluster": data.get("cluster")}
+        if "tags" in data:
+            fields["tags"] = data["tags"]
+            if not isinstance(data["tags"], list) or not all(isinstance(tag, str) for tag in data["tags"]):
+                problems.add((*steps, "tags"), "expected a list of texts", data["tags"])
+        if "inputs" in data:
+            fields["inputs"] = self.types.inputs.read(data["inputs"], (*steps, "inputs"), problems)
+        else:
+            problems.add(steps, "the case has no inputs", data)
+        for key, kind in (("expected_output", self.types.output), ("metadata", self.types.metadata)):
+            if key in data:
+                value = data[key]
+                fields[key] = None if value is None else kind.read(value, (*steps, key), problems)
+        if "evaluators" in data:
+            fields["evaluators"] = self.read_evaluators(data["evaluators"], (*steps, "evaluators"), problems)
+        return Case(**fields) if len(problems.found) == before else None
+
+    def read_evaluators(
+        self, specs: Any, steps: Steps, problems: Problems, *, of_report: bool = False
+    ) -> list[Any]:
+        """The evaluators that a list describes."""
+        if not isinstance(specs, list):
+            problems.add(steps, "expected a list of evaluators", specs)
+            return []
+        return [
+            self.catalog.build(spec, (*steps, index), problems, of_report=of_report)
+            for index, spec in enumerate(specs)
+        ]
+
+
+def check_keys(data: dict[Any, Any], known: tuple[str, ...], steps: Steps, problems: Problems) -> None:
+    """Add the keys that nobody knows to the problems."""
+    for key in data:
+        if key not in known:
+            hint = suggest(str(key), known) or f"; known are {', '.join(known)}"
+            problems.add((*steps, key), f"unknown key {shorten(key)}{hint}", of_key=True)
+
+
+def write_case(
+    case: Any, types: CaseTypes, steps: Steps, problems: Problems, *, as_yaml: bool = False
+) -> dict[str, Any]:
+    """The case as data that comes back as the same case; what would not is added to the problems."""
+    if not isinstance(case, Case):
+        problems.add(steps, str(case) if isinstance(case, Exception) else f"{shorten(case)} is not a Case")
+        return {}
+    data: dict[str, Any] = {} if case.name is None else {"name": case.name}
+
+    def write(key: str, value: Any, kind: ValueType) -> None:
+        data[key] = None if value is None and key != "inputs" else kind.dump(value)
+        write_value(data[key], value, kind, (*steps, key), problems, as_yaml=as_yaml)
+
+    write("inputs", case.inputs, types.inputs)
+    if case.has_expected_output:
+        write("expected_output", case.expected_output, types.output)
+    if case.metadata is not None:
+        write("metadata", case.metadata, types.metadata)
+    if case.evaluators:
+        data["evaluators"] = [
+            write_evaluator(evaluator, (*steps, "evaluators", index), problems, as_yaml=as_yaml)
+            for index, evaluator in enumerate(case.evaluators)
+        ]
+    if case.cluster is not None:
+        data["cluster"] = case.cluster
+    if case.tags:
+        data["tags"] = list(case.tags)
+    for key in ("name", "cluster", "tags"):
+        check_plain(data.get(key), (*steps, key), problems)
+    return data
+
+
+def write_value(
+    written: Any, value: Any, kind: ValueType, steps: Steps, problems: Problems, *, as_yaml: bool
+) -> None:
+    """Add to the problems whatever keeps written data from being read as the value it stands for."""
+    before = len(problems.found)
+    check_plain(written, steps, problems, as_yaml=as_yaml)
+    if kind.is_any or written is None or len(problems.found) > before:
+        return
+    again = kind.read(written, steps, problems)
+    if len(problems.found) == before and not same(again, value):
+        problems.add(steps, f"written as {shorten(written)} it would come back as {shorten(again)}", value)

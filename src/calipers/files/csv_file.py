@@ -1,0 +1,105 @@
+"""CSV: one case per row, under a header. Cells are text unless a type says otherwise; `table` says what the columns mean.
+
+The dialect is that of RFC 4180, in UTF-8: commas, double quotes, doubled within text. Values are written as they are,
+for the file is data: one that came from a model may look like a formula to a spreadsheet.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from calipers.case import Case
+
+from .case_data import CaseReader
+from .lazy import Found, LazyCases, raise_if_any
+from .problem import Problems
+from .table import RowReader, Source
+
+_LONGEST_CELL = 1 << 30
+"""Python's default, 131,072 characters, is less than some prompts have."""
+
+
+class CSVFile(LazyCases):
+    """The cases of a CSV file. Its header is read at once, and checked."""
+
+    unit = "line"
+
+    def __init__(self, path: Path, reader: CaseReader, columns: Mapping[str, Source] | None = None) -> None:
+        super().__init__(path)
+        problems = Problems(str(path), line=1)
+        with self._open() as file:
+            self._header = self._read_header(file, problems)
+        raise_if_any(problems)
+        self._rows = RowReader(self._header, columns, reader, problems, text=True)
+        raise_if_any(problems)
+
+    def read(self, *, strict: bool = False) -> Iterator[tuple[int, Found]]:  # noqa: ARG002
+        """Each case, or what is wrong with its row."""
+        with self._open() as file:
+            rows = csv.reader(file, strict=True)
+            line = 0
+            while True:
+                problems = Problems(str(self.path), line=line + 1)
+                try:
+                    row = next(rows)
+                except StopIteration:
+                    return
+                except csv.Error as error:
+                    problems.add((), f"not CSV: {error}")
+                    row = []
+                first, line = line + 1, rows.line_num
+                if first == 1 or not (row or problems.found):
+                    continue
+                case = None if problems.found else self._read_row(row, problems)
+                yield first, (problems.found if case is None else case)
+
+    def _read_row(self, row: list[str], problems: Problems) -> Case[Any, Any, Any] | None:
+        if len(row) != len(self._header):
+            problems.add((), f"the row has {_count(row)}, and the header has {_count(self._header)}")
+            return None
+        if not _is_text(row):
+            problems.add((), "the row is not UTF-8")
+            return None
+        return self._rows.read(row, problems)
+
+    def _read_header(self, file: IO[str], problems: Problems) -> list[str]:
+        try:
+            header = next(csv.reader(file, strict=True), [])
+        except csv.Error as error:
+            problems.add((), f"not CSV: {error}")
+            return []
+        if not header:
+            problems.add((), "the file has no header: its first line names the columns")
+        elif not _is_text(header):
+            problems.add((), "the header is not UTF-8")
+        return header
+
+    def _open(self) -> IO[str]:
+        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
+        # Bytes that are no UTF-8 come as surrogates, so that they cost their row and not the rest of the file.
+        return self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _count(row: Sequence[str]) -> str:
+    return f"{len(row)} cell{'' if len(row) == 1 else 's'}"
+
+
+def _is_text(row: list[str]) -> bool:
+    text = "".join(row)
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def write_csv(file: IO[str], header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Write a table, each cell of which comes back as it is."""
+    as_needed = csv.writer(file, lineterminator="\n")
+    # A carriage return needs quotes, and only some versions of Python put them.
+    everything = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for row in (header, *rows):
+        (everything if any("\r" in cell for cell in row) else as_needed).writerow(row)

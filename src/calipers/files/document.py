@@ -1,0 +1,151 @@
+"""A whole dataset as a YAML or JSON document: name, cases, evaluators, report evaluators.
+
+`cases` is a list, or the name of a JSON Lines, CSV or Parquet file (relative to the document) whose cases are read while
+they run. `$schema` is for editors and is not read.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from calipers.errors import CalipersError, DatasetFileError
+
+from .case_data import CaseReader, check_keys
+from .csv_file import CSVFile
+from .format import DOCUMENTS, Format, format_of
+from .json_reader import parse_json
+from .jsonl_file import JSONLines
+from .lazy import LazyCases
+from .parquet_file import ParquetFile
+from .problem import ABSENT, Problems
+from .table import Source
+
+KEYS = ("$schema", "name", "cases", "evaluators", "report_evaluators")
+"""What a document may say."""
+
+
+class Parts(NamedTuple):
+    """What a file says of a dataset."""
+
+    name: str | None
+    cases: Any
+    """A list, or `LazyCases`."""
+    evaluators: list[Any]
+    report_evaluators: list[Any]
+
+
+def open_cases(
+    path: Path, form: Format, reader: CaseReader, columns: Mapping[str, Source] | None = None
+) -> LazyCases:
+    """The cases of a file that holds cases only.
+
+    Raises:
+        DatasetFileError: the file's header or schema is not that of a table of cases.
+        OSError: the file cannot be read.
+    """
+    if form == "csv":
+        return CSVFile(path, reader, columns)
+    if form == "parquet":
+        return ParquetFile(path, reader, columns)
+    with path.open("rb"):  # a file that is not there should be missed now, not in the run
+        return JSONLines(path, reader)
+
+
+def read_document(
+    path: Path,
+    form: Format,
+    reader: CaseReader,
+    problems: Problems,
+    columns: Mapping[str, Source] | None = None,
+) -> Parts:
+    """What a document says; what is wrong with it is added to the problems."""
+    nothing = Parts(None, [], [], [])
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start]
+        problems.add_at(before.count(b"\n") + 1, error.start - before.rfind(b"\n"), "the file is not UTF-8")
+        return nothing
+    if form == "yaml":
+        from .yaml_reader import parse_yaml  # PyYAML is loaded where YAML is
+
+        data = parse_yaml(text, problems)
+    else:
+        data = parse_json(text, problems)
+    if data is ABSENT:
+        return nothing
+    if not isinstance(data, dict):
+        problems.add((), f"expected a dataset, with {', '.join(KEYS[1:])}", data)
+        return nothing
+    check_keys(data, KEYS, (), problems)
+    name = data.get("name")
+    if name is not None and not isinstance(name, str):
+        problems.add(("name",), "expected text", name)
+    parts = Parts(
+        name,
+        _read_cases(data, path, reader, problems, columns),
+        _read_evaluators(data, "evaluators", reader, problems),
+        _read_evaluators(data, "report_evaluators", reader, problems),
+    )
+    problems.found.sort(key=lambda problem: (problem.line or 0, problem.column or 0))
+    return parts
+
+
+def _read_evaluators(data: dict[str, Any], key: str, reader: CaseReader, problems: Problems) -> list[Any]:
+    if key not in data:
+        return []
+    return reader.read_evaluators(data[key], (key,), problems, of_report=key == "report_evaluators")
+
+
+def _read_cases(
+    data: dict[str, Any],
+    path: Path,
+    reader: CaseReader,
+    problems: Problems,
+    columns: Mapping[str, Source] | None,
+) -> Any:
+    cases = data.get("cases", ABSENT)
+    if cases is ABSENT:
+        problems.add((), "the document has no cases")
+        return []
+    if isinstance(cases, str):
+        return _open_file(path.parent / cases, reader, problems, columns)
+    if not isinstance(cases, list):
+        problems.add(
+            ("cases",), "expected a list of cases, or the name of a .jsonl, .csv or .parquet file", cases
+        )
+        return []
+    found = [reader.read(case, ("cases", index), problems) for index, case in enumerate(cases)]
+    first: dict[str, int] = {}
+    for index, case in enumerate(found):
+        if case is not None and case.name is not None and first.setdefault(case.name, index) != index:
+            problems.add(("cases", index, "name"), f"cases[{first[case.name]}] has this name, too", case.name)
+    return found
+
+
+def _open_file(
+    path: Path, reader: CaseReader, problems: Problems, columns: Mapping[str, Source] | None
+) -> Any:
+    try:
+        form = format_of(path)
+        if form in DOCUMENTS:
+            problems.add(("cases",), "expected the name of a .jsonl, .csv or .parquet file", path.name)
+            return []
+        return open_cases(path, form, reader, columns)
+    except DatasetFileError as error:
+        problems.found += error.problems
+    except (CalipersError, OSError) as error:
+        problems.add(("cases",), f"the file of cases cannot be read: {error}")
+    return []
+
+
+def write_document(data: dict[str, Any], form: Format, schema: str | None) -> str:
+    """The text of a document, which refers to its schema."""
+    if form == "json":
+        whole = data if schema is None else {"$schema": schema, **data}
+        return json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    from .yaml_writer import dump_yaml
+
+    first = "" if schema is None else f"# yaml-language-server: $schema={schema}\n"
+    return first + dump_yaml(data)

@@ -1,0 +1,137 @@
+"""JSON text as data, with the place of everything in it.
+
+JSON is strict: `NaN`, numbers too large for a float and keys that stand twice in one object are problems, though
+Python's own parser takes them. The places are looked for only when there is a problem to report.
+"""
+
+import json
+import math
+import re
+from bisect import bisect_left
+from typing import Any, NamedTuple
+
+from .problem import ABSENT, Problems, Steps
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
+
+
+class _Member(NamedTuple):
+    """A value inside an object or array, and where it begins."""
+
+    step: Any
+    key: int
+    value: int
+
+
+def parse_json(text: str, problems: Problems) -> Any:
+    """The data, or `ABSENT` where the text is no JSON; what is wrong is added to the problems."""
+    faults: list[str] = []
+
+    def read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            faults.append("duplicate")
+        return found
+
+    def read_float(digits: str) -> float:
+        number = float(digits)
+        if math.isinf(number):
+            faults.append(digits)
+        return number
+
+    try:
+        data = json.loads(
+            text, object_pairs_hook=read_object, parse_float=read_float, parse_constant=faults.append
+        )
+    except json.JSONDecodeError as error:
+        line = (problems.line or 1) + error.lineno - 1
+        problems.add_at(line, error.colno, f"not JSON: {error.msg[0].lower()}{error.msg[1:]}")
+        return ABSENT
+    except RecursionError:
+        problems.add((), "nested too deeply to be read")
+        return ABSENT
+    except ValueError as error:  # an integer of more digits than Python converts
+        problems.add((), str(error))
+        return ABSENT
+    places = JSONPlaces(text, first_line=problems.line or 1)
+    problems.locate = places.locate
+    if faults:
+        places.report_faults(problems)
+        return ABSENT
+    return data
+
+
+class JSONPlaces:
+    """Finds where a value stands in a text that is known to be JSON."""
+
+    def __init__(self, text: str, *, first_line: int = 1) -> None:
+        self._text = text
+        self._first_line = first_line
+        self._members: dict[int, list[_Member]] = {}
+        self._breaks: list[int] | None = None
+
+    def locate(self, steps: Steps, of_key: bool) -> tuple[int, int]:
+        """Line and column of what stands at the end of the steps, or of the last step that is there."""
+        offset = key = self._skip_space(0)
+        for step in steps:
+            member = next((m for m in reversed(self._inside(offset)) if m.step == step), None)
+            if member is None:
+                break
+            key, offset = member.key, member.value
+        return self._line_and_column(key if of_key else offset)
+
+    def _line_and_column(self, offset: int) -> tuple[int, int]:
+        if self._breaks is None:
+            self._breaks = [found.start() for found in re.finditer("\n", self._text)]
+        line = bisect_left(self._breaks, offset)
+        return self._first_line + line, offset - (self._breaks[line - 1] if line else -1)
+
+    def report_faults(self, problems: Problems) -> None:
+        """Add what the grammar allows, or Python's parser does, and a reader of data should not take."""
+        waiting: list[tuple[Steps, int]] = [((), self._skip_space(0))]
+        while waiting:
+            steps, offset = waiting.pop()
+            if self._text[offset] in "[{":
+                inside = self._inside(offset)
+                seen = set[Any]()
+                for member in inside:
+                    if member.step in seen:
+                        problems.add((*steps, member.step), "the key stands twice in one object", of_key=True)
+                    seen.add(member.step)
+                waiting.extend(((*steps, m.step), m.value) for m in reversed(inside))
+            elif self._text[offset] != '"':
+                number, end = _DECODER.raw_decode(self._text, offset)
+                if isinstance(number, float) and not math.isfinite(number):
+                    problems.add(steps, f"{self._text[offset:end]} is no JSON number")
+
+    def _inside(self, offset: int) -> list[_Member]:
+        """The members of the object or array that begins there; none for any other value."""
+        found = self._members.get(offset)
+        if found is None:
+            found = self._members[offset] = self._read(offset)
+        return found
+
+    def _read(self, offset: int) -> list[_Member]:
+        text = self._text
+        if text[offset] not in "[{":
+            return []
+        is_object = text[offset] == "{"
+        found: list[_Member] = []
+        at = self._skip_space(offset + 1)
+        while text[at] not in "]}":
+            key, step = at, len(found)
+            if is_object:
+                step, at = _DECODER.raw_decode(text, at)
+                at = self._skip_space(self._skip_space(at) + 1)
+            found.append(_Member(step, key, at))
+            _, at = _DECODER.raw_decode(text, at)
+            at = self._skip_space(at)
+            if text[at] == ",":
+                at = self._skip_space(at + 1)
+        return found
+
+    def _skip_space(self, at: int) -> int:
+        found = _SPACE.match(self._text, at)
+        assert found is not None
+        return found.end()

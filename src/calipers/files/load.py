@@ -1,0 +1,153 @@
+"""Datasets from files: `load_dataset` makes one, `check_file` says all that is wrong with a file."""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+from calipers.dataset import Dataset
+from calipers.errors import DatasetFileError, InvalidOptionError
+
+from .case_data import CaseReader
+from .catalog import Catalog, Kind
+from .csv_file import CSVFile
+from .document import Parts, open_cases, read_document
+from .format import DOCUMENTS, Format, format_of
+from .lazy import LazyCases, raise_if_any
+from .parquet_file import ParquetFile
+from .problem import Problem, Problems
+from .table import Source
+from .value_type import case_types, type_arguments
+
+DatasetT = TypeVar("DatasetT", bound=Dataset[Any, Any, Any])
+
+
+def load_dataset(
+    path: str | PathLike[str],
+    *,
+    types: Sequence[Any] | None = None,
+    evaluator_types: Sequence[Kind] = (),
+    allow_modules: Sequence[str] = (),
+    evaluators: Sequence[Any] = (),
+    report_evaluators: Sequence[Any] = (),
+    format: Format | None = None,  # noqa: A002 - the word users know
+    columns: Mapping[str, Source] | None = None,
+) -> Dataset[Any, Any, Any]:
+    """The dataset that a file holds. One without a name is called after its file.
+
+    Args:
+        path: a YAML or JSON document, or a JSON Lines, CSV or Parquet file of cases, which is read while it runs.
+        types: of inputs, output and metadata, to validate with; default: `Any`.
+        evaluator_types: classes and functions of your own that the file may name.
+        allow_modules: modules whose evaluators the file may name as `module:Name`; `package.*` allows a package.
+        evaluators: judge every case, besides those that the file lists.
+        report_evaluators: make claims about the report, besides those that the file lists.
+        format: of the file; default: what its suffix says.
+        columns: of a CSV or Parquet file, what field comes from which column.
+
+    Raises:
+        DatasetFileError: something is wrong with the file; the error lists all of it.
+        InvalidOptionError: an argument makes no sense.
+        OSError: the file cannot be read.
+    """
+    kind: Any = Dataset
+    if types is not None:
+        kind = Dataset[tuple(each.annotation for each in case_types(types))]  # type: ignore[misc]
+    loaded: Dataset[Any, Any, Any] = load_as(
+        kind,
+        path,
+        evaluator_types=evaluator_types,
+        allow_modules=allow_modules,
+        evaluators=evaluators,
+        report_evaluators=report_evaluators,
+        format=format,
+        columns=columns,
+    )
+    return loaded
+
+
+def load_as(
+    kind: Callable[..., DatasetT],
+    path: str | PathLike[str],
+    *,
+    evaluator_types: Sequence[Kind],
+    allow_modules: Sequence[str],
+    evaluators: Sequence[Any],
+    report_evaluators: Sequence[Any],
+    format: Format | None,  # noqa: A002 - the word users know
+    columns: Mapping[str, Source] | None,
+) -> DatasetT:
+    """The dataset that a file holds, as the given class or `Dataset[...]`, whose types its values are to have."""
+    parts = read_parts(
+        path,
+        types=type_arguments(kind, Dataset),
+        evaluator_types=evaluator_types,
+        allow_modules=allow_modules,
+        format=format,
+        columns=columns,
+    )
+    return kind(
+        name=parts.name,
+        cases=parts.cases,
+        evaluators=[*parts.evaluators, *evaluators],
+        report_evaluators=[*parts.report_evaluators, *report_evaluators],
+    )
+
+
+def check_file(
+    path: str | PathLike[str],
+    *,
+    types: Sequence[Any] | None = None,
+    evaluator_types: Sequence[Kind] = (),
+    allow_modules: Sequence[str] = (),
+    format: Format | None = None,  # noqa: A002 - the word users know
+    columns: Mapping[str, Source] | None = None,
+) -> list[Problem]:
+    """All that is wrong with a dataset file, each line of a lazy one included; nothing if it can be run as it is.
+
+    The arguments are those of `load_dataset`.
+
+    Raises:
+        InvalidOptionError: an argument makes no sense.
+        OSError: the file cannot be read.
+    """
+    try:
+        parts = read_parts(
+            path,
+            types=types,
+            evaluator_types=evaluator_types,
+            allow_modules=allow_modules,
+            format=format,
+            columns=columns,
+        )
+    except DatasetFileError as error:
+        return list(error.problems)
+    return list(parts.cases.problems()) if isinstance(parts.cases, LazyCases) else []
+
+
+def read_parts(
+    path: str | PathLike[str],
+    *,
+    types: Sequence[Any] | None,
+    evaluator_types: Sequence[Kind],
+    allow_modules: Sequence[str],
+    format: Format | None,  # noqa: A002 - the word users know
+    columns: Mapping[str, Source] | None,
+) -> Parts:
+    """What a file says of a dataset.
+
+    Raises:
+        DatasetFileError: something is wrong with the file; the error lists all of it.
+    """
+    where = Path(path)
+    form = format_of(where, format)
+    reader = CaseReader(case_types(types), Catalog(evaluator_types, allow_modules))
+    if form in DOCUMENTS:
+        problems = Problems(str(path))
+        parts = read_document(where, form, reader, problems, columns)
+        raise_if_any(problems)
+    else:
+        parts = Parts(None, open_cases(where, form, reader, columns), [], [])
+    if columns is not None and not isinstance(parts.cases, CSVFile | ParquetFile):
+        raise InvalidOptionError(f"columns= is for tables, CSV and Parquet files: {str(path)!r} has keys")
+    return parts if parts.name is not None else parts._replace(name=where.stem)

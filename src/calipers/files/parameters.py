@@ -1,0 +1,89 @@
+"""What a type of evaluator can be given in a file: its parameters, with their types.
+
+Those of a class are the parameters of its constructor, so the fields of a dataclass. Those of a function are the ones that
+are not filled from the attempt: `def close(output, expected_output, tolerance=0.1)` takes a `tolerance`.
+
+Arguments are validated against the annotations as strictly as JSON allows: an ISO duration becomes a `timedelta` and an
+array a tuple, but text is no number and `true` is no 1.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_type_hints
+
+from calipers.report_evaluator import _SOURCES as OF_REPORTS
+from calipers.styles import _SOURCES as OF_ATTEMPTS
+
+from .problem import Problems, Steps
+from .value_type import read_as_json
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+REQUIRED: Final[Any] = inspect.Parameter.empty
+
+
+class Parameter:
+    """One parameter of an evaluator type."""
+
+    def __init__(self, name: str, annotation: Any, *, required: bool, by_position: bool) -> None:
+        self.name = name
+        self.annotation = annotation
+        self.required = required
+        self.by_position = by_position
+        """Whether it can be given without its name."""
+
+    @cached_property
+    def adapter(self) -> "TypeAdapter[Any] | None":
+        """What validates an argument; `None` where everything will do, or pydantic does not know the type."""
+        from pydantic import ConfigDict, PydanticUserError, TypeAdapter
+
+        if self.annotation in {Any, object, REQUIRED} or isinstance(self.annotation, TypeVar):
+            return None
+        for config in (ConfigDict(arbitrary_types_allowed=True), None):  # a type may insist on its own config
+            try:
+                return TypeAdapter(self.annotation, config=config)
+            except (PydanticUserError, NameError, TypeError):
+                continue
+        return None
+
+    def read(self, value: Any, steps: Steps, problems: Problems) -> Any:
+        """The argument that a file gives, validated; what is wrong is added to the problems."""
+        return (
+            value if self.adapter is None else read_as_json(self.adapter, value, steps, problems, strict=True)
+        )
+
+
+@lru_cache(maxsize=1024)
+def parameters_of(kind: Callable[..., Any], *, of_report: bool = False) -> tuple[Parameter, ...]:
+    """The parameters of a class or function of evaluators.
+
+    Raises:
+        ValueError, TypeError: it does not tell its parameters.
+    """
+    hints = _hints(kind)
+    filled = set[str]() if inspect.isclass(kind) else set(OF_REPORTS if of_report else OF_ATTEMPTS)
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return tuple(
+        Parameter(
+            name,
+            hints.get(name, Any),
+            required=parameter.default is REQUIRED,
+            # What a function is given goes by name, for its first parameters belong to the attempt.
+            by_position=not inspect.isclass(kind) or parameter.kind is not inspect.Parameter.KEYWORD_ONLY,
+        )
+        for name, parameter in inspect.signature(kind).parameters.items()
+        if parameter.kind not in variadic and name not in filled
+    )
+
+
+def _hints(kind: Callable[..., Any]) -> dict[str, Any]:
+    owners: list[Any] = [kind, kind.__init__] if inspect.isclass(kind) else [getattr(kind, "func", kind)]
+    found: dict[str, Any] = {}
+    for owner in owners:
+        try:
+            found |= get_type_hints(owner, include_extras=True)
+        except (NameError, TypeError, AttributeError):
+            continue  # annotations that only a type checker can resolve tell us nothing
+    return found

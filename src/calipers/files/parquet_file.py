@@ -1,0 +1,78 @@
+"""Parquet: one case per row, with typed columns; `table` says what they mean. Needs the extra `parquet`.
+
+Values come as the Python objects their columns stand for: structs as dicts, lists as lists, timestamps as datetimes.
+"""
+
+import io
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from calipers.errors import MissingExtraError
+
+from .case_data import CaseReader
+from .lazy import Found, LazyCases, raise_if_any
+from .problem import Problems
+from .table import RowReader, Source
+
+_ROWS_AT_ONCE = 1024
+
+
+class ParquetFile(LazyCases):
+    """The cases of a Parquet file. Its schema is read at once, and checked."""
+
+    unit = "row"
+
+    def __init__(self, path: Path, reader: CaseReader, columns: Mapping[str, Source] | None = None) -> None:
+        super().__init__(path)
+        problems = Problems(str(path))
+        try:
+            with self._open() as file:
+                self._header = list(file.schema_arrow.names)
+        except _arrow().ArrowException as error:
+            problems.add((), f"not a Parquet file: {error}")
+        raise_if_any(problems)
+        self._rows = RowReader(self._header, columns, reader, problems, text=False)
+        raise_if_any(problems)
+
+    def read(self, *, strict: bool = False) -> Iterator[tuple[int, Found]]:  # noqa: ARG002
+        """Each case, or what is wrong with its row."""
+        number = 0
+        with self._open() as file:
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
+                cells = [column.to_pylist(maps_as_pydicts="strict") for column in batch.columns]
+                for row in zip(*cells, strict=True):
+                    number += 1
+                    problems = Problems(str(self.path), row=number)
+                    case = self._rows.read(row, problems)
+                    yield number, (problems.found if case is None else case)
+
+    def _open(self) -> Any:
+        return _arrow("pyarrow.parquet").ParquetFile(self.path)
+
+
+def parquet_bytes(columns: Mapping[str, Any], problems: Problems) -> bytes:
+    """A file of columns, each an Arrow array; what the format does not take is added to the problems."""
+    file = io.BytesIO()
+    try:
+        _arrow("pyarrow.parquet").write_table(_arrow().table(dict(columns)), file)
+    except _arrow().ArrowException as error:
+        problems.add((), f"Parquet cannot hold it: {error}")
+    return file.getvalue()
+
+
+def arrow_array(values: list[Any]) -> Any:
+    """The values as an Arrow array, of the type they have.
+
+    Raises:
+        ValueError, TypeError, OverflowError: they have no type in common that Arrow knows.
+    """
+    return _arrow().array(values)
+
+
+def _arrow(module: str = "pyarrow") -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError.of("Reading and writing Parquet files", "parquet") from error

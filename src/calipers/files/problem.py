@@ -1,0 +1,121 @@
+"""What is wrong with a dataset file: each problem with its place, the value found there and what was expected.
+
+Lines, columns and rows count from 1, as editors do. A path inside the document counts from 0, as Python does:
+`cases[3].inputs` is the inputs of the fourth case.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from calipers.plain import safe_repr
+
+Steps: TypeAlias = tuple[Any, ...]
+"""The way from the top of a document to a value: keys and indices."""
+
+Locate: TypeAlias = Callable[[Steps, bool], tuple[int, int]]
+"""Line and column of the value, or of its key, at the end of the steps."""
+
+ABSENT: Final[Any] = object()
+"""Stands for a value that is not there, since `None` can be one."""
+
+_LONGEST_VALUE = 80
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong with a dataset file. As text it is one line: place, path, what is wrong, what was found."""
+
+    file: str
+    message: str
+    """What was expected, or what is wrong."""
+    line: int | None = None
+    """`None` where the format has no lines, or the problem is the file's as a whole."""
+    column: int | None = None
+    """The character in the line."""
+    row: int | None = None
+    """The row, in a Parquet file."""
+    path: str = ""
+    """Where in the document, the line or the row: `cases[3].inputs`, or the name of a column."""
+    value: str | None = None
+    """What was found, shortened; `None` if nothing was."""
+
+    def __str__(self) -> str:
+        place = self.file
+        for number in (self.line, self.column):
+            place += "" if number is None else f":{number}"
+        parts = [place, "" if self.row is None else f"row {self.row}", self.path]
+        found = "" if self.value is None else f", got {self.value}"
+        return ": ".join(part for part in [*parts, self.message] if part) + found
+
+
+class Problems:
+    """The problems found so far in one file, or in one line or row of it."""
+
+    def __init__(self, file: str, *, line: int | None = None, row: int | None = None) -> None:
+        self.file = file
+        self.line = line
+        self.row = row
+        self.locate: Locate | None = None
+        """Set by whoever knows where things are."""
+        self.found: list[Problem] = []
+
+    def add(self, steps: Steps, message: str, value: Any = ABSENT, *, of_key: bool = False) -> None:
+        """Note a problem with the value, or with its key, at the end of the steps."""
+        line, column = self.line, None
+        if self.locate is not None:
+            line, column = self.locate(steps, of_key)
+        self._note(line, column, show_path(steps), message, value)
+
+    def add_at(self, line: int, column: int, message: str, steps: Steps = ()) -> None:
+        """Note a problem with the text at a place, such as a syntax error."""
+        self._note(line, column, show_path(steps), message, ABSENT)
+
+    def _note(self, line: int | None, column: int | None, path: str, message: str, value: Any) -> None:
+        self.found.append(
+            Problem(
+                file=self.file,
+                message=_one_line(message),
+                line=line,
+                column=column,
+                row=self.row,
+                path=path,
+                value=None if value is ABSENT else shorten(value),
+            )
+        )
+
+
+def show_path(steps: Steps) -> str:
+    """The steps as Python would write them: `cases[3].inputs['the question']`."""
+    text = ""
+    for step in steps:
+        if isinstance(step, str) and re.fullmatch(r"[\w-][\w.-]{0,60}", step):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{shorten(step)}]"
+    return text
+
+
+def shorten(value: Any) -> str:
+    """The repr of a value, cut where a reader has seen enough. It is on one line and has nothing a terminal would obey."""
+    text = safe_repr(value[: _LONGEST_VALUE + 1] if isinstance(value, str | bytes) else value)
+    return _one_line(text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "…")
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else " " if c == "\n" else f"\\x{ord(c):02x}" for c in text)
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """` (did you mean 'x'?)` if a known name is near, else nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def in_words(problems: list[Problem]) -> str:
+    """All problems as one message."""
+    if len(problems) == 1:
+        return str(problems[0])
+    return "\n  ".join([f"{len(problems)} problems in {problems[0].file}:", *map(str, problems)])

@@ -1,0 +1,188 @@
+"""Datasets to files: `save_dataset` writes what `load_dataset` reads back as the same dataset, and refuses the rest.
+
+Files are written as a whole or not at all. A document says only what differs from the defaults.
+"""
+
+import io
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from calipers.dataset import Dataset
+from calipers.errors import InvalidCaseError, InvalidOptionError
+from calipers.views.atomic import write_whole
+
+from .case_data import write_case
+from .catalog import Kind, name_of
+from .csv_file import write_csv
+from .document import write_document
+from .format import DOCUMENTS, Format, format_of
+from .jsonl_file import encode_line
+from .lazy import raise_if_any
+from .parquet_file import parquet_bytes
+from .problem import Problems
+from .schema import dataset_schema
+from .spec import kind_of, write_evaluator
+from .table_writer import Table, arrow_columns, text_rows
+from .value_type import CaseTypes, case_types, type_arguments
+
+
+def save_dataset(
+    dataset: Dataset[Any, Any, Any],
+    path: str | PathLike[str],
+    *,
+    types: Sequence[Any] | None = None,
+    schema: bool | str | PathLike[str] = True,
+    evaluator_types: Sequence[Kind] = (),
+    cases: str | None = None,
+    format: Format | None = None,  # noqa: A002 - the word users know
+) -> None:
+    """Write a dataset to a file.
+
+    A JSON Lines, CSV or Parquet file holds cases only, so that a dataset with evaluators needs a document: either for all
+    of it, or with `cases="cases.jsonl"` for the rest.
+
+    Args:
+        dataset: what to write.
+        path: the file, which is replaced as a whole.
+        types: of inputs, output and metadata; default: those of `Dataset[...]`, if it was made so.
+        schema: whether to write a JSON Schema for editors beside a document, as `<stem>_schema.json`; or where to.
+        evaluator_types: classes and functions that the schema should know, besides those the dataset uses.
+        cases: the name of a file beside the document that takes the cases.
+        format: of the file; default: what its suffix says.
+
+    Raises:
+        DatasetFileError: the format cannot hold something; the error lists all of it, and nothing was written.
+        InvalidOptionError: an argument makes no sense.
+    """
+    where = Path(path)
+    form = format_of(where, format)
+    if isinstance(dataset.cases, Iterator):
+        raise InvalidCaseError(
+            "the cases come from an iterator, which writing would use up: make them a list"
+        )
+    given = case_types(types if types is not None else type_arguments(_type_of(dataset), Dataset))
+    if form not in DOCUMENTS:
+        if cases is not None:
+            raise InvalidOptionError(
+                f"cases={cases!r} is for documents, YAML or JSON, and {str(path)!r} is none"
+            )
+        if dataset.evaluators or dataset.report_evaluators:
+            raise InvalidOptionError(
+                f"a {form} file holds cases only, and the dataset has evaluators, too: "
+                f"save a document with cases={where.name!r}"
+            )
+        _write_cases(dataset, where, form, given)
+        return
+    problems = Problems(str(path))
+    data: dict[str, Any] = {} if dataset.name is None else {"name": dataset.name}
+    if cases is None:
+        data["cases"] = [
+            write_case(case, given, ("cases", index), problems, as_yaml=form == "yaml")
+            for index, case in enumerate(dataset.cases)
+        ]
+    else:
+        data["cases"] = cases
+    _add_evaluators(data, dataset, problems, as_yaml=form == "yaml")
+    raise_if_any(problems)
+    beside = None if cases is None else where.parent / cases
+    if beside is not None:
+        if format_of(beside) in DOCUMENTS:
+            raise InvalidOptionError(f"cases must name a .jsonl, .csv or .parquet file, got {cases!r}")
+        _write_cases(dataset, beside, format_of(beside), given)
+    reference = None
+    if schema is not False:
+        target = where.with_name(f"{where.stem}_schema.json") if schema is True else Path(schema)
+        _write_schema(target, dataset, given, evaluator_types)
+        reference = _reference(target, where)
+    _replace(where, write_document(data, form, reference).encode())
+
+
+def _type_of(dataset: Any) -> Any:
+    return getattr(dataset, "__orig_class__", type(dataset))
+
+
+def _add_evaluators(data: dict[str, Any], dataset: Any, problems: Problems, *, as_yaml: bool) -> None:
+    kinds: dict[str, Kind] = {}
+    for key in ("evaluators", "report_evaluators"):
+        listed = getattr(dataset, key)
+        if listed:
+            data[key] = [
+                write_evaluator(each, (key, index), problems, of_report=key != "evaluators", as_yaml=as_yaml)
+                for index, each in enumerate(listed)
+            ]
+    if not problems.found:
+        for kind in _kinds(dataset):
+            if kinds.setdefault(name_of(kind), kind) is not kind:
+                problems.add(
+                    (), f"two types of evaluators are called {name_of(kind)!r}: a file cannot tell them apart"
+                )
+
+
+def _kinds(dataset: Any) -> list[Kind]:
+    """The classes and functions of all evaluators; those of lazy cases are not looked for."""
+    cases = dataset.cases if isinstance(dataset.cases, list) else []
+    listed = [
+        *dataset.evaluators,
+        *dataset.report_evaluators,
+        *(e for case in cases for e in case.evaluators),
+    ]
+    return list(dict.fromkeys(map(kind_of, listed)))
+
+
+def _write_cases(dataset: Any, path: Path, form: Format, types: CaseTypes) -> None:
+    problems = Problems(str(path))
+    if form == "jsonl":
+        write_whole(path, _lines(dataset.cases, types, problems))
+        return
+    table = Table(list(dataset.cases), types, problems, text=form == "csv")
+    if form == "csv":
+        rows = text_rows(table, problems)
+        raise_if_any(problems)
+        text = io.StringIO(newline="")
+        write_csv(text, list(table.columns), rows)
+        _replace(path, text.getvalue().encode())
+    else:
+        arrays = arrow_columns(table, problems)
+        raise_if_any(problems)
+        content = parquet_bytes(arrays, problems)
+        raise_if_any(problems)
+        write_whole(path, [content])
+
+
+def _lines(cases: Iterable[Any], types: CaseTypes, problems: Problems) -> Iterator[bytes]:
+    """The lines of a JSON Lines file, made one at a time. A problem ends the writing, when all were found."""
+    for index, case in enumerate(cases):
+        data = write_case(case, types, ("cases", index), problems)
+        if not problems.found:
+            yield encode_line(data)
+    raise_if_any(problems)
+
+
+def _write_schema(path: Path, dataset: Any, types: CaseTypes, evaluator_types: Sequence[Kind]) -> None:
+    kinds = dict.fromkeys([*_kinds(dataset), *evaluator_types])
+    inputs, output, metadata = (each.annotation for each in types)
+    whole = dataset_schema(inputs, output, metadata, evaluator_types=list(kinds))
+    text = msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"
+    _replace(path, text)
+
+
+def _reference(schema: Path, document: Path) -> str:
+    """The schema as the document names it: by the way that leads there, if there is one."""
+    try:
+        way = Path(os.path.relpath(schema.resolve(), document.resolve().parent)).as_posix()
+    except ValueError:  # on another drive
+        return schema.resolve().as_uri()
+    return quote(way if way.startswith("../") else f"./{way}", safe="/.")
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file, unless it says the same already."""
+    if path.is_file() and path.read_bytes() == content:
+        return
+    write_whole(path, [content])

@@ -1,0 +1,204 @@
+"""The JSON Schema of dataset documents, with which editors complete and check them.
+
+It covers what a reader given the same types would accept: each evaluator by its bare name (if it needs no parameter),
+with its first parameter, or with named ones; no other keys anywhere.
+"""
+
+import inspect
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from calipers.evaluator import Evaluator
+from calipers.report_evaluator import ReportEvaluator
+
+from .catalog import Kind, built_in_types, name_of
+from .parameters import Parameter, parameters_of
+from .value_type import case_types
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_IN_A_MODULE = "^[^:]+:[^:]+$"
+_SCALARS = {"string", "number", "integer", "boolean", "null", "array"}
+
+
+def dataset_schema(
+    inputs: Any = Any, output: Any = Any, metadata: Any = Any, evaluator_types: Sequence[Kind] = ()
+) -> dict[str, Any]:
+    """The JSON Schema of YAML and JSON files that hold such datasets.
+
+    Args:
+        inputs: the type of the cases' inputs.
+        output: the type of what the task returns, and so of expected outputs.
+        metadata: the type of the cases' metadata.
+        evaluator_types: classes and functions of your own that the files may name, besides the built-in evaluators.
+
+    Raises:
+        InvalidOptionError: pydantic cannot validate one of the types, or an evaluator type has no name.
+    """
+    everything: list[Kind] = [*built_in_types(), *evaluator_types]
+    kinds = {name_of(kind): kind for kind in everything}
+    of_attempts = {name: kind for name, kind in kinds.items() if not _is(kind, ReportEvaluator)}
+    of_reports = {name: kind for name, kind in kinds.items() if not _is(kind, Evaluator)}
+    definitions = _Definitions()
+    for key, each in zip(
+        ("inputs", "output", "metadata"), case_types((inputs, output, metadata)), strict=True
+    ):
+        definitions.want(key, None if each.is_any else each.adapter)
+    for of_report, some in ((False, of_attempts), (True, of_reports)):
+        for name, kind in some.items():
+            for parameter in parameters_of(kind, of_report=of_report):
+                definitions.want((of_report, name, parameter.name), parameter.adapter)
+    schemas, shared = definitions.made()
+    return {
+        "$schema": _DIALECT,
+        "title": "Dataset",
+        "type": "object",
+        "properties": {
+            "$schema": {"type": "string"},
+            "name": {"type": ["string", "null"]},
+            "cases": {
+                "anyOf": [
+                    {"type": "array", "items": {"$ref": "#/$defs/dataset.case"}},
+                    {"type": "string", "pattern": r"\.(jsonl|csv|parquet)$"},
+                ]
+            },
+            "evaluators": _list_of("evaluator"),
+            "report_evaluators": _list_of("report_evaluator"),
+        },
+        "required": ["cases"],
+        "additionalProperties": False,
+        "$defs": {
+            "dataset.case": _case(schemas),
+            "dataset.evaluator": _evaluator(of_attempts, schemas, of_report=False),
+            "dataset.report_evaluator": _evaluator(of_reports, schemas, of_report=True),
+            **shared,
+        },
+    }
+
+
+class _Definitions:
+    """Gathers types, and makes their schemas together so that what they share is defined once."""
+
+    def __init__(self) -> None:
+        self._adapters: dict[Any, Any] = {}
+        self._schemas: dict[Any, dict[str, Any]] = {}
+
+    def want(self, key: Any, adapter: Any) -> None:
+        """Ask for the schema of a type; `None` stands for any value. What has no schema is left out."""
+        from pydantic import PydanticInvalidForJsonSchema
+
+        if adapter is None:
+            self._schemas[key] = {}
+            return
+        try:
+            adapter.json_schema()
+        except PydanticInvalidForJsonSchema:
+            return
+        self._adapters[key] = adapter
+
+    def made(self) -> tuple[dict[Any, dict[str, Any]], dict[str, Any]]:
+        """Schemas by key, and the definitions they refer to."""
+        from pydantic import TypeAdapter
+
+        numbered = dict(enumerate(self._adapters.values()))
+        found, shared = TypeAdapter.json_schemas(
+            [(number, "validation", adapter) for number, adapter in numbered.items()]
+        )
+        for number, key in enumerate(self._adapters):
+            self._schemas[key] = found[number, "validation"]
+        return self._schemas, shared.get("$defs", {})
+
+
+def _case(schemas: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "title": "Case",
+        "type": "object",
+        "properties": {
+            "name": {"type": ["string", "null"], "minLength": 1},
+            "inputs": schemas.get("inputs", {}),
+            "expected_output": _or_null(schemas.get("output", {})),
+            "metadata": _or_null(schemas.get("metadata", {})),
+            "evaluators": _list_of("evaluator"),
+            "cluster": {"type": ["string", "null"]},
+            "tags": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["inputs"],
+        "additionalProperties": False,
+    }
+
+
+def _evaluator(
+    kinds: dict[str, Kind], schemas: dict[Any, dict[str, Any]], *, of_report: bool
+) -> dict[str, Any]:
+    """Every form of every evaluator."""
+    bare: list[str] = []
+    properties: dict[str, Any] = {}
+    for name, kind in kinds.items():
+        parameters = parameters_of(kind, of_report=of_report)
+        if not any(parameter.required for parameter in parameters):
+            bare.append(name)
+        # A parameter that no file could give, such as a function, is not offered.
+        given = {
+            p.name: schemas[of_report, name, p.name]
+            for p in parameters
+            if (of_report, name, p.name) in schemas
+        }
+        forms = [*_short_form(parameters, given), _long_form(parameters, given)]
+        described = {"description": text} if (text := _first_line(kind)) else {}
+        properties[name] = {**described, "anyOf": forms}
+    return {
+        "anyOf": [
+            {"enum": sorted(bare)},
+            {"type": "string", "pattern": _IN_A_MODULE},
+            {
+                "type": "object",
+                "properties": dict(sorted(properties.items())),
+                "patternProperties": {_IN_A_MODULE: {}},
+                "additionalProperties": False,
+                "minProperties": 1,
+                "maxProperties": 1,
+            },
+        ]
+    }
+
+
+def _short_form(parameters: Iterable[Parameter], given: dict[str, Any]) -> list[dict[str, Any]]:
+    """The first parameter alone, where it is enough. A mapping is never one: it is read as named parameters."""
+    first, *others = [*parameters, None]
+    if first is None or not first.by_position or first.name not in given:
+        return []
+    if any(other is not None and other.required for other in others):
+        return []
+    schema = given[first.name]
+    return [schema if _is_scalar(schema) else {"allOf": [schema], "not": {"type": "object"}}]
+
+
+def _long_form(parameters: Iterable[Parameter], given: dict[str, Any]) -> dict[str, Any]:
+    required = [parameter.name for parameter in parameters if parameter.required]
+    return {
+        "type": "object",
+        "properties": given,
+        **({"required": required} if required else {}),
+        "additionalProperties": False,
+    }
+
+
+def _list_of(name: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"$ref": f"#/$defs/dataset.{name}"}}
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]} if schema else {}
+
+
+def _is_scalar(schema: dict[str, Any]) -> bool:
+    if "anyOf" in schema:
+        return all(map(_is_scalar, schema["anyOf"]))
+    return schema.get("type") in _SCALARS
+
+
+def _is(kind: Kind, base: type) -> bool:
+    return inspect.isclass(kind) and issubclass(kind, base)
+
+
+def _first_line(kind: Kind) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n")[0]

@@ -1,0 +1,178 @@
+"""Cases as rows of a table: which column holds what.
+
+By default the columns are called `name`, `inputs`, `expected_output`, `metadata`, `cluster` and `tags` (words, with spaces
+between them where cells are text). Several columns make one value if their names have a dot: `metadata.topic` and `metadata.level` make `{"topic": ..., "level": ...}`; so do columns
+that begin with `inputs.` and `expected_output.`. Any other column is a problem, unless `columns=` says what is what:
+then those columns are read, and only those.
+
+An empty or null cell says nothing: no name, no expectation, no key in the value that several columns make. Only a column
+of inputs takes it as it is. So a table cannot expect `None`, and a CSV file cannot expect the empty text.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from calipers.case import Case
+from calipers.errors import InvalidOptionError
+
+from .case_data import CaseReader
+from .json_reader import parse_json
+from .problem import ABSENT, Problems, suggest
+from .value_type import ValueType
+
+FIELDS = ("name", "inputs", "expected_output", "metadata", "cluster", "tags")
+"""What a row can say of a case."""
+_VALUES = ("inputs", "expected_output", "metadata")
+
+
+@dataclass(frozen=True)
+class JSONColumn:
+    """A column whose cells hold JSON text: `columns={"inputs": JSONColumn("payload")}`."""
+
+    name: str
+
+
+Source: TypeAlias = str | JSONColumn | Sequence[str]
+"""Where a field comes from: one column, one column of JSON, or several columns that make a dict."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where in a row a field is: at one index, or at several with a key each."""
+
+    field: str
+    index: int = -1
+    is_json: bool = False
+    parts: tuple[tuple[str, int], ...] = ()
+
+
+class RowReader:
+    """Makes cases of rows, whose cells are all text or all typed."""
+
+    def __init__(
+        self,
+        header: Sequence[str],
+        columns: Mapping[str, Source] | None,
+        reader: CaseReader,
+        problems: Problems,
+        *,
+        text: bool,
+    ) -> None:
+        self._header = header
+        self._text = text
+        self._nothing = "" if text else None
+        self._types: dict[str, ValueType] = dict(zip(_VALUES, reader.types, strict=True))
+        for column in sorted({c for c in header if header.count(c) > 1}):
+            problems.add((column,), "two columns have this name")
+        self._places = _by_name(header, problems) if columns is None else _as_told(header, columns, problems)
+        if "inputs" not in {place.field for place in self._places} and not problems.found:
+            shown = ", ".join(map(repr, header)) or "none"
+            problems.add(
+                (),
+                f"no column holds the inputs; there are {shown}: columns={{'inputs': ...}} says which it is",
+            )
+
+    def read(self, row: Sequence[Any], problems: Problems) -> Case[Any, Any, Any] | None:
+        """The case, or `None` if something is wrong with it; what it is was added to the problems."""
+        fields: dict[str, Any] = {}
+        before = len(problems.found)
+        for place in self._places:
+            value = self._gather(place, row, problems) if place.parts else self._value(place, row, problems)
+            if value is not ABSENT:
+                fields[place.field] = value
+        return Case(**fields) if len(problems.found) == before else None
+
+    def _gather(self, place: _Place, row: Sequence[Any], problems: Problems) -> Any:
+        """A value that several columns make."""
+        parts = {key: row[index] for key, index in place.parts if row[index] != self._nothing}
+        if not parts and place.field != "inputs":
+            return ABSENT
+        kind = self._types[place.field]
+        return (kind.read_texts if self._text else kind.read_native)(parts, (place.field,), problems)
+
+    def _value(self, place: _Place, row: Sequence[Any], problems: Problems) -> Any:
+        """A value that one column holds."""
+        value = row[place.index]
+        column = (self._header[place.index],)
+        if value == self._nothing and place.field != "inputs":
+            return ABSENT
+        kind = self._types.get(place.field)
+        if place.field == "tags":
+            return _read_tags(value, column, problems)
+        if kind is None:
+            if not isinstance(value, str) or not value:
+                problems.add(column, "expected text", value)
+            return value
+        if place.is_json:
+            return _read_json(value, kind, column, problems)
+        return (kind.read_text if self._text else kind.read_native)(value, column, problems)
+
+
+def _read_tags(value: Any, column: tuple[str], problems: Problems) -> Any:
+    tags = value.split() if isinstance(value, str) else value
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        problems.add(column, "expected a list of texts", value)
+    return tags
+
+
+def _read_json(value: Any, kind: ValueType, column: tuple[str], problems: Problems) -> Any:
+    inner = Problems("")
+    data = parse_json(value, inner) if isinstance(value, str) else ABSENT
+    if data is ABSENT:
+        message = inner.found[0].message if inner.found else "expected JSON as text"
+        problems.add(column, message, value)
+        return ABSENT
+    return kind.read(data, column, problems)
+
+
+def _by_name(header: Sequence[str], problems: Problems) -> list[_Place]:
+    """Places by the columns' own names."""
+    places: list[_Place] = []
+    for index, column in enumerate(header):
+        field, dot, _ = column.partition(".")
+        if column in FIELDS:
+            places.append(_Place(column, index))
+            if any(other.startswith(f"{column}.") for other in header) and column in _VALUES:
+                problems.add(
+                    (column,), f"there is a column {column!r} and one that begins with '{column}.': keep one"
+                )
+        elif not (dot and field in _VALUES):
+            hint = suggest(column, FIELDS) or f"; known are {', '.join(FIELDS)}"
+            problems.add(
+                (column,), f"unknown column {column!r}{hint}. columns={{...}} says what other columns hold"
+            )
+    for field in _VALUES:
+        parts = [(c.partition(".")[2], i) for i, c in enumerate(header) if c.startswith(f"{field}.")]
+        if parts:
+            places.append(_Place(field, parts=tuple(parts)))
+    return places
+
+
+def _as_told(header: Sequence[str], columns: Mapping[str, Source], problems: Problems) -> list[_Place]:
+    """Places by what the caller says of the columns."""
+
+    def index_of(column: str) -> int:
+        if column in header:
+            return list(header).index(column)
+        hint = suggest(column, header) or f"; there are {', '.join(map(repr, header))}"
+        problems.add((), f"there is no column {column!r}{hint}")
+        return -1
+
+    places: list[_Place] = []
+    for field, source in columns.items():
+        if field not in FIELDS:
+            raise InvalidOptionError(
+                f"columns says where {', '.join(FIELDS)} are, got {field!r}{suggest(str(field), FIELDS)}"
+            )
+        if isinstance(source, JSONColumn):
+            places.append(_Place(field, index_of(source.name), is_json=True))
+        elif isinstance(source, str):
+            places.append(_Place(field, index_of(source)))
+        elif isinstance(source, Sequence) and source and field in _VALUES:
+            places.append(_Place(field, parts=tuple((column, index_of(column)) for column in source)))
+        else:
+            raise InvalidOptionError(
+                f"a field comes from a column, a JSONColumn or several columns, got {field!r}: {source!r}"
+            )
+    return places

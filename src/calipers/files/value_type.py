@@ -1,0 +1,198 @@
+"""The types that inputs, outputs and metadata of a dataset must have: `Any`, or whatever pydantic can validate.
+
+Values from YAML and JSON files are validated as JSON is, so that a date may be written as text even where a model is
+strict. Text in a CSV cell is taken for what the type needs: a number, a date, or JSON for a list or a model.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin
+
+from calipers.errors import InvalidOptionError
+
+from .problem import Problems, Steps
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
+
+
+class ValueType:
+    """A type as files see it: how values are read from text, from data, and written again."""
+
+    def __init__(self, annotation: Any) -> None:
+        self.annotation = annotation
+
+    @property
+    def is_any(self) -> bool:
+        """Whether every value will do; a type variable that nobody filled means the same."""
+        return self.annotation in {Any, object} or isinstance(self.annotation, TypeVar)
+
+    @cached_property
+    def adapter(self) -> "TypeAdapter[Any]":
+        """What validates and dumps.
+
+        Raises:
+            InvalidOptionError: pydantic cannot make one for this type.
+        """
+        from pydantic import PydanticUserError, TypeAdapter
+
+        try:
+            return TypeAdapter(Any if self.is_any else self.annotation)
+        except (PydanticUserError, NameError, TypeError) as error:
+            raise InvalidOptionError(
+                f"values of type {self.annotation!r} cannot be validated: {error}"
+            ) from error
+
+    def read(self, value: Any, steps: Steps, problems: Problems) -> Any:
+        """A value of a document, validated; what is wrong is added to the problems."""
+        return value if self.is_any else read_as_json(self.adapter, value, steps, problems)
+
+    def read_raw(self, raw: bytes) -> Any:
+        """A value that is still JSON text, validated.
+
+        Raises:
+            ValueError: it is not of the type.
+        """
+        return self.adapter.validate_json(raw)
+
+    def read_text(self, text: str, steps: Steps, problems: Problems) -> Any:
+        """The text of a cell, as the type needs it."""
+        if self.is_any:
+            return text
+        adapter, quiet = self.adapter, Problems("")
+        value = _explained(lambda: adapter.validate_strings(text), text, steps, quiet)
+        if quiet.found and text[:1] in {"{", "[", '"'}:
+            return _explained(lambda: adapter.validate_json(text), text, steps, problems)
+        return (
+            _explained(lambda: adapter.validate_strings(text), text, steps, problems)
+            if quiet.found
+            else value
+        )
+
+    def read_texts(self, texts: dict[str, str], steps: Steps, problems: Problems) -> Any:
+        """The texts of several cells, by name."""
+        if self.is_any:
+            return texts
+        return _explained(lambda: self.adapter.validate_strings(texts), texts, steps, problems)
+
+    def read_native(self, value: Any, steps: Steps, problems: Problems) -> Any:
+        """A Python object that a typed file gave, validated."""
+        if self.is_any:
+            return value
+        return _explained(lambda: self.adapter.validate_python(value), value, steps, problems)
+
+    def dump(self, value: Any) -> Any:
+        """The value as data that `read` takes; the value itself where the type does not fit it."""
+        if self.is_any:
+            return value
+        from pydantic_core import PydanticSerializationError
+
+        try:
+            return self.adapter.dump_python(
+                value, mode="json", by_alias=True, round_trip=True, warnings="error"
+            )
+        except PydanticSerializationError:
+            return value
+
+
+def read_as_json(
+    adapter: "TypeAdapter[Any]", value: Any, steps: Steps, problems: Problems, *, strict: bool | None = None
+) -> Any:
+    """Plain data, validated as if it had just been read from JSON; what is wrong is added to the problems."""
+    from pydantic_core import PydanticSerializationError, to_json
+
+    try:
+        text = to_json(value)
+    except PydanticSerializationError as error:  # such as half of a surrogate pair
+        problems.add(steps, str(error), value)
+        return None
+    return _explained(lambda: adapter.validate_json(text, strict=strict), value, steps, problems)
+
+
+def _explained(validate: Callable[[], Any], value: Any, steps: Steps, problems: Problems) -> Any:
+    """The validated value, or `None` where validation found something wrong, which is added to the problems."""
+    from pydantic import ValidationError
+
+    try:
+        return validate()
+    except ValidationError as error:
+        _explain(error, value, steps, problems)
+        return None
+
+
+def _explain(error: "ValidationError", value: Any, steps: Steps, problems: Problems) -> None:
+    """Add what validation found wrong with a value, each finding at its own place.
+
+    What several members of a union say of one place is one problem: none of them took it.
+    """
+    findings: dict[Steps, tuple[list[str], Any]] = {}
+    for found in error.errors(include_url=False, include_context=False):
+        way, there = _follow(value, found["loc"])
+        message = found["msg"].replace("Input should be ", "expected ")
+        message = f"{message[0].lower()}{message[1:]}"
+        if found["type"] == "missing":
+            message = f"{found['loc'][-1]!r} is missing"
+        messages, _ = findings.setdefault(way, ([], there))
+        if message not in messages:
+            messages.append(message)
+    for way, (messages, there) in findings.items():
+        problems.add((*steps, *way), ", or ".join(messages).replace(", or expected", ", or"), there)
+
+
+def _follow(value: Any, location: Sequence[int | str]) -> tuple[Steps, Any]:
+    """The part of pydantic's location that leads through the value (the rest names types), and what is there."""
+    way: list[Any] = []
+    for step in location:
+        if isinstance(value, dict):
+            key = next((k for k in value if k == step or str(k) == step), None)
+            if key is None:
+                continue
+            way.append(key)
+            value = value[key]
+        elif isinstance(value, list | tuple) and isinstance(step, int) and step < len(value):
+            way.append(step)
+            value = value[step]
+    return tuple(way), value
+
+
+class CaseTypes(NamedTuple):
+    """The types of a dataset's inputs, expected outputs and metadata."""
+
+    inputs: ValueType
+    output: ValueType
+    metadata: ValueType
+
+    @property
+    def are_any(self) -> bool:
+        """Whether nothing needs validating."""
+        return all(each.is_any for each in self)
+
+
+def case_types(types: Sequence[Any] | None) -> CaseTypes:
+    """The three types; those that are not given are `Any`.
+
+    Raises:
+        InvalidOptionError: there are more than three, or pydantic cannot validate one of them.
+    """
+    given = () if types is None else tuple(types)
+    if len(given) > 3:
+        raise InvalidOptionError(f"types must be (inputs, output, metadata), got {types!r}")
+    made = CaseTypes(*(ValueType(each) for each in (*given, Any, Any, Any)[:3]))
+    for each in made:
+        if not each.is_any:
+            _ = each.adapter  # a type that cannot be validated is named before the file is read
+    return made
+
+
+def type_arguments(kind: Any, origin: type) -> tuple[Any, ...]:
+    """What stands in the brackets of `Dataset[...]`, also where a class derives from it; nothing for plain `Dataset`."""
+    cls: Any = get_origin(kind) or kind
+    given = get_args(kind)
+    if cls is origin:
+        return given
+    filled = dict(zip(getattr(cls, "__parameters__", ()), given, strict=False))
+    for base in cls.__dict__.get("__orig_bases__", cls.__bases__):
+        ancestor = get_origin(base) or base
+        if isinstance(ancestor, type) and issubclass(ancestor, origin):
+            return tuple(filled.get(each, each) for each in type_arguments(base, origin))
+    return ()

@@ -1,0 +1,193 @@
+import functools
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from calipers import as_evaluator, evaluators
+from calipers.evaluators import (
+    ConfusionMatrixEvaluator,
+    Contains,
+    ContainsAll,
+    Equals,
+    EqualsExpected,
+    Evaluator,
+    EvaluatorSpec,
+    HasMatchingSpan,
+    IsInstance,
+    Length,
+    MatchesJSONSchema,
+    MaxDuration,
+    ROCEvaluator,
+    RunsPython,
+)
+from calipers.files.catalog import Catalog, built_in_types
+from calipers.files.problem import Problems
+from calipers.files.spec import kind_of, write_evaluator
+from calipers.report_evaluator import ReportEvaluator
+
+
+@dataclass
+class Weighted(Evaluator):
+    weights: dict[str, float] = field(default_factory=dict)
+    limit: timedelta = timedelta(seconds=1)
+    anything: Any = None
+
+    def evaluate(self, ctx):
+        return True
+
+
+class Stored(Evaluator):
+    def __init__(self, level):
+        self.level = level
+
+    def evaluate(self, ctx):
+        return True
+
+
+class Telling(Stored):
+    def as_spec(self):
+        return EvaluatorSpec("Telling", {"level": self.level})
+
+
+class Pair:
+    def evaluate(self, expected, actual):
+        return True
+
+
+def close(output, expected_output, tolerance: float = 0.1):
+    return True
+
+
+def claim(report):
+    return []
+
+
+def write(evaluator, **options):
+    problems = Problems("a")
+    found = write_evaluator(evaluator, ("e",), problems, **options)
+    return found, [str(problem) for problem in problems.found]
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "spec"),
+    [
+        (EqualsExpected(), "EqualsExpected"),
+        (EqualsExpected(evaluation_name="right"), {"EqualsExpected": {"evaluation_name": "right"}}),
+        (Contains("x"), {"Contains": "x"}),
+        (Contains({"a": 1}), {"Contains": {"value": {"a": 1}}}),
+        (Contains("x", case_sensitive=False), {"Contains": {"value": "x", "case_sensitive": False}}),
+        (Equals(None), {"Equals": None}),
+        (Equals([1, 2]), {"Equals": [1, 2]}),
+        (ContainsAll(("a", "b")), {"ContainsAll": ["a", "b"]}),
+        (MaxDuration(2), {"MaxDuration": 2}),
+        (MaxDuration(timedelta(seconds=90)), {"MaxDuration": "PT1M30S"}),
+        (Length(1, 5), {"Length": {"minimum": 1, "maximum": 5}}),
+        (Length(maximum=5), {"Length": {"maximum": 5}}),
+        (RunsPython(), "RunsPython"),
+        (IsInstance("int"), {"IsInstance": "int"}),
+        (HasMatchingSpan({"name_equals": "x"}), {"HasMatchingSpan": {"query": {"name_equals": "x"}}}),
+        (MatchesJSONSchema({"type": "object"}), {"MatchesJSONSchema": {"schema": {"type": "object"}}}),
+        (Weighted(), "Weighted"),
+        (Weighted({"a": 1.5}, limit=timedelta(0)), {"Weighted": {"weights": {"a": 1.5}, "limit": "PT0S"}}),
+        (Telling(3), {"Telling": 3}),
+        (Pair(), "Pair"),
+        (as_evaluator(Pair()), "Pair"),
+        (close, "close"),
+        (functools.partial(close, tolerance=0.5), {"close": 0.5}),
+        (functools.partial(functools.partial(close), tolerance=0.5), {"close": 0.5}),
+        (as_evaluator(close), "close"),
+    ],
+)
+def test_the_shortest_form_that_builds_it_again_is_written(evaluator, spec):
+    assert write(evaluator) == (spec, [])
+    problems = Problems("a")
+    again = Catalog([kind_of(evaluator)]).build(spec, (), problems)
+    assert problems.found == []
+    assert write(again)[0] == spec
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "spec"),
+    [
+        (ConfusionMatrixEvaluator(), "ConfusionMatrixEvaluator"),
+        (ROCEvaluator("s"), {"ROCEvaluator": "s"}),
+        (claim, "claim"),
+    ],
+)
+def test_report_evaluators_are_written_the_same_way(evaluator, spec):
+    assert write(evaluator, of_report=True) == (spec, [])
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "problem"),
+    [
+        (lambda output: True, "has no name that a file could hold: make it a named function or class"),
+        (Stored(3), "make Stored a dataclass, so that it tells what it was made with"),
+        (Stored(3).evaluate, "it is a method of an object"),
+        (as_evaluator(close, name="near"), "its name 'near' was given to as_evaluator"),
+        (Weighted(anything=(1, 2)), "a tuple would come back as a list"),
+        (Weighted(anything=object), "is no plain data"),
+        (Equals(float("nan")), "JSON has no such number"),
+    ],
+)
+def test_what_a_file_cannot_hold_is_refused_by_name(evaluator, problem):
+    _, problems = write(evaluator)
+    assert len(problems) == 1
+    assert problem in problems[0]
+
+
+def test_yaml_holds_what_json_does_not():
+    assert write(Equals(float("inf")), as_yaml=True) == ({"Equals": float("inf")}, [])
+
+
+def test_an_evaluator_that_would_not_be_built_again_is_refused():
+    @dataclass
+    class Fickle(Evaluator):
+        level: int = 0
+
+        def __post_init__(self):
+            self.level += 1
+
+        def evaluate(self, ctx):
+            return True
+
+    _, problems = write(Fickle(3))
+    assert "would come back as" in problems[0]
+
+
+def test_an_argument_of_the_wrong_type_is_noticed_when_it_is_written():
+    _, problems = write(Weighted(limit="soon"))
+    assert "could not be read back" in problems[0]
+
+
+SAMPLES = {
+    "CalibrationEvaluator": ("score",),
+    "Contains": ("x",),
+    "ContainsAll": (["x"],),
+    "ContainsAny": (["x"],),
+    "Equals": (1,),
+    "HasMatchingSpan": ({},),
+    "IsInstance": ("int",),
+    "KolmogorovSmirnovEvaluator": ("score",),
+    "MatchesJSONSchema": ({"type": "object"},),
+    "MatchesRegex": ("x+",),
+    "MaxDuration": (1,),
+    "InRange": (1, 2),
+    "NotContains": ("x",),
+    "PrecisionRecallEvaluator": ("score",),
+    "ROCEvaluator": ("score",),
+    "SpanCount": ({},),
+}
+
+
+@pytest.mark.parametrize("name", [kind.__name__ for kind in built_in_types()])
+def test_every_built_in_evaluator_can_be_written(name):
+    kind = getattr(evaluators, name)
+    extra = {"minimum": 1} if name == "SpanCount" else {"minimum": 2} if name == "Length" else {}
+    evaluator = kind(*SAMPLES.get(name, ()), **extra)
+    of_report = isinstance(evaluator, ReportEvaluator)
+    spec, problems = write(evaluator, of_report=of_report)
+    assert problems == []
+    assert Catalog().build(spec, (), Problems("a"), of_report=of_report) == evaluator

@@ -1,0 +1,154 @@
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any, Generic, TypeVar
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from calipers import Dataset
+from calipers.errors import InvalidOptionError
+from calipers.files.problem import Problems
+from calipers.files.value_type import ValueType, case_types, type_arguments
+
+T = TypeVar("T")
+
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+    day: date
+    pair: tuple[int, int]
+
+
+def read(annotation, value, how="read"):
+    problems = Problems("a")
+    found = getattr(ValueType(annotation), how)(value, ("inputs",), problems)
+    return found, [str(problem) for problem in problems.found]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "found"),
+    [
+        (Any, (1, 2), (1, 2)),
+        (object, 5, 5),
+        (T, 5, 5),
+        (int, 5, 5),
+        (Point, {"x": 1}, Point(1)),
+        (tuple[int, str], [1, "a"], (1, "a")),
+        (timedelta, "PT5S", timedelta(seconds=5)),
+        (Strict, {"day": "2024-01-31", "pair": [1, 2]}, Strict(day=date(2024, 1, 31), pair=(1, 2))),
+        (dict[int, str], {1: "a"}, {1: "a"}),
+        (float, float("inf"), float("inf")),
+    ],
+)
+def test_a_value_of_a_document_is_validated_as_json_is(annotation, value, found):
+    assert read(annotation, value) == (found, [])
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "problems"),
+    [
+        (int, "x", ["a: inputs: expected a valid integer, unable to parse string as an integer, got 'x'"]),
+        (Point, {"y": 1}, ["a: inputs: 'x' is missing, got {'y': 1}"]),
+        (list[int], [1, "x", None], ["a: inputs[1]: ", "a: inputs[2]: expected a valid integer, got None"]),
+        (float | timedelta, "abc", ["a: inputs: expected a valid number"]),
+        (dict[str, list[int] | None], {"k": ["x"]}, ["a: inputs.k[0]: "]),
+        (dict[int, int], {1: "x"}, ["a: inputs[1]: "]),
+        (str, "\ud800", ["a: inputs: "]),
+    ],
+)
+def test_what_does_not_fit_is_named_at_its_own_place(annotation, value, problems):
+    _, found = read(annotation, value)
+    assert len(found) == len(problems)
+    assert all(text.startswith(start) for text, start in zip(found, problems, strict=True)), found
+
+
+def test_what_the_members_of_a_union_say_is_one_problem():
+    (problem,) = read(int | bool, "maybe")[1]
+    assert problem.count("expected") == 1
+    assert ", or a valid boolean" in problem
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text", "found"),
+    [
+        (Any, "5", "5"),
+        (str, '{"x": 1}', '{"x": 1}'),
+        (int, "5", 5),
+        (bool, "false", False),
+        (date, "2024-01-31", date(2024, 1, 31)),
+        (list[int], "[1, 2]", [1, 2]),
+        (Point, '{"x": 1}', Point(1)),
+    ],
+)
+def test_the_text_of_a_cell_is_taken_for_what_the_type_needs(annotation, text, found):
+    assert read(annotation, text, "read_text") == (found, [])
+
+
+def test_text_that_does_not_fit_is_a_problem():
+    assert read(int, "x", "read_text")[1][0].startswith("a: inputs: expected a valid integer")
+    assert read(list[int], "[1, x]", "read_text")[1][0].startswith("a: inputs: invalid JSON")
+    assert read(Point, {"x": "1", "y": "z"}, "read_texts")[1][0].startswith(
+        "a: inputs.y: expected a valid integer"
+    )
+
+
+def test_texts_by_name_make_one_value():
+    assert read(Point, {"x": "1", "y": "2"}, "read_texts") == (Point(1, 2), [])
+    assert read(Any, {"x": "1"}, "read_texts") == ({"x": "1"}, [])
+
+
+def test_objects_of_a_typed_file_are_validated_as_they_are():
+    assert read(date, date(2024, 1, 31), "read_native") == (date(2024, 1, 31), [])
+    assert read(int, "x", "read_native")[1] != []
+
+
+def test_a_value_is_dumped_by_its_type_and_left_alone_where_that_does_not_fit():
+    assert ValueType(Point).dump(Point(1)) == {"x": 1, "y": 0}
+    assert ValueType(timedelta).dump(timedelta(seconds=5)) == "PT5S"
+    assert ValueType(int).dump("x") == "x"
+    assert ValueType(Any).dump((1,)) == (1,)
+
+
+def test_a_type_that_cannot_be_validated_is_named_before_any_file_is_read():
+    class Opaque: ...
+
+    with pytest.raises(InvalidOptionError, match="Opaque"):
+        case_types((str, Opaque))
+    with pytest.raises(InvalidOptionError, match=r"types must be \(inputs, output, metadata\)"):
+        case_types((str, str, str, str))
+
+
+def test_types_that_are_not_given_are_any():
+    assert [each.annotation for each in case_types((str,))] == [str, Any, Any]
+    assert case_types(None).are_any
+    assert not case_types((Any, int)).are_any
+
+
+class Mine(Dataset[T, int, Any], Generic[T]): ...
+
+
+class Fixed(Mine[str]): ...
+
+
+class Plain(Dataset): ...
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        (Dataset, ()),
+        (Dataset[str, int, dict], (str, int, dict)),
+        (Mine[bytes], (bytes, int, Any)),
+        (Mine, (T, int, Any)),
+        (Fixed, (str, int, Any)),
+        (Plain, ()),
+    ],
+)
+def test_the_types_in_the_brackets_are_found_through_every_class(kind, arguments):
+    assert type_arguments(kind, Dataset) == arguments
