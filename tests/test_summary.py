@@ -20,7 +20,7 @@ from calipers import (
 from calipers.errors import InvalidOptionError
 from calipers.result import EvaluatorSpec, SkippedEvaluation
 from calipers.stats import mean, rate
-from calipers.summary import passes, summarise, tally
+from calipers.summary import durations, passes, summarise
 
 SOURCE = EvaluatorSpec("X")
 
@@ -171,7 +171,7 @@ def test_where_nothing_was_asserted_there_is_nothing_to_pass(cases, failures):
 
 def test_no_records_have_no_summaries():
     assert summarise([], []) == {}
-    assert tally([], []).durations() is None
+    assert durations([]) is None
 
 
 def test_what_a_mapping_left_out_of_one_attempt_is_a_skip_of_that_column():
@@ -482,13 +482,13 @@ def test_an_assertion_that_was_only_ever_skipped_was_not_measured():
 
 
 def test_durations_are_quantiles_of_the_finished_tasks():
-    found = tally([attempt(str(i), seconds=i) for i in (5, 1, 4, 2, 3)], []).durations()
+    found = durations([attempt(str(i), seconds=i) for i in (5, 1, 4, 2, 3)])
     assert (found.count, found.mean, found.p50, found.longest) == (5, 3, 3, 5)
     assert found.p50 <= found.p90 <= found.p99 <= found.longest
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=30))
 def test_durations_are_ordered_and_within_the_data(seconds):
-    found = tally([attempt(str(i), seconds=value) for i, value in enumerate(seconds)], []).durations()
+    found = durations([attempt(str(i), seconds=value) for i, value in enumerate(seconds)])
     assert min(seconds) <= found.p50 <= found.p90 <= found.p99 <= found.longest == max(seconds)
     assert math.isclose(found.mean, math.fsum(seconds) / len(seconds), rel_tol=1e-9)

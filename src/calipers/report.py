@@ -20,7 +20,7 @@ from .record import ReportCase, ReportCaseFailure
 from .result import EvaluatorFailure
 from .scoring import BlockedLoop
 from .stats import Estimate, pass_at_k, pass_hat_k
-from .summary import CasePasses, Counts, Durations, Summary, Tally, Totals, passes, tally
+from .summary import CasePasses, Counts, Durations, Summary, Tally, Totals, durations, passes, tally
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -135,7 +135,7 @@ class Report(msgspec.Struct, kw_only=True):
 
     def durations(self) -> Durations | None:
         """How long the finished tasks took."""
-        return self._tally().durations() if self.totals is None else self.totals.durations
+        return durations(self.cases) if self.totals is None else self.totals.durations
 
     def counts(self) -> Counts:
         """How many attempts the run made, kept or not, and what became of them."""

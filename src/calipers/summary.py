@@ -13,7 +13,8 @@ A *column* is a result name together with its kind. For every column:
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from math import fsum
+from typing import TypeAlias
 
 import msgspec
 
@@ -21,7 +22,8 @@ from .errors import InvalidOptionError
 from .record import ReportCase, ReportCaseFailure
 from .result import EvaluationResult, Kind, kind_of
 from .scoring import unique
-from .stats import Estimate, mean, quantiles, rate
+from .stats import Estimate, mean, mean_from_moments, quantiles, rate, rate_from_counts
+from .stats.sketch import QuantileSketch
 
 CasePasses: TypeAlias = tuple[list[tuple[int, int]], list[Hashable] | None]
 """(passes, attempts) of each case, and the clusters of these cases if they name any."""
@@ -92,48 +94,134 @@ class Totals(msgspec.Struct, kw_only=True):
     """Of every interval above."""
 
 
+_ALONE = -1
+"""The unit of a case that was attempted once and names no cluster: one of many alike, and not worth a number."""
+
+
 class _Units:
-    """The cases of a report: the units of inference, numbered as they are first met."""
+    """The cases of a report: the units of inference. Those that are repeated or in a cluster are numbered."""
 
     def __init__(self) -> None:
         self.count = 0
         self.attempts = 0
         self._numbers: dict[str, int] = {}
-        self._clusters: list[str | None] | None = None
+        self._clusters: list[str | None] = []
+        self.clustered = False
 
     def of(self, record: ReportCase | ReportCaseFailure) -> int:
         """The number of the case that a record is an attempt at."""
         self.attempts += 1
-        name = record.source_case_name
-        if name is not None:  # only then can another record be an attempt at the same case
-            unit = self._numbers.get(name)
-            if unit is not None:
-                return unit
-            self._numbers[name] = self.count
-        if record.cluster is not None and self._clusters is None:
-            self._clusters = [None] * self.count
-        if self._clusters is not None:
-            self._clusters.append(record.cluster)
-        self.count += 1
-        return self.count - 1
+        name, cluster = record.source_case_name, record.cluster
+        if name is None and cluster is None:
+            self.count += 1
+            return _ALONE
+        unit = None if name is None else self._numbers.get(name)
+        if unit is None:
+            unit = len(self._clusters)
+            self.count += 1
+            self._clusters.append(cluster)
+            self.clustered = self.clustered or cluster is not None
+            if name is not None:
+                self._numbers[name] = unit
+        return unit
+
+    def clusters_of(self, units: Iterable[int], alone: int) -> list[Hashable] | None:
+        """The cluster of each unit, then of the lone ones; what names none stands alone. `None` if no case names one."""
+        if not self.clustered:
+            return None
+        known = self._clusters
+        named: list[Hashable] = [unit if (cluster := known[unit]) is None else cluster for unit in units]
+        return [*named, *((_ALONE, number) for number in range(alone))]
+
+
+class _Passes:
+    """Attempts that passed or did not, by case."""
+
+    __slots__ = ("alone", "alone_passed", "passed", "units")
+
+    def __init__(self) -> None:
+        self.alone = 0
+        self.alone_passed = 0
+        self.units = array("I")
+        self.passed = array("b")
+
+    def add(self, unit: int, passed: bool) -> None:
+        if unit == _ALONE:
+            self.alone += 1
+            self.alone_passed += passed
+        else:
+            self.units.append(unit)
+            self.passed.append(passed)
 
     @property
-    def repeated(self) -> bool:
-        """Whether any case was attempted more than once."""
-        return self.attempts > self.count
+    def count(self) -> int:
+        return self.alone + len(self.units)
 
-    def clusters_of(self, units: Iterable[int]) -> list[Hashable] | None:
-        """The cluster of each unit; one that names none stands alone. `None` if no case names one."""
-        known = self._clusters
-        if known is None:
+    @property
+    def held(self) -> int:
+        return self.alone_passed + sum(self.passed)
+
+    def by_case(self, units: _Units, lost: "Sequence[_Passes]" = ()) -> CasePasses:
+        """(passes, attempts) of each case, and the clusters of these cases; what was lost did not pass."""
+        counts: dict[int, tuple[int, int]] = {}
+        alone, alone_passed = self.alone, self.alone_passed
+        for part in (self, *lost):
+            for unit, passed in zip(part.units, part.passed, strict=True):
+                passes, attempts = counts.get(unit, (0, 0))
+                counts[unit] = (passes + passed, attempts + 1)
+            alone += part.alone if part is not self else 0
+        cases = [*counts.values(), *[(1, 1)] * alone_passed, *[(0, 1)] * (alone - alone_passed)]
+        return cases, units.clusters_of(counts, alone)
+
+    def rate(self, units: _Units, lost: "Sequence[_Passes]", confidence: float) -> Estimate | None:
+        """The pass rate over cases, with what was lost counted as not passed."""
+        parts = (self, *lost)
+        if not units.clustered and not any(part.units for part in parts):
+            return rate_from_counts(
+                self.alone_passed, sum(part.alone for part in parts), confidence=confidence
+            )
+        cases, clusters = self.by_case(units, lost)
+        return rate(cases, clusters=clusters, confidence=confidence)
+
+
+class _Scores:
+    """Numbers, by case."""
+
+    __slots__ = ("alone", "units", "values")
+
+    def __init__(self) -> None:
+        self.alone = array("d")
+        self.units = array("I")
+        self.values = array("d")
+
+    def add(self, unit: int, value: float) -> None:
+        if unit == _ALONE:
+            self.alone.append(value)
+        else:
+            self.units.append(unit)
+            self.values.append(value)
+
+    def mean(self, units: _Units, confidence: float) -> Estimate | None:
+        """The mean over cases; `None` if there is nothing to average, or numbers whose squares no float can hold."""
+        largest = max((abs(value) for part in (self.alone, self.values) for value in part), default=None)
+        if largest is None or largest > _LARGEST_SCORE:
             return None
-        return [unit if (cluster := known[unit]) is None else cluster for unit in units]
+        if not units.clustered and not self.units:
+            n = len(self.alone)
+            average = fsum(self.alone) / n
+            variance = fsum((value - average) ** 2 for value in self.alone) / (n - 1) if n > 1 else None
+            return mean_from_moments(n, average, variance, confidence=confidence)
+        by_unit: dict[int, list[float]] = {}
+        for unit, value in zip(self.units, self.values, strict=True):
+            by_unit.setdefault(unit, []).append(value)
+        cases: list[Sequence[float]] = [*by_unit.values(), *((value,) for value in self.alone)]
+        return mean(cases, clusters=units.clusters_of(by_unit, len(self.alone)), confidence=confidence)
 
 
 class _Column:
-    """The results of one name and kind: values, and the case of each, as compactly as arrays hold them."""
+    """The results of one name and kind."""
 
-    __slots__ = ("count", "evaluators", "kind", "labels", "name", "score_units", "scores", "units", "values")
+    __slots__ = ("count", "evaluators", "kind", "labels", "name", "passes", "scores")
 
     def __init__(self, name: str, kind: Kind, evaluator: str) -> None:
         self.name = name
@@ -141,22 +229,21 @@ class _Column:
         # More than one only where cases have evaluators of their own that give results of the same name.
         self.evaluators = [evaluator]
         self.count = 0
-        self.units = array("I")
-        self.values: array[Any] = array("b" if kind == "assertion" else "d")
+        self.passes = _Passes()
+        self.scores = _Scores()
         self.labels: Counter[str] = Counter()
-        self.score_units = array("I")
-        self.scores = array("d")
 
     def add(self, unit: int, result: EvaluationResult) -> None:
         self.count += 1
-        if self.kind == "label":
-            self.labels[str(result.value)] += 1
+        value = result.value
+        if isinstance(value, bool):
+            self.passes.add(unit, value)
+            if result.score is not None:
+                self.scores.add(unit, result.score)
+        elif isinstance(value, str):
+            self.labels[value] += 1
         else:
-            self.units.append(unit)
-            self.values.append(result.value)
-        if result.score is not None:
-            self.score_units.append(unit)
-            self.scores.append(result.score)
+            self.scores.add(unit, value)
         if result.evaluator not in self.evaluators:
             self.evaluators.append(result.evaluator)
 
@@ -169,40 +256,35 @@ class _Ledger:
     def __init__(self) -> None:
         self.ran = 0
         """Attempts it judged or said it does not apply to."""
-        self.failures = array("I")
-        """The case of every attempt it failed on."""
-        self.task_failures = array("I")
-        """The case of every attempt whose task failed first."""
+        self.failures = _Passes()
+        """Attempts it failed on."""
+        self.task_failures = _Passes()
+        """Attempts whose task failed first."""
 
 
 class Tally:
-    """The attempts of a run, counted one by one; it keeps a few bytes of each."""
+    """The attempts of a run, counted one by one; of most it keeps no more than the count."""
 
     def __init__(self) -> None:
         self._units = _Units()
         self._columns: dict[tuple[str, Kind], _Column] = {}
         self._ledgers: defaultdict[str, _Ledger] = defaultdict(_Ledger)
-        self._asserted_units = array("I")
-        self._asserted = array("b")
-        self._lost_units = array("I")
-        self._judged_nobody = True
-        self._finished = 0
-        self._seconds = array("d")
+        self._asserted = _Passes()
+        self._lost = _Passes()
+        self._seconds = QuantileSketch()
         self._failed_tasks: Counter[str] = Counter()
 
     def add(self, record: ReportCase | ReportCaseFailure) -> None:
         """Count an attempt."""
         unit = self._units.of(record)
         if isinstance(record, ReportCaseFailure):
-            self._lost_units.append(unit)
+            self._lost.add(unit, False)
             self._failed_tasks[record.error_type] += 1
             for name in record.not_run:
-                self._judged_nobody = False
-                self._ledgers[name].task_failures.append(unit)
+                self._ledgers[name].task_failures.add(unit, False)
             return
-        self._finished += 1
-        self._seconds.append(record.task_duration)
-        judged: set[str] = set()
+        self._seconds.add(record.task_duration)
+        judged = {skip.name for skip in record.skipped}
         for result in record.results:
             kind = kind_of(result.value)
             column = self._columns.get((result.name, kind))
@@ -210,16 +292,13 @@ class Tally:
                 column = self._columns[result.name, kind] = _Column(result.name, kind, result.evaluator)
             column.add(unit, result)
             judged.add(result.evaluator)
-        for skip in record.skipped:
-            judged.add(skip.name)
         for name in judged:
             self._ledgers[name].ran += 1
         for failure in record.evaluator_failures:
-            self._ledgers[failure.name].failures.append(unit)
+            self._ledgers[failure.name].failures.add(unit, False)
         passed = record.passed
         if passed is not None:
-            self._asserted_units.append(unit)
-            self._asserted.append(passed)
+            self._asserted.add(unit, passed)
 
     def summaries(self, *, confidence: float = 0.95) -> dict[str, Summary]:
         """The summary of each column, by name, in the order the columns first appeared."""
@@ -234,42 +313,37 @@ class Tally:
 
     def pass_rate(self, *, confidence: float = 0.95) -> Estimate | None:
         """The share of cases that passed; `None` if nothing was asserted."""
-        counts = self.passes()
-        return counts and rate(counts[0], clusters=counts[1], confidence=confidence)
-
-    def passes(self) -> "CasePasses | None":
-        """(passes, attempts) of each case and their clusters; `None` if nothing was asserted.
-
-        Where no attempt finished, the failures count if anybody was to judge them.
-        """
-        if not self._asserted and (self._finished or self._judged_nobody):
+        if self._nothing_asserted():
             return None
-        tries = [
-            *zip(self._asserted_units, self._asserted, strict=True),
-            *((unit, 0) for unit in self._lost_units),
-        ]
-        return _by_unit(tries, self._units)
+        return self._asserted.rate(self._units, [self._lost], confidence)
+
+    def passes(self) -> CasePasses | None:
+        """(passes, attempts) of each case and their clusters; `None` if nothing was asserted."""
+        return None if self._nothing_asserted() else self._asserted.by_case(self._units, [self._lost])
+
+    def _nothing_asserted(self) -> bool:
+        """Where no attempt finished, the failures count if anybody was to judge them."""
+        return not self._asserted.count and (self._seconds.count > 0 or not self._ledgers)
 
     def durations(self) -> Durations | None:
-        """How long the finished tasks took; `None` if none finished."""
-        seconds = sorted(self._seconds)
-        found = quantiles(seconds, [0.5, 0.9, 0.99], presorted=True)
-        if found is None:
+        """How long the finished tasks took, the quantiles within half a percent; `None` if none finished."""
+        p50, p90, p99 = (self._seconds.quantile(level) for level in (0.5, 0.9, 0.99))
+        average = self._seconds.mean
+        if p50 is None or p90 is None or p99 is None or average is None:
             return None
-        p50, p90, p99 = found
-        average = sum(seconds) / len(seconds)
-        return Durations(count=len(seconds), mean=average, p50=p50, p90=p90, p99=p99, longest=seconds[-1])
+        return Durations(
+            count=self._seconds.count, mean=average, p50=p50, p90=p90, p99=p99, longest=self._seconds.largest
+        )
 
     def counts(self) -> Counts:
         """How many attempts there were, and what became of them."""
+        broken = {name: ledger.failures.count for name, ledger in self._ledgers.items()}
         return Counts(
             attempts=self._units.attempts,
             cases=self._units.count,
-            passed=sum(self._asserted),
+            passed=self._asserted.held,
             failed_tasks=dict(self._failed_tasks.most_common()),
-            failed_evaluators={
-                n: len(ledger.failures) for n, ledger in self._ledgers.items() if ledger.failures
-            },
+            failed_evaluators={name: count for name, count in broken.items() if count},
         )
 
     def totals(self, *, confidence: float = 0.95) -> Totals:
@@ -315,54 +389,25 @@ def _add_silent(columns: dict[tuple[str, Kind], _Column], ledgers: Mapping[str, 
 def _summary(
     column: _Column, ledgers: defaultdict[str, _Ledger], units: _Units, confidence: float
 ) -> Summary:
-    lost = [ledgers[evaluator] for evaluator in column.evaluators]
-    estimate: Estimate | None = None
-    if column.kind == "assertion" and column.count:
-        gone = [unit for ledger in lost for unit in (*ledger.failures, *ledger.task_failures)]
-        estimate = _rate(column, gone, units, confidence)
-    elif column.kind == "score":
-        estimate = _mean(column.units, column.values, units, confidence)
+    ledger = [ledgers[evaluator] for evaluator in column.evaluators]
+    lost = [part for entry in ledger for part in (entry.failures, entry.task_failures)]
+    graded = column.scores.mean(units, confidence)
+    assertion = column.kind == "assertion"
+    # Of an evaluator that never gave a result, nobody knows that it asserts: it has losses, but no rate.
+    rated = column.passes.rate(units, lost, confidence) if assertion and column.count else None
     return Summary(
         name=column.name,
         kind=column.kind,
         evaluator=column.evaluators[0],
         count=column.count,
-        failures=sum(len(ledger.failures) for ledger in lost),
-        skipped=max(0, sum(ledger.ran for ledger in lost) - column.count),
-        task_failures=sum(len(ledger.task_failures) for ledger in lost),
-        estimate=estimate,
-        passed=sum(column.values) if column.kind == "assertion" else None,
+        failures=sum(entry.failures.count for entry in ledger),
+        skipped=max(0, sum(entry.ran for entry in ledger) - column.count),
+        task_failures=sum(entry.task_failures.count for entry in ledger),
+        estimate=rated if assertion else graded,
+        passed=column.passes.held if assertion else None,
         labels=dict(column.labels.most_common()) if column.kind == "label" else None,
-        score=_mean(column.score_units, column.scores, units, confidence),
+        score=graded if assertion else None,
     )
-
-
-def _rate(column: _Column, gone: Sequence[int], units: _Units, confidence: float) -> Estimate | None:
-    """The pass rate over cases, with what was lost counted as not passed."""
-    tries = [*zip(column.units, column.values, strict=True), *((unit, False) for unit in gone)]
-    counts, clusters = _by_unit(tries, units)
-    return rate(counts, clusters=clusters, confidence=confidence)
-
-
-def _by_unit(tries: Iterable[tuple[int, int]], units: _Units) -> CasePasses:
-    """(passes, attempts) of each case, and the clusters of these cases."""
-    counts: dict[int, tuple[int, int]] = {}
-    for unit, passed in tries:
-        passes, attempts = counts.get(unit, (0, 0))
-        counts[unit] = (passes + passed, attempts + 1)
-    return list(counts.values()), units.clusters_of(counts)
-
-
-def _mean(of: Sequence[int], values: Sequence[float], units: _Units, confidence: float) -> Estimate | None:
-    """The mean over cases; `None` if there is nothing to average, or numbers whose squares no float can hold."""
-    if not values or max(map(abs, values)) > _LARGEST_SCORE:
-        return None
-    if not units.repeated:
-        return mean([(value,) for value in values], clusters=units.clusters_of(of), confidence=confidence)
-    by_unit: dict[int, list[float]] = {}
-    for unit, value in zip(of, values, strict=True):
-        by_unit.setdefault(unit, []).append(value)
-    return mean(list(by_unit.values()), clusters=units.clusters_of(by_unit), confidence=confidence)
 
 
 def passes(
@@ -378,14 +423,18 @@ def passes(
     """
     if assertion is None:
         return tally(cases, failures).passes()
-    units = _Units()
+    units, found = _Units(), _Passes()
     makers = _makers(cases, failures, assertion)
-    held = [(units.of(case), _held(case, assertion, makers)) for case in cases]
-    lost = [(units.of(failed), False) for failed in failures if not makers.isdisjoint(failed.not_run)]
-    known = [(unit, passed) for unit, passed in held if passed is not None]
-    if not known and (held or not any(failed.not_run for failed in failures)):
+    for case in cases:
+        held = _held(case, assertion, makers)
+        if held is not None:
+            found.add(units.of(case), held)
+    if cases and not found.count:
         return None
-    return _by_unit([*known, *lost], units)
+    for failed in failures:
+        if not makers.isdisjoint(failed.not_run):
+            found.add(units.of(failed), False)
+    return found.by_case(units) if found.count else None
 
 
 def _makers(cases: Iterable[ReportCase], failures: Iterable[ReportCaseFailure], assertion: str) -> set[str]:
@@ -412,3 +461,14 @@ def _held(case: ReportCase, assertion: str, makers: set[str]) -> bool | None:
         if result.name == assertion and isinstance(result.value, bool):
             return result.value
     return False if any(failure.name in makers for failure in case.evaluator_failures) else None
+
+
+def durations(cases: Iterable[ReportCase]) -> Durations | None:
+    """How long the tasks of finished attempts took, exactly; `None` if there are none."""
+    seconds = sorted(case.task_duration for case in cases)
+    found = quantiles(seconds, [0.5, 0.9, 0.99], presorted=True)
+    if found is None:
+        return None
+    p50, p90, p99 = found
+    average = fsum(seconds) / len(seconds)
+    return Durations(count=len(seconds), mean=average, p50=p50, p90=p90, p99=p99, longest=seconds[-1])
