@@ -1,0 +1,285 @@
+"""What report evaluators found, each as a figure: matrices and tables as tables, curves as drawings with their points."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from calipers.analysis import (
+    Aggregate,
+    Analysis,
+    CalibrationCurve,
+    ConfusionMatrix,
+    PrecisionRecall,
+    RocCurve,
+    ScalarResult,
+    TableResult,
+)
+from calipers.plain import plain
+from calipers.report import Report
+from calipers.stats import Interval
+from calipers.views.numbers import mean_text, number, percent, plural, rate_text
+
+from .headline import DOT
+from .markup import Content, Markup, element, join, lines
+from .plots import calibration_plot, curve_plot
+from .values import json_text, shown_text
+
+_T = TypeVar("_T")
+
+_POINTS = 12
+"""Points of a curve that are listed; all of them are drawn."""
+_ROWS = 200
+"""Rows of a table that are shown."""
+_LARGEST_MATRIX = 16
+"""Labels beyond which a matrix is hard to read: the most frequent confusions are listed instead."""
+_SHADES = 8
+"""Steps of a matrix cell's shade; the style sheet has as many."""
+_LONGEST = 4000
+"""Characters of a message or of an aggregate's data."""
+
+
+def analyses_section(report: Report) -> Markup:
+    """Each analysis under its title, and the report evaluators that failed."""
+    figures = [_figure(analysis) for analysis in report.analyses]
+    failed: list[Markup] = []
+    for failure in report.report_evaluator_failures:
+        parts: list[Content] = [
+            element("strong", "Report evaluator ", element("bdi", repr(failure.name)), " failed: "),
+            shown_text(failure.error_message, _LONGEST),
+        ]
+        if failure.error_stacktrace:
+            stack = lines(shown_text(failure.error_stacktrace, _LONGEST, keep_end=True))
+            parts.append(element("details", element("summary", "traceback"), element("pre", stack)))
+        failed.append(element("div", *parts, class_="alerts"))
+    if not figures and not failed:
+        return Markup("")
+    return element(
+        "section",
+        element("h2", "Analyses", id="analyses"),
+        *failed,
+        element("div", *figures, class_="figures"),
+        aria_labelledby="analyses",
+    )
+
+
+def _figure(analysis: Analysis) -> Markup:
+    match analysis:
+        case ScalarResult():
+            unit = f" {analysis.unit}" if analysis.unit else ""
+            body = _scalar(analysis, unit)
+        case ConfusionMatrix():
+            body = _confusion(analysis)
+        case PrecisionRecall():
+            body = _precision_recall(analysis)
+        case RocCurve():
+            body = _roc(analysis)
+        case CalibrationCurve():
+            body = _calibration(analysis)
+        case TableResult():
+            body = _table(analysis)
+        case Aggregate():
+            body = _aggregate(analysis)
+    note = element("p", analysis.note, class_="note") if analysis.note else Markup("")
+    return element("figure", element("figcaption", element("bdi", analysis.title)), body, note)
+
+
+def _measured(value: float | None, interval: Interval | None = None) -> str:
+    if value is None:
+        return "not measured"
+    text, ends = mean_text(value, interval)
+    return f"{text}  {ends}".rstrip()
+
+
+def _facts(*facts: str) -> Markup:
+    return element("p", DOT.join(facts), class_="facts")
+
+
+def _scalar(analysis: ScalarResult, unit: str) -> Markup:
+    if analysis.value is None:
+        return element("p", "not measured", class_="quiet")
+    value, ends = mean_text(analysis.value, analysis.interval)
+    return element(
+        "p", element("span", f"{value}{unit}", class_="scalar"), " ", element("span", ends, class_="ends")
+    )
+
+
+def _confusion(analysis: ConfusionMatrix) -> Markup:
+    parts: list[Markup] = []
+    if analysis.accuracy is not None:
+        value, ends = rate_text(analysis.accuracy, analysis.accuracy_interval)
+        parts.append(_facts(f"accuracy {value}  {ends}".rstrip(), f"n = {analysis.n:,}"))
+    labels = analysis.class_labels
+    if len(labels) > _LARGEST_MATRIX:
+        return join([*parts, _confusions(analysis)])
+    unanswered = any(analysis.unanswered)
+    extra = [element("th", "unanswered", scope="col", class_="number")] if unanswered else []
+    heads = [element("th", element("bdi", label), scope="col", class_="number") for label in labels]
+    head = element("tr", element("th", "expected", scope="col"), *heads, *extra)
+    rows: list[Markup] = []
+    for i, counts in enumerate(analysis.matrix):
+        whole = sum(counts) + analysis.unanswered[i]
+        cells = [_shaded(count, whole, right=i == j) for j, count in enumerate(counts)]
+        if unanswered:
+            lost = analysis.unanswered[i]
+            cells.append(element("td", f"{lost:,}" if lost else "", class_="number bad"))
+        rows.append(element("tr", element("th", element("bdi", labels[i]), scope="row"), *cells))
+    table = element("table", element("thead", head), element("tbody", *rows), class_="matrix")
+    return join([*parts, element("p", "columns: predicted", class_="note"), _scroller(table)])
+
+
+def _shaded(count: int, whole: int, *, right: bool) -> Markup:
+    """A cell whose shade is the share of its row."""
+    if not count:
+        return element("td", "·", class_="number quiet")
+    shade = max(1, round(_SHADES * count / whole))
+    return element("td", f"{count:,}", class_=f"number {'right' if right else 'wrong'} shade-{shade}")
+
+
+def _confusions(analysis: ConfusionMatrix) -> Markup:
+    """The pairs that were mistaken most often."""
+    labels = analysis.class_labels
+    wrong = [
+        (count, labels[i], labels[j])
+        for i, row in enumerate(analysis.matrix)
+        for j, count in enumerate(row)
+        if count and i != j
+    ]
+    wrong += [(count, labels[i], "(unanswered)") for i, count in enumerate(analysis.unanswered) if count]
+    wrong.sort(key=lambda found: -found[0])
+    rows = [[f"{count:,}", expected, got] for count, expected, got in wrong[:_ROWS]]
+    return join(
+        [
+            element(
+                "p", f"{plural(len(labels), 'label')}, {plural(len(wrong), 'kind')} of mistake", class_="note"
+            ),
+            _grid(["mistaken", "expected", "predicted"], rows, numeric=[True, False, False]),
+            _more(len(wrong)),
+        ]
+    )
+
+
+def _precision_recall(analysis: PrecisionRecall) -> Markup:
+    measured = f"average precision {_measured(analysis.average_precision)}"
+    points = [(point.recall, point.precision) for point in analysis.points]
+    rows = [
+        [number(point.threshold), percent(point.precision), percent(point.recall)]
+        for point in _some(analysis.points)
+    ]
+    plot = curve_plot(
+        points, across="recall", up="precision", diagonal=False, words=f"precision over recall; {measured}"
+    )
+    return _curve(_facts(measured, *_classes(analysis)), plot, ["threshold", "precision", "recall"], rows)
+
+
+def _roc(analysis: RocCurve) -> Markup:
+    measured = f"AUC {_measured(analysis.auc)}"
+    points = [(point.false_positive_rate, point.true_positive_rate) for point in analysis.points]
+    rows = [
+        [
+            "above all" if point.threshold is None else number(point.threshold),
+            percent(point.false_positive_rate),
+            percent(point.true_positive_rate),
+        ]
+        for point in _some(analysis.points)
+    ]
+    plot = curve_plot(
+        points,
+        across="false positives",
+        up="true positives",
+        diagonal=True,
+        words=f"true over false positives; {measured}",
+    )
+    return _curve(_facts(measured, *_classes(analysis)), plot, ["threshold", "false pos.", "true pos."], rows)
+
+
+def _calibration(analysis: CalibrationCurve) -> Markup:
+    brier = f"Brier score {_measured(analysis.brier, analysis.brier_interval)}"
+    error = f"calibration error {_measured(analysis.ece)}"
+    rows: list[list[str]] = []
+    for found in analysis.bins:
+        if found.mean_predicted is None or found.observed_rate is None:
+            continue
+        value, ends = rate_text(found.observed_rate, found.interval)
+        between = f"{number(100 * found.low)} - {number(100 * found.high)} %"
+        rows.append([between, percent(found.mean_predicted), value, ends, f"{found.n:,}"])
+    plot = calibration_plot(analysis, words=f"observed over predicted rates; {brier}; {error}")
+    heads = ["bin", "predicted", "observed", "interval", "n"]
+    return _curve(_facts(brier, error, *_classes(analysis)), plot, heads, rows)
+
+
+def _curve(facts: Markup, plot: Markup, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
+    """A drawing, and the numbers behind it for those who want them."""
+    if not rows:
+        return facts
+    listed = _grid(heads, rows, numeric=[True] * len(heads))
+    return join([facts, plot, element("details", element("summary", "points"), listed)])
+
+
+def _table(analysis: TableResult) -> Markup:
+    if not analysis.columns:
+        return Markup("")
+    numeric = [
+        bool(analysis.rows) and all(_is_number(row[i]) or row[i] is None for row in analysis.rows)
+        for i in range(len(analysis.columns))
+    ]
+    rows = [[_cell(cell) for cell in row] for row in analysis.rows[:_ROWS]]
+    return join([_grid(analysis.columns, rows, numeric=numeric), _more(len(analysis.rows))])
+
+
+def _cell(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return number(cell) if _is_number(cell) else shown_text(str(cell), _LONGEST)
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def _aggregate(analysis: Aggregate) -> Markup:
+    data = analysis.data
+    if not isinstance(data, Mapping):
+        return element("pre", lines(shown_text(json_text(plain(data)), _LONGEST)))
+    rows: list[Markup] = []
+    for key, value in list(data.items())[:_ROWS]:
+        if _is_number(value):
+            shown = Markup(number(value))
+        else:
+            shown = lines(shown_text(value if isinstance(value, str) else json_text(plain(value)), _LONGEST))
+        tone = "number" if _is_number(value) else "text"
+        rows.append(element("tr", element("th", str(key), scope="row"), element("td", shown, class_=tone)))
+    return join([_scroller(element("table", element("tbody", *rows), class_="grid")), _more(len(data))])
+
+
+def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Sequence[bool]) -> Markup:
+    kinds = ["number" if flag else "text" for flag in numeric]
+    head = element(
+        "tr", *(element("th", h, scope="col", class_=k) for h, k in zip(heads, kinds, strict=True))
+    )
+    body = [
+        element("tr", *(element("td", cell, class_=k) for cell, k in zip(row, kinds, strict=True)))
+        for row in rows
+    ]
+    return _scroller(element("table", element("thead", head), element("tbody", *body), class_="grid"))
+
+
+def _scroller(table: Markup) -> Markup:
+    """A wide table scrolls by itself, and the page does not."""
+    return element("div", table, class_="scroller")
+
+
+def _more(count: int) -> Markup:
+    return element("p", f"… and {count - _ROWS:,} more", class_="note") if count > _ROWS else Markup("")
+
+
+def _classes(analysis: PrecisionRecall | RocCurve | CalibrationCurve) -> tuple[str, str]:
+    return f"{analysis.n_positive:,} positive", f"{analysis.n_negative:,} negative"
+
+
+def _some(points: Sequence[_T]) -> list[_T]:
+    """Both ends of a curve and points evenly between them."""
+    if len(points) <= _POINTS:
+        return list(points)
+    last = len(points) - 1
+    return [points[round(i * last / (_POINTS - 1))] for i in range(_POINTS)]

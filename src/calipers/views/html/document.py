@@ -1,0 +1,142 @@
+"""A report as one HTML file: it opens anywhere, asks for nothing, and runs nothing but its own script.
+
+The summaries are plain HTML, readable without a script. The attempts travel as JSON, and the page's script draws as many
+of them as are on the screen, so that ten thousand open as quickly as ten.
+
+What a model wrote is data. It reaches the page as escaped text, or as JSON in which no character can end the script
+element; the script puts it on the page as text, never as markup. A content security policy backs this up: it allows
+one style sheet and two scripts, by their hashes, and no request at all.
+"""
+
+import base64
+import hashlib
+import os
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from calipers.errors import InvalidOptionError
+from calipers.report import Report
+from calipers.stats.interval import check_confidence
+from calipers.views.atomic import write_whole
+
+from .analyses import analyses_section
+from .headline import alerts, heading, headline
+from .markup import Markup, join, text
+from .notes import footnote, kept, measures, warnings, without_script
+from .records import embedded_json, embedded_records
+from .summaries import summary_section
+
+_SCRIPTS = ("text.js", "diff.js", "details.js", "table.js")
+"""The parts of the page's script, in order; they share one scope."""
+
+
+def report_html(
+    report: Report,
+    *,
+    title: str | None = None,
+    confidence: float = 0.95,
+    max_value_length: int | None = 20_000,
+) -> str:
+    """A report as the text of one self-contained HTML file.
+
+    Args:
+        report: what to show.
+        title: of the page; default: what was run, and on which dataset.
+        confidence: of the intervals.
+        max_value_length: characters of one input, output, reason or traceback; what is longer is cut, and says so.
+            `None` for no limit.
+
+    Raises:
+        InvalidOptionError: a limit below 1.
+    """
+    check_confidence(confidence)
+    if max_value_length is not None and not max_value_length >= 1:
+        raise InvalidOptionError(
+            f"max_value_length must be a number from 1, or None for no limit, got {max_value_length!r}"
+        )
+    summaries = report.summaries(confidence=confidence)
+    rate = report.pass_rate(confidence=confidence)
+    name = report.name if report.dataset_name is None else f"{report.name} on {report.dataset_name}"
+    style, theme, script = _asset("report.css"), _script("theme.js"), _script(*_SCRIPTS)
+    head = join(
+        [
+            heading(report, title),
+            alerts(report, rate),
+            headline(report, rate, confidence=confidence),
+            summary_section(report, summaries, confidence=confidence),
+            footnote(report, summaries, confidence=confidence),
+            measures(report),
+            warnings(report),
+            analyses_section(report),
+        ]
+    )
+    return Template(_asset("template.html")).substitute(
+        policy=_policy(style=style, scripts=(theme, script)),
+        title=text(title or name),
+        style=style,
+        theme=theme,
+        top=head,
+        kept=kept(report),
+        without_script=without_script(report),
+        data=embedded_json(embedded_records(report, summaries, limit=max_value_length)),
+        script=script,
+    )
+
+
+def write_html(
+    report: Report,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    confidence: float = 0.95,
+    max_value_length: int | None = 20_000,
+) -> Path:
+    """Write a report as one self-contained HTML file, all of it or nothing; takes the options of `report_html`.
+
+    Folders that are missing are made.
+
+    Returns:
+        the path of the file.
+
+    Raises:
+        InvalidOptionError: the path is a folder, or a limit below 1.
+    """
+    whole = report_html(report, title=title, confidence=confidence, max_value_length=max_value_length)
+    write_whole(path, [whole.encode()])
+    return Path(path)
+
+
+def _policy(*, style: str, scripts: tuple[str, ...]) -> Markup:
+    """What the browser may do for this page: apply one style sheet, run these scripts, and nothing else."""
+    rules = [
+        "default-src 'none'",
+        f"style-src {_hash(style)}",
+        f"script-src {' '.join(map(_hash, scripts))}",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    ]
+    return Markup("; ".join(rules))
+
+
+def _hash(source: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
+
+
+@cache
+def _script(*names: str) -> str:
+    """The parts of a script in one scope of their own, without the comments: every report carries a copy."""
+    lines = [line.strip() for name in names for line in _asset(name).splitlines()]
+    body = "\n".join(line for line in lines if line and not line.startswith("//"))
+    return f'"use strict";(() => {{\n{body}\n}})();\n'
+
+
+@cache
+def _asset(name: str) -> str:
+    # A browser reads every line break as \n before it computes a hash, and so do we.
+    return (
+        files("calipers.views.html").joinpath("page", name).read_text(encoding="utf-8").replace("\r\n", "\n")
+    )

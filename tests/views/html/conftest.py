@@ -1,0 +1,81 @@
+"""A browser, and pages opened in it under watch: no request but the file, no dialog, no complaint on the console."""
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from calipers.views.html import write_html
+
+ARGUMENTS = [
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    # One for the module and not for the session: playwright keeps an event loop running, which tests of other modules
+    # must not meet.
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = os.environ.get("CALIPERS_CHROMIUM") or shutil.which("chromium")
+    if path is None:
+        pytest.skip("no Chromium was found: install it, or name its path in CALIPERS_CHROMIUM")
+    with api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@dataclass
+class Watch:
+    """What a page did that a report must not do."""
+
+    url: str
+    complaints: list[str] = field(default_factory=list)
+
+    def on(self, page: Any) -> None:
+        page.on("request", self.requested)
+        page.on("dialog", self.asked)
+        page.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("popup", lambda popup: self.complaints.append("opened a window"))
+
+    def requested(self, request: Any) -> None:
+        if request.url.partition("#")[0] != self.url:
+            self.complaints.append(f"request: {request.url}")
+
+    def asked(self, dialog: Any) -> None:
+        self.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    """Open a report: `visit(report, width=390, fragment="#case-3", **context_options)`."""
+    contexts, watches = [], []
+
+    def open_report(
+        report, *, width=1280, height=900, fragment="", write_options: dict[str, Any] | None = None, **options
+    ):
+        path = write_html(report, tmp_path / f"report-{len(contexts)}.html", **(write_options or {}))
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, offline=True, reduced_motion="reduce", **options
+        )
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        page = context.new_page()
+        watches.append(Watch(path.as_uri()))
+        watches[-1].on(page)
+        page.goto(path.as_uri() + fragment)
+        return page
+
+    yield open_report
+    for context in contexts:
+        context.close()
+    assert [complaint for watch in watches for complaint in watch.complaints] == []

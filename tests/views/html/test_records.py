@@ -1,0 +1,183 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers.plain import plain
+from calipers.record import Failure
+from calipers.result import EvalVerdict
+from calipers.views.html.records import embedded_json, embedded_records
+
+DANGEROUS = st.text(
+    st.characters() | st.sampled_from("<>&\u2028\u2029\"'\\/!-\x00\x7f\ufeff\u202e"), max_size=40
+) | st.sampled_from(["</script>", "<!--", "<script>", "]]>", "&lt;", "\\u003c", "\ud800"])
+
+
+def embed(report, **options):
+    return embedded_records(report, report.summaries(), **({"limit": None} | options))
+
+
+@given(st.dictionaries(DANGEROUS, DANGEROUS | st.lists(DANGEROUS, max_size=3), max_size=4))
+def test_embedded_json_is_the_same_data_and_nothing_in_it_can_end_a_script(data):
+    text = embedded_json(plain(data))
+    assert json.loads(text) == plain(data)
+    assert not set(text) & set("<>&\u2028\u2029")
+
+
+@given(DANGEROUS)
+def test_whatever_an_attempt_says_is_embedded_as_it_was_said(records, text):
+    case = records.case(
+        text,
+        records.result("check", False, text),
+        records.result("label", text),
+        inputs=text,
+        output={text: [text]},
+        expected_output=text,
+        attributes={text: text},
+        evaluator_failures=(records.broken(text, text, text),),
+        skipped=(records.skip(text, text),),
+        cluster=text,
+    )
+    [found] = json.loads(embedded_json(embed(records.report(case))))["attempts"]
+    said = text.encode("utf-8", "backslashreplace").decode()
+    assert found["name"] == found["inputs"]["text"] == found["expected"]["text"] == found["cluster"] == said
+    assert json.loads(found["output"]["json"]) == {said: [said]}
+    assert found["attributes"] == {said: {"text": said}}
+    assert [result.get("reason") or result["value"] for result in found["results"]] == [said or False, said]
+    assert found["skipped"] == [{"evaluator": said, "reason": said}]
+    assert found["failures"][0] | {"traceback": said} == {
+        "evaluator": said,
+        "message": said,
+        "traceback": said,
+    }
+
+
+def test_an_attempt_keeps_only_what_it_has_to_say(records):
+    data = embed(records.report(records.case("a", records.result("ok", True))))
+    assert data == {
+        "columns": [{"name": "ok", "kind": "assertion", "evaluator": "ok"}],
+        "repeat": 1,
+        "attempts": [
+            {
+                "name": "a",
+                "outcome": "passed",
+                "inputs": {"text": "question a"},
+                "output": {"text": "answer a"},
+                "results": [{"column": 0, "value": True}],
+                "duration": 0.25,
+                "total": 0.5,
+            }
+        ],
+    }
+
+
+def test_all_that_an_attempt_can_say_is_there(records):
+    verdict = records.result(
+        "judge", False, "too long", verdict=EvalVerdict.PARTIAL, score=0.5, metadata={"tokens": 3}
+    )
+    case = records.case(
+        "a",
+        verdict,
+        expected_output=None,
+        has_expected_output=True,
+        metrics={"cost": 0.5},
+        metadata={"topic": "x"},
+        tries=2,
+        trace_id="t1",
+        span_id="s1",
+        teardown_failure=Failure(
+            error_type="OSError", error_message="OSError: gone", error_stacktrace="at x"
+        ),
+    )
+    failure = records.failure("b", tries=3, not_run=("judge",), error_stacktrace="at y")
+    first, second = embed(records.report(case, failure))["attempts"]
+    assert first["expected"] == {"json": "null"}
+    assert first["results"] == [
+        {
+            "column": 0,
+            "value": False,
+            "reason": "too long",
+            "verdict": "partial",
+            "score": 0.5,
+            "metadata": {"json": '{"tokens": 3}'},
+        }
+    ]
+    assert first["metrics"] == {"cost": {"json": "0.5"}}
+    assert (first["metadata"], first["tries"]) == ({"json": '{"topic": "x"}'}, 2)
+    assert (first["trace_id"], first["span_id"]) == ("t1", "s1")
+    assert first["teardown"] == {"message": "OSError: gone", "traceback": "at x"}
+    assert second["error"] == {"message": "ValueError: boom", "traceback": "at y"}
+    assert (second["outcome"], second["tries"], second["not_run"]) == ("error", 3, ["judge"])
+    assert "output" not in second
+    assert "results" not in second
+
+
+def test_every_attempt_has_its_outcome(records):
+    report = records.report(
+        records.case("held", records.result("ok", True), records.result("score", 0.5)),
+        records.case("broken", records.result("ok", False)),
+        records.case(
+            "crashed", records.result("ok", True), evaluator_failures=(records.broken("j", "E: x"),)
+        ),
+        records.case("scored", records.result("score", 0.5)),
+        records.failure("lost"),
+    )
+    outcomes = {attempt["name"]: attempt["outcome"] for attempt in embed(report)["attempts"]}
+    assert outcomes == {
+        "held": "passed",
+        "broken": "failed",
+        "crashed": "error",
+        "scored": "skipped",
+        "lost": "error",
+    }
+
+
+def test_repeats_stand_together_in_their_order_even_if_one_failed(records):
+    def attempt(name, number):
+        return {"name": f"{name} [{number}/3]", "source_case_name": name}
+
+    report = records.report(
+        *(records.case(**attempt("a", number)) for number in (1, 3)),
+        *(records.case(**attempt("b", number)) for number in (1, 2, 3)),
+        records.failure(**attempt("a", 2)),
+        records.failure(**attempt("c", 1)),
+        repeat=3,
+    )
+    data = embed(report)
+    assert data["cases"] == ["a", "b", "c"]
+    assert [attempt["name"] for attempt in data["attempts"]] == [
+        f"{name} [{number}/3]"
+        for name, last in (("a", 3), ("b", 3), ("c", 1))
+        for number in range(1, last + 1)
+    ]
+    assert [attempt["case"] for attempt in data["attempts"]] == [0, 0, 0, 1, 1, 1, 2]
+
+
+def test_a_name_with_two_kinds_of_results_has_two_columns(records):
+    report = records.report(
+        records.case("a", records.result("x", True)), records.case("b", records.result("x", 0.5))
+    )
+    data = embed(report)
+    assert [column["name"] for column in data["columns"]] == ["x (assertion)", "x (score)"]
+    assert [attempt["results"][0]["column"] for attempt in data["attempts"]] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (2**53, {"value": 2**53}),
+        (2**60, {"value": float(2**60), "text": "1.153e+18"}),
+        (0.1, {"value": 0.1}),
+    ],
+)
+def test_a_score_that_a_browser_could_not_read_exactly_brings_its_text(records, value, found):
+    [attempt] = embed(records.report(records.case("a", records.result("n", value))))["attempts"]
+    assert attempt["results"] == [{"column": 0, **found}]
+
+
+def test_long_values_are_cut_to_the_limit(records):
+    case = records.case("a", records.result("ok", False, "r" * 50), output="o" * 50)
+    [attempt] = embed(records.report(case), limit=10)["attempts"]
+    assert attempt["output"] == {"text": "o" * 10, "length": 50}
+    assert attempt["results"][0]["reason"] == "r" * 10 + "… (50 characters)"
