@@ -1,7 +1,10 @@
+import ast
 import os
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +62,31 @@ def test_loading_the_plugin_loads_the_hooks_and_nothing_else_of_calipers():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) == {"calipers", PLUGIN, f"{PLUGIN}.hooks", f"{PLUGIN}.session"}
+
+
+@pytest.mark.parametrize("module", ["hooks", "session"])
+def test_what_every_pytest_loads_keeps_to_names_that_pytest_has_had_for_long(module):
+    """An entry point that cannot be loaded ends every pytest of its environment, whether it uses the plugin or not."""
+    in_pytest_7 = {
+        "Config",
+        "ExitCode",
+        "FixtureRequest",
+        "Function",
+        "Item",
+        "Mark",
+        "Metafunc",
+        "Parser",
+        "Session",
+    }
+    in_pytest_7 |= {"StashKey", "TestReport", "UsageError", "fail", "fixture", "hookimpl"}
+    source = Path(import_module(f"{PLUGIN}.{module}").__file__).read_text(encoding="utf-8")
+    used = {
+        node.attr
+        for node in ast.walk(ast.parse(source))  # an annotation in quotes is no attribute
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "pytest"
+    }
+    assert used <= in_pytest_7
+    assert "(wrapper=" not in source, "older ones know hookwrapper only"
 
 
 def test_a_suite_that_does_not_use_it_runs_as_if_it_were_not_there(folder):
@@ -140,9 +168,14 @@ def test_case(case, evaluate_case):
 def test_it_can_be_found_and_left_out_by_its_name(folder):
     folder.write("test_it.py", "@pytest.mark.calipers(dataset, task=right)\ndef test_it(): ...\n")
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    slow = [
+        word
+        for name in ("asyncio", "hypothesispytest", "xdist", "xdist.looponfail")
+        for word in ("-p", f"no:{name}")
+    ]
     for arguments, said in ([], "3 passed"), (["-p", "no:calipers"], "'calipers' not found in `markers`"):
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-p", "no:asyncio", *arguments],
+            [sys.executable, "-m", "pytest", "-q", "--strict-markers", *slow, *arguments],
             cwd=folder.path,
             env=env,
             capture_output=True,

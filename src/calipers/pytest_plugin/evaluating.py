@@ -110,7 +110,7 @@ class EvaluateCase:
         """
         __tracebackhide__ = True
         try:
-            report = self.alone().evaluate_sync(task, **self._with_defaults(options))
+            report = self._alone().evaluate_sync(task, **self._with_defaults(options))
         except CalipersError as error:
             raise error.with_traceback(None) from None
         return _only(kept(self._session, report, whole_test=True))
@@ -120,15 +120,15 @@ class EvaluateCase:
     ) -> ReportCase | ReportCaseFailure:
         """The same on the event loop of an async test."""
         __tracebackhide__ = True
-        report = await self.alone().evaluate(task, **self._with_defaults(options))
+        report = await self._alone().evaluate(task, **self._with_defaults(options))
         return _only(kept(self._session, report, whole_test=True))
 
     def repeatedly(self, task: Callable[[Any], Any], repeat: int) -> Report:
         """The report of several attempts."""
         options: EvaluateOptions = {**self._with_defaults({}), "repeat": repeat}
-        return kept(self._session, self.alone().evaluate_sync(task, **options), whole_test=True)
+        return kept(self._session, self._alone().evaluate_sync(task, **options), whole_test=True)
 
-    def alone(self) -> Dataset[Any, Any, Any]:
+    def _alone(self) -> Dataset[Any, Any, Any]:
         """The dataset with no other case. Claims about whole reports are not made about one case."""
         return Dataset(cases=[self._case], evaluators=self._dataset.evaluators, name=self._dataset.name)
 

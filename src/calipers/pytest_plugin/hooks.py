@@ -1,7 +1,6 @@
 """What pytest looks for in the plugin: options, hooks and fixtures. Everything behind them is loaded by the first use."""
 
 import os
-from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -70,15 +69,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         parametrize(metafunc, mark)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """For a marker with `task=`, make the attempt before the body of the test runs."""
     mark = pyfuncitem.get_closest_marker("calipers")
     if mark is not None and "task" in mark.kwargs:
         from calipers.pytest_plugin.marker import attempt
 
         attempt(pyfuncitem, mark)
-    return (yield)
 
 
 @pytest.fixture(scope="session")

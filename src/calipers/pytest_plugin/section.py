@@ -4,8 +4,6 @@ import sys
 from io import StringIO
 from typing import TYPE_CHECKING
 
-import pytest
-
 from calipers.pytest_plugin.merging import read_runs, reports_by_test
 from calipers.pytest_plugin.session import Session
 from calipers.report import Report
@@ -17,6 +15,7 @@ from calipers.views.summaries import summary_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import pytest
     from rich.text import Text
 
 _CONFIDENCE = 0.95
@@ -26,7 +25,7 @@ _MOST_TESTS = 20
 """Tests that are shown; a report file has them all."""
 
 
-def show_section(session: Session, terminal: pytest.TerminalReporter) -> None:
+def show_section(session: Session, terminal: "pytest.TerminalReporter") -> None:
     """Write the section."""
     from rich.console import Console
 

@@ -3,14 +3,20 @@
 A *run* is one evaluation: of a whole dataset in one test, or of one case. It is kept as plain data and travels with the
 report that pytest makes of the test's next phase. Under pytest-xdist these reports are what workers send, so every
 worker's runs arrive without a channel of their own, and a worker that crashes takes no more than its current test along.
+
+Like `hooks`, this is loaded into every pytest of an environment, whatever its version: it keeps to what pytest 7 has.
 """
 
-from collections.abc import Generator
 from datetime import UTC, datetime
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from pluggy import Result
 
 ATTRIBUTE = "calipers_runs"
 """Where a pytest report carries runs."""
@@ -91,14 +97,13 @@ class Session:
                     pytrace=False,
                 )
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self) -> "Generator[None, Result[pytest.TestReport], None]":
         """Let a report take along what was measured since the last one."""
-        report = yield
+        outcome = yield
         if self._unsent:
-            setattr(report, ATTRIBUTE, self._unsent)
+            setattr(outcome.get_result(), ATTRIBUTE, self._unsent)
             self._unsent = []
-        return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the runs of a report, whichever process it comes from."""
@@ -127,7 +132,7 @@ class Session:
             if self.problems and exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
         """Show what was measured, if anything was."""
         if self.problems or (self.runs and terminalreporter.verbosity >= -1):
             from calipers.pytest_plugin.section import show_section
