@@ -46,6 +46,8 @@ LAYERS = (
     "files",
     "testing",
     "pytest_plugin",
+    "cli",
+    "__main__",
 )
 """The modules and packages of `calipers`; each imports only those before it."""
 

@@ -1,0 +1,5 @@
+"""`python -m calipers` is `calipers`."""
+
+from .cli import main
+
+main()

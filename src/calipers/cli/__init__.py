@@ -1,0 +1,5 @@
+"""The command line: `calipers`, one file per command."""
+
+from .app import main
+
+__all__ = ["main"]

@@ -1,0 +1,118 @@
+"""The command `calipers`: finds the command that is meant, loads it alone, and ends with its exit code.
+
+Neither the help nor the version loads any command; a command loads what it needs when it runs. What goes wrong is told in
+one message, without a traceback unless `--debug` or `CALIPERS_DEBUG=1` asks for it.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from io import TextIOWrapper
+from typing import Any, Final, NoReturn
+
+import click
+
+from .command import Settings, debug_option
+from .exits import PASSED
+from .message import silence, tell
+
+COMMANDS: Final = {
+    "init": "Put a working example into a folder.",
+    "run": "Run evaluations and say whether they passed.",
+    "show": "Show or convert a saved report.",
+    "check": "Check dataset files without running them.",
+    "evaluators": "List the built-in evaluators and their parameters.",
+    "schema": "Write the JSON Schema of dataset files, for editors.",
+    "completion": "Print the script that completes commands in a shell.",
+}
+"""Each command, with the line that the help says about it; it lives in the module of its name."""
+
+_COMPLETE = "_CALIPERS_COMPLETE"
+"""By this variable the scripts of `calipers completion` ask what could come next."""
+
+
+class App(click.Group):
+    """A group whose commands are loaded when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the help."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f".{cmd_name}", __package__).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, without loading them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments begin with."""
+        name = args[0]
+        if name in COMMANDS or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, COMMANDS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
+        return ctx.fail(f"no command is called {name!r}; {hint}")
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **_options: Any) -> NoReturn:
+        """Run the command line, and end the process with the exit code."""
+        complete = os.environ.get(_COMPLETE)
+        if complete:
+            from click.shell_completion import shell_complete
+
+            sys.exit(shell_complete(self, {}, "calipers", _COMPLETE, complete))
+        if isinstance(sys.stdout, TextIOWrapper):
+            # What the terminal's encoding lacks is shown as an escape: a letter must not cost the output.
+            sys.stdout.reconfigure(errors="backslashreplace")
+        settings = Settings()
+        try:
+            code = self._invoke(sys.argv[1:] if args is None else list(args), settings)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            silence(sys.stdout)
+            code = PASSED
+        except (Exception, KeyboardInterrupt) as error:
+            code = tell(error, debug=settings.debug)
+        sys.exit(code)
+
+    def _invoke(self, args: list[str], settings: Settings) -> int:
+        try:
+            with self.make_context("calipers", args, obj=settings) as ctx:
+                code = self.invoke(ctx)
+        except click.exceptions.Exit as done:
+            return done.exit_code
+        return code if isinstance(code, int) else PASSED
+
+
+@click.group(
+    cls=App,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(sys.modules["calipers"].__version__, message="calipers %(version)s")
+def app() -> None:
+    """Measure AI agents: run evaluators over cases, with an error bar on every number.
+
+    Start with `calipers init` in an empty folder, then `calipers run`.
+    """
+
+
+app.params.append(debug_option())
+
+
+def main() -> NoReturn:
+    """Run the command line of this process."""
+    app.main()

@@ -1,0 +1,86 @@
+"""What all commands share: help that ends with examples, and `--debug`."""
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Settings:
+    """What the whole command line goes by."""
+
+    def __init__(self) -> None:
+        self.debug = os.environ.get("CALIPERS_DEBUG", "").lower() not in {"", "0", "false"}
+        """Whether errors show their traceback."""
+
+
+class Command(click.Command):
+    """A command whose help teaches by example."""
+
+    def __init__(self, *args: Any, examples: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+        """Shell lines; one that begins with `#` says what the next does."""
+        self.params.append(debug_option())
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, below the options, as they are: a command that was wrapped could not be copied."""
+        del ctx
+        with formatter.section("Examples"):
+            for line in self.examples.strip().splitlines():
+                formatter.write(f"{'':{formatter.current_indent}}{line}".rstrip() + "\n")
+
+
+def types_options(function: _Function) -> _Function:
+    """`--types` and `--evaluator-type`: what the files of a dataset may hold."""
+    function = click.option(
+        "--evaluator-type",
+        metavar="ADDRESS",
+        multiple=True,
+        help="An evaluator of your own that a dataset file names, as module:Name or file.py:Name. Repeatable.",
+    )(function)
+    return click.option(
+        "--types",
+        metavar="ADDRESS",
+        multiple=True,
+        help="Types to validate a dataset file with: that of inputs, then output, then metadata, or one "
+        "Dataset[...] with all of them. Repeatable.",
+    )(function)
+
+
+def file_options(function: _Function) -> _Function:
+    """The options for reading dataset files."""
+    function = click.option(
+        "--column",
+        metavar="FIELD=COLUMN",
+        multiple=True,
+        help="Which column of a CSV or Parquet file is which field of a case, such as inputs=question; several "
+        "columns are separated by commas. Repeatable.",
+    )(function)
+    function = click.option(
+        "--allow-module",
+        metavar="PATTERN",
+        multiple=True,
+        help="A module whose evaluators a dataset file may name as module:Name; package.* allows a package. Repeatable.",
+    )(function)
+    return types_options(function)
+
+
+def debug_option() -> click.Option:
+    """`--debug`, which may stand before or after the name of a command."""
+    return click.Option(
+        ["--debug"],
+        is_flag=True,
+        expose_value=False,
+        callback=_remember_debug,
+        help="Show the traceback of an error. CALIPERS_DEBUG=1 does the same.",
+    )
+
+
+def _remember_debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    del param
+    if value:
+        ctx.ensure_object(Settings).debug = True

@@ -1,0 +1,54 @@
+"""What could come next on a command line: files, report formats, evaluators.
+
+It runs while someone waits with a finger on the tab key: names come from lists, nothing is imported to find them.
+"""
+
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from calipers import evaluators
+
+FORMATS = {
+    "json": "json",
+    "jsonl": "jsonl",
+    "csv": "csv",
+    "markdown": "md",
+    "junit": "xml",
+    "html": "html",
+    "text": "txt",
+    "github": "txt",
+}
+"""Formats of report files and how they usually end."""
+
+
+def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Any file; the shell knows best."""
+    del ctx, param
+    return [CompletionItem(incomplete, type="file")]
+
+
+def complete_out(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """`FORMAT:PATH`: the formats with a usual name, then the files there are."""
+    del ctx, param
+    usual = [f"{name}:report.{suffix}" for name, suffix in FORMATS.items()]
+    word, colon, path = incomplete.partition(":")
+    if not colon:
+        return [CompletionItem(each) for each in usual if each.startswith(incomplete)]
+    folder, _, start = path.rpartition("/")
+    try:
+        found = sorted(Path(folder or ".").glob(f"{start}*"))
+    except (OSError, ValueError):
+        found = []
+    here = f"{word}:{folder}/" if folder else f"{word}:"
+    files = [f"{here}{each.name}{'/' if each.is_dir() else ''}" for each in found]
+    usual = [each for each in usual if each.startswith(incomplete) and each not in files]
+    return [CompletionItem(each) for each in (*usual, *files)]
+
+
+def complete_evaluator(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The built-in evaluators; as `NAME=` where a number follows."""
+    del ctx
+    end = "=" if param.name == "fail_under" else ""
+    return [CompletionItem(name + end) for name in evaluators.__all__ if name.startswith(incomplete)]

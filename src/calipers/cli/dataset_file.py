@@ -1,0 +1,87 @@
+"""Dataset files for commands, read with the types and evaluators that the command line names."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from calipers.dataset import Dataset
+from calipers.errors import InvalidOptionError
+from calipers.files import Problem, check_file, dataset_schema, load_dataset
+from calipers.files.value_type import type_arguments
+
+from .loading import load_object, make_importable
+
+
+class DatasetFiles:
+    """Reads dataset files by what the command line says of them."""
+
+    def __init__(
+        self,
+        *,
+        types: Sequence[str] = (),
+        evaluator_types: Sequence[str] = (),
+        allow_modules: Sequence[str] = (),
+        columns: Sequence[str] = (),
+    ) -> None:
+        """A reader.
+
+        Args:
+            types: addresses of the types of inputs, output and metadata, or of one `Dataset[...]`.
+            evaluator_types: addresses of evaluators that the files may name.
+            allow_modules: modules whose evaluators the files may name as `module:Name`.
+            columns: `FIELD=COLUMN`, or `FIELD=COLUMN,COLUMN`.
+
+        Raises:
+            CommandError: an address leads nowhere.
+            InvalidOptionError: an argument makes no sense.
+        """
+        self._types = _types([load_object(address) for address in types])
+        self._evaluator_types = [load_object(address) for address in evaluator_types]
+        self._allow_modules = allow_modules
+        self._columns = _columns(columns)
+        make_importable(Path.cwd())
+
+    def load(self, path: Path) -> Dataset[Any, Any, Any]:
+        """The dataset that a file holds."""
+        return load_dataset(
+            path,
+            types=self._types,
+            evaluator_types=self._evaluator_types,
+            allow_modules=self._allow_modules,
+            columns=self._columns,
+        )
+
+    def check(self, path: Path) -> list[Problem]:
+        """All that is wrong with a file."""
+        return check_file(
+            path,
+            types=self._types,
+            evaluator_types=self._evaluator_types,
+            allow_modules=self._allow_modules,
+            columns=self._columns,
+        )
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of such files."""
+        inputs, output, metadata = (*(self._types or ()), Any, Any, Any)[:3]
+        return dataset_schema(inputs, output, metadata, evaluator_types=self._evaluator_types)
+
+
+def _types(found: Sequence[Any]) -> tuple[Any, ...] | None:
+    if len(found) == 1 and (arguments := type_arguments(found[0], Dataset)):
+        return arguments
+    if len(found) > 3:
+        raise InvalidOptionError(
+            f"--types are those of inputs, output and metadata, in this order: got {len(found)} of them"
+        )
+    return tuple(found) or None
+
+
+def _columns(pairs: Sequence[str]) -> dict[str, str | list[str]] | None:
+    found: dict[str, str | list[str]] = {}
+    for pair in pairs:
+        field, equals, column = pair.partition("=")
+        if not (field and equals and column):
+            raise InvalidOptionError(f"--column must be FIELD=COLUMN, such as inputs=question, got {pair!r}")
+        found[field] = column.split(",") if "," in column else column
+    return found or None

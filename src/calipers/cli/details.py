@@ -1,0 +1,86 @@
+"""Everything that a report knows of one attempt, as text: nothing is cut, and nothing is left to a terminal to obey."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from calipers.plain import plain
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.result import EvaluationResult
+from calipers.views.numbers import number, seconds
+from calipers.views.outcome import outcome_of
+from calipers.views.text import visible
+
+Record: TypeAlias = ReportCase | ReportCaseFailure
+
+_INDENT = "    "
+
+
+def case_name(record: Record) -> str:
+    """The name of the case that a record is an attempt at."""
+    return record.source_case_name or record.name
+
+
+def attempt_lines(record: Record) -> Iterator[str]:
+    """An attempt, line by line."""
+    yield f"{visible(record.name)}: {outcome_of(record)}"
+    tries = f", {record.tries} tries" if record.tries > 1 else ""
+    yield f"{_INDENT}task {seconds(record.task_duration)}, in all {seconds(record.total_duration)}{tries}"
+    facts = {"cluster": record.cluster, "trace": record.trace_id, "span": record.span_id}
+    yield from (f"{_INDENT}{key} {visible(value)}" for key, value in facts.items() if value is not None)
+    yield from _section("Inputs", _value(record.inputs))
+    if record.has_expected_output or record.expected_output is not None:
+        yield from _section("Expected", _value(record.expected_output))
+    if isinstance(record, ReportCaseFailure):
+        yield from _section("Task failed", _error(record.error_message, record.error_stacktrace))
+    else:
+        yield from _judged(record)
+    if record.metadata is not None:
+        yield from _section("Metadata", _value(record.metadata))
+    if record.teardown_failure is not None:
+        failure = record.teardown_failure
+        yield from _section("Clean-up failed", _error(failure.error_message, failure.error_stacktrace))
+
+
+def _judged(case: ReportCase) -> Iterator[str]:
+    """What came of an attempt whose task finished."""
+    yield from _section("Output", _value(case.output))
+    if case.results:
+        yield from _section("Results", (line for result in case.results for line in _result(result)))
+    for failure in case.evaluator_failures:
+        lines = _error(failure.error_message, failure.error_stacktrace)
+        yield from _section(f"Evaluator {visible(failure.name)} failed", lines)
+    if case.skipped:
+        lines = (visible(f"{skip.name}: {skip.reason}") for skip in case.skipped)
+        yield from _section("Not applicable", lines)
+    if case.metrics:
+        lines = (f"{visible(name)}: {number(value)}" for name, value in case.metrics.items())
+        yield from _section("Metrics", lines)
+    if case.attributes:
+        yield from _section("Attributes", _value(case.attributes))
+
+
+def _result(result: EvaluationResult) -> Iterator[str]:
+    value = result.value
+    word = ("passed" if value else "did not pass") if isinstance(value, bool) else None
+    shown = word or (visible(value) if isinstance(value, str) else number(value))
+    score = "" if result.score is None else f" (score {number(result.score)})"
+    yield f"{visible(result.name)}: {shown}{score}"
+    if result.reason:
+        yield from (f"  {visible(line)}" for line in result.reason.splitlines())
+
+
+def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
+    yield ""
+    yield title
+    yield from (_INDENT + line if line else "" for line in lines)
+
+
+def _value(value: Any) -> Iterator[str]:
+    """Text as it is, and anything else as JSON."""
+    text = value if isinstance(value, str) else json.dumps(plain(value), indent=2, ensure_ascii=False)
+    return (visible(line) for line in text.splitlines() or ['""'])
+
+
+def _error(message: str, stacktrace: str) -> Iterator[str]:
+    return (visible(line) for line in (stacktrace.rstrip() or message).splitlines())

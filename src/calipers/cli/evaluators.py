@@ -1,0 +1,27 @@
+"""`calipers evaluators`: which evaluators there are, and what they take."""
+
+from typing import Any
+
+import click
+
+from .command import Command
+from .completing import complete_evaluator
+
+EXAMPLES = """
+# all of them
+calipers evaluators
+# one, with its parameters
+calipers evaluators Contains
+# for machines
+calipers evaluators --json
+"""
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@click.argument("name", required=False, shell_complete=complete_evaluator)
+@click.option("--json", is_flag=True, help="Print everything as JSON.")
+def command(**options: Any) -> int:
+    """List the built-in evaluators, or describe the one called NAME with its parameters."""
+    from .catalogue import show_evaluators
+
+    return show_evaluators(**options)

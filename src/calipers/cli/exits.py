@@ -1,0 +1,39 @@
+"""What the exit code of a command says.
+
+Where several would apply, the one that leaves the least to trust comes first: interrupted, wrong usage, errored, nothing
+ran, failed, passed.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+PASSED: Final = 0
+"""All is well."""
+FAILED: Final = 1
+"""A threshold was not met, or a file has problems."""
+USAGE: Final = 2
+"""The command was not understood, or names what is not there."""
+ERRORED: Final = 3
+"""A task or an evaluator did not finish, or something could not be read, written or imported."""
+NOTHING: Final = 4
+"""Nothing ran, or nothing was judged: there is nothing to say about it."""
+INTERRUPTED: Final = 130
+"""Ctrl-C, as shells number it."""
+
+PRECEDENCE: Final = (INTERRUPTED, USAGE, ERRORED, NOTHING, FAILED, PASSED)
+"""Of several codes, the first of these is the one."""
+
+WORDS: Final = {
+    PASSED: "passed",
+    FAILED: "failed",
+    USAGE: "usage",
+    ERRORED: "errored",
+    NOTHING: "nothing",
+    INTERRUPTED: "interrupted",
+}
+"""The codes in words."""
+
+
+def first_of(codes: Iterable[int]) -> int:
+    """The one code for several."""
+    return min(codes, key=PRECEDENCE.index, default=PASSED)

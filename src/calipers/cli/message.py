@@ -1,0 +1,112 @@
+"""What a command says beside its output: notes, and why it cannot go on. All of it goes to standard error.
+
+An error is one message. A traceback is shown only where `--debug` asks for it, or where it is that of the user's own
+code, which is then shown without the frames of Calipers around it.
+"""
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from calipers.errors import CalipersError, InvalidOptionError
+
+from .exits import ERRORED, INTERRUPTED, USAGE
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class CommandError(click.ClickException):
+    """Ends a command with one message and an exit code."""
+
+    def __init__(self, message: str, exit_code: int = ERRORED) -> None:
+        super().__init__(message)
+        self.code = exit_code
+
+
+class UserCodeError(CommandError):
+    """The user's own code raised; the message ends with their part of the traceback."""
+
+    def __init__(self, what: str, error: BaseException) -> None:
+        super().__init__(f"{what}\n\n{user_traceback(error)}")
+
+
+def note(message: str) -> None:
+    """Say something beside the output."""
+    click.echo(shown(message), err=True)
+
+
+def trace(error: BaseException) -> None:
+    """Show the traceback of an error that the command lives through, if `--debug` asks for it."""
+    ctx = click.get_current_context(silent=True)
+    if ctx is not None and getattr(ctx.obj, "debug", False):
+        import traceback
+
+        traceback.print_exception(error)
+
+
+def tell(error: BaseException, *, debug: bool) -> int:
+    """Say why a command cannot go on; returns the exit code."""
+    if debug and not isinstance(error, click.UsageError):
+        import traceback
+
+        traceback.print_exception(error)
+    match error:
+        case click.Abort() | KeyboardInterrupt():
+            note("Interrupted.")
+            return INTERRUPTED
+        case click.UsageError():
+            error.show()
+            return USAGE
+        case CommandError():
+            note(f"Error: {error.message}")
+            return error.code
+        case click.ClickException():
+            note(f"Error: {error.format_message()}")
+            return USAGE
+        case InvalidOptionError():
+            note(f"Error: {error}")
+            return USAGE
+        case CalipersError():
+            note(f"Error: {error}")
+            return ERRORED
+        case OSError() if error.strerror:
+            about = "" if error.filename is None else f": {error.filename}"
+            note(f"Error: {error.strerror}{about}")
+            return ERRORED
+    note(f"Error: this should not have happened: {type(error).__name__}: {error}")
+    if not debug:
+        note("Run it again with --debug to see where.")
+    return ERRORED
+
+
+def user_traceback(error: BaseException) -> str:
+    """The traceback from the first frame that is the user's own."""
+    import traceback
+    from pathlib import Path
+
+    ours = (
+        f"{Path(__file__).parents[1]}{os.sep}",
+        f"{Path(os.__file__).parent / 'importlib'}{os.sep}",
+        "<frozen",
+    )
+    found: TracebackType | None = error.__traceback__
+    while found is not None and found.tb_frame.f_code.co_filename.startswith(ours):
+        found = found.tb_next
+    return "".join(traceback.format_exception(type(error), error, found)).rstrip()
+
+
+def shown(message: str) -> str:
+    """A message with an escape for everything that a terminal would obey; lines stay lines."""
+    return "\n".join(
+        "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in line)
+        for line in message.split("\n")
+    )
+
+
+def silence(stream: TextIO) -> None:
+    """Nobody reads on: whatever is still written goes nowhere, and Python's own last flush finds nothing wrong."""
+    with suppress(OSError, ValueError):  # it is no file, or closed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

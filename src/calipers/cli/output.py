@@ -1,0 +1,145 @@
+"""Where the reports of `calipers run` go: files in any format, and standard output.
+
+Lines of JSON and tables are written attempt by attempt while the run goes on, so they hold every attempt even where the
+report in memory does not. The other formats are written from that report when the run is over.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import TextIO
+
+from calipers.errors import CalipersError, InvalidOptionError
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.report import Report
+from calipers.views.csv_file import CsvWriter
+from calipers.views.formats import Target, write_report
+from calipers.views.jsonl import JsonlWriter
+
+from .message import silence
+
+PLACEHOLDER = "{name}"
+"""Stands in a path for the name of the evaluation."""
+
+
+class Outputs:
+    """The files of one evaluation."""
+
+    def __init__(self, targets: Sequence[Target], name: str) -> None:
+        self.targets = [target._replace(path=target.path.replace(PLACEHOLDER, name)) for target in targets]
+        self.problems: list[str] = []
+        """What could not be written, and why."""
+        self.written: list[str] = []
+        """The files there are now."""
+        self._writers: dict[Target, JsonlWriter | CsvWriter | None] = {}
+        """Those that grow during the run; `None` for one that was given up."""
+
+    def begin(self, report: Report) -> None:
+        """Prepare the files that grow during the run.
+
+        Args:
+            report: what is known before: it has no attempts.
+        """
+        for target in self.targets:
+            if target.path != "-" and target.format == "jsonl":
+                self._writers[target] = JsonlWriter(target.path, report)
+            elif target.path != "-" and target.format == "csv":
+                self._writers[target] = CsvWriter(target.path)
+
+    @property
+    def grow(self) -> bool:
+        """Whether any file is written during the run."""
+        return bool(self._writers)
+
+    def add(self, record: ReportCase | ReportCaseFailure) -> None:
+        """Write one attempt; a file that cannot be written is given up, and the run goes on."""
+        for target, writer in self._writers.items():
+            try:
+                if writer is not None:
+                    writer.add(record)
+            except OSError as error:
+                self._give_up(target, error)
+
+    def end(self, report: Report, stdout: TextIO) -> None:
+        """Write everything that is not written yet."""
+        for target in self.targets:
+            try:
+                if target not in self._writers:
+                    with redirect_stdout(stdout):
+                        write_report(report, f"{target.format}:{target.path}")
+                elif (writer := self._writers[target]) is not None:
+                    writer.close(report)
+                else:
+                    continue
+            except BrokenPipeError:
+                silence(stdout)
+            except (OSError, CalipersError) as error:
+                self._give_up(target, error)
+            else:
+                if target.path != "-":
+                    self.written.append(target.path)
+
+    def drop(self) -> None:
+        """Give up the files that were begun; what lines of JSON hold by now stays."""
+        for target in self._writers:
+            self._drop(target, CalipersError("the run came to nothing"))
+
+    def _drop(self, target: Target, error: Exception) -> None:
+        writer = self._writers.get(target)
+        if writer is not None:
+            self._writers[target] = None
+            with suppress(OSError):  # a full disk refuses the last bytes, too
+                writer.__exit__(type(error), error, None)
+
+    def _give_up(self, target: Target, error: Exception) -> None:
+        self._drop(target, error)
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        self.problems.append(f"{target.path!r} could not be written: {why}")
+
+
+def check_paths(targets: Sequence[Target], names: Sequence[str]) -> None:
+    """Refuse to write two reports to one file.
+
+    Raises:
+        InvalidOptionError: two would go to the same.
+    """
+    paths = [target.path for name in names for target in Outputs(targets, name).targets]
+    twice = {path for path in paths if paths.count(path) > 1}
+    for path in twice:
+        if len(names) > 1 and path != "-":
+            raise InvalidOptionError(
+                f"{len(names)} evaluations would write to {path!r}: put {PLACEHOLDER} into the path"
+            )
+        if len(names) > 1:
+            raise InvalidOptionError(
+                f"{len(names)} evaluations would write to standard output: run one of them"
+            )
+        raise InvalidOptionError(f"two --out write to {'standard output' if path == '-' else repr(path)}")
+
+
+@contextmanager
+def clean_stdout(*, wanted: bool) -> Iterator[TextIO]:
+    """A block in which whatever the user's code prints goes to standard error; gives the real standard output.
+
+    That includes what other processes and libraries print, which write to the file and not to `sys.stdout`.
+    """
+    real = sys.stdout
+    if not wanted:
+        yield real
+        return
+    real.flush()
+    try:
+        number, aside = real.fileno(), sys.stderr.fileno()
+        kept = os.dup(number)
+    except (OSError, ValueError):  # one of them is no file
+        with redirect_stdout(sys.stderr):
+            yield real
+        return
+    os.dup2(aside, number)
+    try:
+        with redirect_stdout(sys.stderr), open(kept, "w", encoding="utf-8", closefd=False) as output:
+            yield output
+    finally:
+        os.dup2(kept, number)
+        os.close(kept)

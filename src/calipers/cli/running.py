@@ -1,0 +1,311 @@
+"""What `calipers run` does: find the evaluations, run each, show and write its report, and come to one exit code."""
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+
+from calipers.dataset import Dataset, EvaluateOptions
+from calipers.errors import CalipersError, InvalidOptionError
+from calipers.evaluation import draw_seed, run_sync
+from calipers.report import Report
+from calipers.retry import Retry
+from calipers.task import as_task
+from calipers.views.formats import Target, parse_target
+from calipers.views.numbers import plural
+
+from .digest import digest
+from .exits import ERRORED, FAILED, INTERRUPTED, NOTHING, USAGE, first_of
+from .message import CommandError, UserCodeError, note, silence, trace
+from .output import Outputs, check_paths, clean_stdout
+from .screen import IncludeCases, show_report
+from .selection import Selection
+from .target import Evaluation, Finder, load_task
+from .threshold import Threshold, compare, parse_threshold, unknown
+from .verdict import Complaint, Outcome, judge
+
+_WORDS = {FAILED: "Failed", INTERRUPTED: "Interrupted"}
+
+_FOR_RUNNING = (
+    "filter",
+    "tag",
+    "limit",
+    "task",
+    "name",
+    "repeat",
+    "max_concurrency",
+    "task_timeout",
+    "evaluator_timeout",
+    "retry",
+    "seed",
+)
+"""Options that say how to run, and mean nothing to a report that is finished."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The options of `calipers run`; its help says what they mean."""
+
+    targets: Sequence[str] = ()
+    task: str | None = None
+    param: Sequence[str] = ()
+    types: Sequence[str] = ()
+    evaluator_type: Sequence[str] = ()
+    allow_module: Sequence[str] = ()
+    column: Sequence[str] = ()
+    filter: Sequence[str] = ()
+    tag: Sequence[str] = ()
+    limit: int | None = None
+    name: str | None = None
+    repeat: int | None = None
+    max_concurrency: int | None = None
+    task_timeout: float | None = None
+    evaluator_timeout: float | None = None
+    retry: int | None = None
+    seed: int | None = None
+    fail_under: Sequence[str] = ()
+    allow_errors: bool = False
+    out: Sequence[str] = ()
+    include_cases: IncludeCases = "failed"
+    max_cases: int = 20
+    tracebacks: bool = False
+    quiet: bool = False
+    json: bool = False
+    progress: bool = True
+
+
+def run(options: RunOptions) -> int:
+    """Run what the options ask for; returns the exit code."""
+    outputs = [parse_target(each) for each in options.out]
+    to_stdout = any(target.path == "-" for target in outputs)
+    if options.json and to_stdout:
+        raise InvalidOptionError("--json and --out to standard output ('-') exclude each other")
+    thresholds = [parse_threshold(each) for each in options.fail_under]
+    with clean_stdout(wanted=options.json or to_stdout) as stdout:
+        shows = not (options.quiet or options.json or to_stdout)
+        session = Session(options, outputs, thresholds, stdout=stdout, shows=shows)
+        code = session.run()
+        if options.json:
+            found = digest(session.outcomes, code, session.problems)
+            try:
+                print(json.dumps(found, indent=2, allow_nan=False), file=stdout, flush=True)
+            except BrokenPipeError:
+                silence(stdout)
+    return code
+
+
+class Session:
+    """One `calipers run`."""
+
+    def __init__(
+        self,
+        options: RunOptions,
+        outputs: Sequence[Target],
+        thresholds: Sequence[Threshold],
+        *,
+        stdout: TextIO,
+        shows: bool,
+    ) -> None:
+        self.options = options
+        self.outputs = outputs
+        self.thresholds = thresholds
+        self.stdout = stdout
+        self.shows = shows
+        """Whether reports go to standard output."""
+        self.selection = Selection(filters=options.filter, tags=options.tag, limit=options.limit)
+        self.task: Callable[[Any], Any] | None = None
+        """Takes the place of every other."""
+        self.outcomes: list[Outcome] = []
+        self.problems: list[str] = []
+        """What is wrong beyond a single evaluation."""
+
+    def run(self) -> int:
+        """Run all evaluations; returns the exit code."""
+        options = self.options
+        self.task = None if options.task is None else load_task(options.task)
+        finder = Finder(load_dataset=self._load_dataset, has_task=self.task is not None)
+        evaluations = finder.find(options.targets, options.param)
+        check_paths(self.outputs, [evaluation.name for evaluation in evaluations])
+        codes: list[int] = []
+        for number, evaluation in enumerate(evaluations, 1):
+            outcome = self._run_one(evaluation, alone=len(evaluations) == 1)
+            if outcome is None:
+                continue
+            self.outcomes.append(outcome)
+            codes.append(outcome.code)
+            if outcome.code == INTERRUPTED:
+                if number < len(evaluations):
+                    self._problem(f"{plural(len(evaluations) - number, 'evaluation')} did not begin")
+                break
+        if not self.outcomes:
+            self._problem(f"nothing ran: {self.selection.why_nothing()}")
+            codes.append(NOTHING)
+        reports = [outcome.report for outcome in self.outcomes if outcome.report is not None]
+        for message in unknown(self.thresholds, reports) if reports else []:
+            self._problem(message)
+            codes.append(USAGE)
+        return first_of(codes)
+
+    def _problem(self, message: str) -> None:
+        self.problems.append(message)
+        note(f"Error: {message}")
+
+    def _load_dataset(self, path: Path) -> Dataset[Any, Any, Any]:
+        from .dataset_file import DatasetFiles
+
+        options = self.options
+        return DatasetFiles(
+            types=options.types,
+            evaluator_types=options.evaluator_type,
+            allow_modules=options.allow_module,
+            columns=options.column,
+        ).load(path)
+
+    # ------------------------------------------------------------------ one evaluation
+
+    def _run_one(self, evaluation: Evaluation, *, alone: bool) -> Outcome | None:
+        """Run one evaluation, show and write what came of it; `None` if no case of it was selected."""
+        outcome = Outcome(label=evaluation.label)
+        files = Outputs(self.outputs, evaluation.name)
+        before = self.selection.selected
+        try:
+            report = self._report(evaluation, files)
+        except (CommandError, CalipersError) as error:
+            trace(error)
+            files.drop()
+            code = error.code if isinstance(error, CommandError) else ERRORED
+            outcome.complaints.append(Complaint(code, str(error)))
+        else:
+            if (
+                self.selection.is_narrow
+                and self.selection.selected == before
+                and not report.counts().attempts
+            ):
+                return None
+            outcome.report = report
+            if self.shows:
+                self._show(report, title=None if alone else evaluation.label)
+            files.end(report, self.stdout)
+            outcome.files = files.written
+            self._judge(outcome, report)
+        outcome.complaints += [Complaint(ERRORED, problem) for problem in files.problems]
+        self._tell(outcome, alone=alone)
+        return outcome
+
+    def _report(self, evaluation: Evaluation, files: Outputs) -> Report:
+        with _user_code(evaluation):
+            made = evaluation.make()
+        if inspect.isawaitable(made):
+            return run_sync(lambda: self._report_async(evaluation, made, files))
+        found = evaluation.read(made, task=self.task)
+        if isinstance(found, Report):
+            return self._finished(evaluation, found)
+        dataset, task = found
+        chosen = self.selection.of(dataset)
+        return chosen.evaluate_sync(task, **self._how_to_run(chosen, task, files))
+
+    async def _report_async(self, evaluation: Evaluation, made: Awaitable[Any], files: Outputs) -> Report:
+        with _user_code(evaluation):
+            value = await made
+        found = evaluation.read(value, task=self.task)
+        if isinstance(found, Report):
+            return self._finished(evaluation, found)
+        dataset, task = found
+        chosen = self.selection.of(dataset)
+        return await chosen.evaluate(task, **self._how_to_run(chosen, task, files))
+
+    def _finished(self, evaluation: Evaluation, report: Report) -> Report:
+        """A report that the evaluation made itself."""
+        unused = [name for name in _FOR_RUNNING if getattr(self.options, name) not in {None, ()}]
+        if unused:
+            flags = ", ".join("--" + name.replace("_", "-") for name in unused)
+            note(f"{evaluation.label} returned a finished report: {flags} had no effect on it")
+        return report
+
+    def _how_to_run(
+        self, dataset: Dataset[Any, Any, Any], task: Callable[[Any], Any], files: Outputs
+    ) -> EvaluateOptions:
+        options = self.options
+        seed = draw_seed() if options.seed is None else options.seed
+        files.begin(
+            Report(
+                name=options.name or as_task(task).name,
+                cases=[],
+                dataset_name=dataset.name,
+                repeat=options.repeat or 1,
+                seed=seed,
+                started_at=datetime.now(UTC).isoformat(),
+            )
+        )
+        # A dataset that is not a list may have more cases than memory has room for attempts.
+        is_lazy = not isinstance(dataset.cases, list)
+        only_failed = is_lazy and options.include_cases != "all" and not dataset.report_evaluators
+        return EvaluateOptions(
+            name=options.name,
+            max_concurrency=options.max_concurrency,
+            task_timeout=options.task_timeout,
+            evaluator_timeout=options.evaluator_timeout,
+            retry=None if options.retry is None else Retry(attempts=options.retry + 1),
+            repeat=options.repeat or 1,
+            seed=seed,
+            keep="failed" if only_failed else "all",
+            on_record=files.add if files.grow else None,
+            progress=options.progress and not options.quiet,
+        )
+
+    # ------------------------------------------------------------------ what came of it
+
+    def _show(self, report: Report, *, title: str | None) -> None:
+        if title is not None:
+            click.echo(f"{'' if not self.outcomes else chr(10)}== {title} ==\n")
+        options = self.options
+        show_report(
+            report,
+            include_cases=options.include_cases,
+            max_cases=options.max_cases,
+            tracebacks=options.tracebacks,
+        )
+
+    def _judge(self, outcome: Outcome, report: Report) -> None:
+        try:
+            outcome.findings = compare(self.thresholds, report) if self.thresholds else None
+        except InvalidOptionError as error:
+            outcome.complaints.append(Complaint(USAGE, str(error)))
+        outcome.complaints += judge(report, outcome.findings, allow_errors=self.options.allow_errors)
+
+    def _tell(self, outcome: Outcome, *, alone: bool) -> None:
+        """Say what the exit code will say, and where the report went."""
+        prefix = "" if alone else f"{outcome.label}: "
+        for code, message in outcome.complaints:
+            note(f"{_WORDS.get(code, 'Error')}: {prefix}{message}")
+        if self.options.quiet:
+            return
+        for path in outcome.files:
+            note(f"Wrote {path}")
+        report = outcome.report
+        if (
+            report is not None
+            and not outcome.complaints
+            and outcome.findings is None
+            and not report.pass_rate()
+        ):
+            note(
+                f"{prefix}Nothing was asserted, so nothing could fail: --fail-under NAME=NUMBER sets a threshold."
+            )
+
+
+@contextmanager
+def _user_code(evaluation: Evaluation) -> Iterator[None]:
+    """What the user's own function raises is shown with its traceback; a file's problems are a message of their own."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        if evaluation.function is None:
+            raise
+        raise UserCodeError(f"{evaluation.label} failed:", error) from error

@@ -1,0 +1,31 @@
+"""`calipers schema`: the JSON Schema of dataset files."""
+
+from typing import Any
+
+import click
+
+from .command import Command, types_options
+
+EXAMPLES = """
+# for the editor: put it beside the datasets ...
+calipers schema --out cases.schema.json
+# ... and begin each of them with this line
+# yaml-language-server: $schema=cases.schema.json
+# with types and evaluators of your own
+calipers schema --types app:Question --types app:Answer --evaluator-type evaluators.py:Polite
+"""
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@click.option(
+    "--out",
+    metavar="PATH",
+    type=click.Path(dir_okay=False),
+    help="Write to a file. Default: standard output.",
+)
+@types_options
+def command(**options: Any) -> int:
+    """Write the JSON Schema of YAML and JSON dataset files, with which editors complete and check them."""
+    from .schema_file import write_schema
+
+    return write_schema(**options)

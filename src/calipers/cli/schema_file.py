@@ -1,0 +1,26 @@
+"""What `calipers schema` does."""
+
+import json
+from collections.abc import Sequence
+
+import click
+
+from calipers.views.atomic import write_whole
+
+from .dataset_file import DatasetFiles
+from .exits import PASSED
+from .message import note
+
+
+def write_schema(
+    *, out: str | None = None, types: Sequence[str] = (), evaluator_type: Sequence[str] = ()
+) -> int:
+    """Write the schema to a file, or to standard output; returns the exit code."""
+    schema = DatasetFiles(types=types, evaluator_types=evaluator_type).schema()
+    text = json.dumps(schema, indent=2, ensure_ascii=False)
+    if out is None:
+        click.echo(text)
+    else:
+        write_whole(out, [f"{text}\n".encode()])
+        note(f"Wrote {out}")
+    return PASSED

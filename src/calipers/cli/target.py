@@ -1,0 +1,229 @@
+"""What `calipers run` is asked to run, as a list of evaluations.
+
+| target | stands for |
+|---|---|
+| `eval_tone.py` | every function of the file whose name begins with `eval_`; without one, its `dataset` and `task` |
+| `evals/` | all files `eval_*.py` in the folder and below it |
+| `module:function`, `file.py:function` | that function; or that `Dataset` |
+| `cases.yaml` | the dataset in the file, with the task that `--task` names |
+
+A function returns a dataset and a task, or a `Dataset` alone if its module has a `task`, or a finished `Report`. It may be
+async: then the evaluation runs on the same event loop, so that a client it opened can be used.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from calipers.dataset import Dataset
+from calipers.errors import InvalidOptionError
+from calipers.plain import safe_repr
+from calipers.report import Report
+
+from .exits import NOTHING, USAGE
+from .loading import load_file, load_home, load_object, object_in, split_address
+from .message import CommandError
+from .parameters import fill, parameter_names, parse_pairs
+
+Made: TypeAlias = Report | tuple[Dataset[Any, Any, Any], Callable[[Any], Any]]
+"""What an evaluation comes to: a report that is finished, or a dataset and a task to run on it."""
+
+_SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages"}
+
+
+@dataclass
+class Evaluation:
+    """One thing to run."""
+
+    label: str
+    """What messages call it: `eval_tone.py:eval_polite`."""
+    name: str
+    """Short, and fit for the name of a file: `polite`."""
+    make: Callable[[], Any]
+    """Gives what an evaluation function may return, or an awaitable of it."""
+    task: Callable[[Any], Any] | None = None
+    """The task of the module, for a dataset that comes alone."""
+    function: Callable[..., Any] | None = field(default=None, repr=False)
+    """The function behind it, if its parameters can be filled."""
+
+    def read(self, made: Any, *, task: Callable[[Any], Any] | None = None) -> Made:
+        """What `make` gave, understood.
+
+        Args:
+            made: what it gave, after awaiting.
+            task: takes the place of any other.
+
+        Raises:
+            CommandError: it is not what an evaluation may return.
+        """
+        match made:
+            case Report():
+                return made
+            case Dataset():
+                found = task or self.task
+                if found is None:
+                    raise CommandError(
+                        f"{self.label} gives a dataset and no task: return (dataset, task), define `task` in its "
+                        "module, or give --task module:function",
+                        USAGE,
+                    )
+                return made, found
+            case (Dataset() as dataset, own) if callable(own):
+                return dataset, task or own
+        raise CommandError(
+            f"{self.label} gave {safe_repr(made):.200}: expected (dataset, task), a Dataset or a Report",
+            USAGE,
+        )
+
+
+class Finder:
+    """Finds the evaluations that targets stand for."""
+
+    def __init__(
+        self, *, load_dataset: Callable[[Path], Dataset[Any, Any, Any]], has_task: bool = False
+    ) -> None:
+        self.load_dataset = load_dataset
+        """Reads a dataset file."""
+        self.has_task = has_task
+        """Whether `--task` was given."""
+
+    def find(self, targets: Sequence[str], params: Sequence[str] = ()) -> list[Evaluation]:
+        """The evaluations, each with a name of its own and its parameters filled.
+
+        Raises:
+            CommandError: a target is none, or there is nothing to run in any.
+            InvalidOptionError: a parameter is wrong.
+        """
+        found = [evaluation for target in targets or ["."] for evaluation in self._of(target)]
+        if not found:
+            where = ", ".join(repr(target) for target in targets) or "the current folder"
+            raise CommandError(
+                f"nothing to run: there is no eval_*.py in {where} (`calipers init` makes an example)",
+                NOTHING,
+            )
+        _fill_parameters(found, parse_pairs(params))
+        _make_names_unique(found)
+        return found
+
+    def _of(self, target: str) -> Iterator[Evaluation]:
+        path = Path(target)
+        if path.is_dir():
+            for file in eval_files(path):
+                yield from _of_module(load_file(file), str(file))
+        elif target.endswith(".py"):
+            yield from _of_module(load_file(path), target)
+        elif path.exists() or split_address(target)[1] is None:
+            yield self._of_dataset_file(path)
+        else:
+            yield _of_address(target)
+
+    def _of_dataset_file(self, path: Path) -> Evaluation:
+        if not path.is_file():
+            raise CommandError(
+                f"{str(path)!r} is nothing to run: expected a file, a folder or module:function", USAGE
+            )
+        if not self.has_task:
+            raise CommandError(
+                f"{str(path)!r} needs a task to run on its cases: give --task module:function", USAGE
+            )
+        return Evaluation(str(path), path.stem, lambda: self.load_dataset(path))
+
+
+def eval_files(folder: Path) -> list[Path]:
+    """All `eval_*.py` in a folder and below it, apart from hidden folders and installed packages."""
+    found: list[Path] = []
+    for where, folders, files in os.walk(folder):
+        here = Path(where)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".")
+            and name not in _SKIPPED_FOLDERS
+            and not (here / name / "pyvenv.cfg").exists()
+        )
+        found += [here / name for name in sorted(files) if name.startswith("eval_") and name.endswith(".py")]
+    return found
+
+
+def _of_module(module: ModuleType, label: str) -> Iterator[Evaluation]:
+    """The evaluations of a file."""
+    functions = {
+        name: value
+        for name, value in vars(module).items()
+        # What was imported from elsewhere is run where it is defined.
+        if name.startswith("eval_") and inspect.isroutine(value) and value.__module__ == module.__name__
+    }
+    if not functions and not isinstance(getattr(module, "dataset", None), Dataset):
+        raise CommandError(
+            f"{label} has nothing to run: define functions named eval_*, or `dataset` and `task`", USAGE
+        )
+    task = _task_of(module)
+    for name, function in functions.items():
+        yield Evaluation(
+            f"{label}:{name}", name.removeprefix("eval_") or name, function, task, function=function
+        )
+    if not functions:
+        stem = module.__name__.rpartition(".")[2]
+        yield Evaluation(label, stem.removeprefix("eval_") or stem, lambda: module.dataset, task)
+
+
+def _of_address(address: str) -> Evaluation:
+    """The evaluation at `module:function`."""
+    home, name = split_address(address)
+    assert name is not None
+    module = load_home(home)
+    found = object_in(module, name, address)
+    short = name.rpartition(".")[2].removeprefix("eval_") or name
+    if isinstance(found, Dataset):
+        return Evaluation(address, short, lambda: found, _task_of(module))
+    if not callable(found):
+        raise CommandError(f"{address!r} is {safe_repr(found):.200}: expected a function or a Dataset", USAGE)
+    return Evaluation(address, short, found, _task_of(module), function=found)
+
+
+def _task_of(module: ModuleType) -> Callable[[Any], Any] | None:
+    task = getattr(module, "task", None)
+    return task if callable(task) else None
+
+
+def _fill_parameters(evaluations: Sequence[Evaluation], given: dict[str, str]) -> None:
+    """Give each function its parameters, once every one that was given is known to have a taker."""
+    functions = [(each, each.function) for each in evaluations if each.function is not None]
+    known = [parameter_names(function) for _, function in functions]
+    names = list(dict.fromkeys(name for found, _ in known for name in found))
+    for name in given:
+        if name not in names and not any(takes_any for _, takes_any in known):
+            there = f"there are {', '.join(names)}" if names else "it has none"
+            if len(evaluations) != 1:
+                there = f"there are {', '.join(names)}" if names else "they have none"
+            what = evaluations[0].label if len(evaluations) == 1 else "none of the evaluations"
+            raise InvalidOptionError(f"{what} has no parameter {name!r} for --param; {there}")
+    for evaluation, function in functions:
+        evaluation.make = partial(function, **fill(function, given, label=evaluation.label))
+
+
+def _make_names_unique(evaluations: Sequence[Evaluation]) -> None:
+    taken: set[str] = set()
+    for evaluation in evaluations:
+        safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in evaluation.name)
+        name, number = safe, 1
+        while name.casefold() in taken:
+            number += 1
+            name = f"{safe}_{number}"
+        taken.add(name.casefold())
+        evaluation.name = name
+
+
+def load_task(address: str) -> Callable[[Any], Any]:
+    """The task that `--task` names."""
+    task = load_object(address)
+    if not callable(task):
+        raise CommandError(
+            f"--task {address} is {safe_repr(task):.200}: expected a function of the inputs", USAGE
+        )
+    return task  # type: ignore[no-any-return]

@@ -1,0 +1,70 @@
+import sys
+from textwrap import dedent
+
+import pytest
+from click.testing import CliRunner
+
+from calipers.cli.app import app
+
+NUMBERS = """
+    from calipers import Case, Dataset
+
+    def positive(output):
+        return output > 0
+
+    def size(output):
+        return float(output)
+
+    def task(inputs):
+        if inputs == "boom":
+            raise ValueError("no number")
+        return inputs
+
+    def numbers(*inputs, evaluators=(positive, size)):
+        cases = [Case(name=f"number {each}", inputs=each) for each in inputs]
+        return Dataset(name="numbers", cases=cases, evaluators=evaluators)
+"""
+"""The beginning of an evaluation file: a task that gives back its inputs, and two evaluators."""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty current folder; what is imported from it is forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CALIPERS_DEBUG", raising=False)
+    path, modules = list(sys.path), set(sys.modules)
+    yield tmp_path
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        found = getattr(sys.modules[name], "__file__", None)
+        if found is not None and found.startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def write(folder):
+    """Write a file into the current folder."""
+
+    def write(name, text):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(text), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def write_eval(write):
+    """Write an evaluation file that begins with `NUMBERS`."""
+    return lambda text, name="eval_numbers.py": write(name, dedent(NUMBERS) + dedent(text))
+
+
+@pytest.fixture
+def calipers(folder):
+    """Run a command line in this process."""
+
+    def run(*args, **options):
+        return CliRunner().invoke(app, list(args), **options)
+
+    return run

@@ -1,0 +1,92 @@
+import json
+
+import pytest
+
+GOOD = "cases: [{inputs: 1}]\nevaluators: [{Equals: 1}]\n"
+BAD = "cases:\n  - imputs: 1\n  - inputs: 2\n    name: 3\n"
+
+
+def test_a_file_without_problems_passes(calipers, write):
+    write("good.yaml", GOOD)
+    done = calipers("check", "good.yaml")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "No problems in 1 file\n")
+
+
+def test_every_problem_of_every_file_is_a_line_with_its_place(calipers, write):
+    write("good.yaml", GOOD)
+    write("bad.yaml", BAD)
+    write("worse.jsonl", '{"inputs": 1}\n{"inputs": }\n')
+    done = calipers("check", "bad.yaml", "good.yaml", "worse.jsonl")
+    assert done.exit_code == 1
+    places = [line.partition(": ")[0] for line in done.stdout.splitlines()]
+    assert places == ["bad.yaml:2:5", "bad.yaml:2:5", "bad.yaml:4:11", "worse.jsonl:2:12"]
+    assert "4 problems in 3 files" in done.stderr
+
+
+def test_the_problems_are_data_on_request(calipers, write):
+    write("bad.yaml", BAD)
+    done = calipers("check", "bad.yaml", "--json")
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)
+    assert {problem["file"] for problem in found} == {"bad.yaml"}
+    assert {problem["line"] for problem in found} == {2, 4}
+    write("good.yaml", GOOD)
+    assert json.loads(calipers("check", "good.yaml", "--json").stdout) == []
+
+
+def test_types_and_evaluators_of_your_own_are_named_by_address(calipers, write):
+    write("mine.py", "def near(output, by: int): ...\n")
+    write("cases.yaml", "cases: [{inputs: one}]\nevaluators: [{near: 3}]\n")
+    assert calipers("check", "cases.yaml").exit_code == 1
+    assert calipers("check", "cases.yaml", "--evaluator-type", "mine.py:near").exit_code == 0
+    typed = calipers("check", "cases.yaml", "--evaluator-type", "mine:near", "--types", "builtins:int")
+    assert typed.exit_code == 1
+    assert "cases.yaml:1:" in typed.stdout
+
+
+def test_a_module_may_be_allowed_to_be_named_in_the_file(calipers, write):
+    write("mine.py", "def near(output, by: int): ...\n")
+    write("cases.yaml", "cases: [{inputs: one}]\nevaluators: [{'mine:near': 3}]\n")
+    assert "not allowed here" in calipers("check", "cases.yaml").stdout
+    assert calipers("check", "cases.yaml", "--allow-module", "mine").exit_code == 0
+
+
+def test_one_dataset_type_stands_for_all_types(calipers, write):
+    write("mine.py", "from calipers import Dataset\nNumbers = Dataset[int, str, dict]\n")
+    write("cases.yaml", "cases: [{inputs: 1, expected_output: 2}]\n")
+    done = calipers("check", "cases.yaml", "--types", "mine:Numbers")
+    assert done.exit_code == 1
+    assert "expected_output" in done.stdout
+
+
+def test_columns_of_a_table_can_be_named(calipers, write):
+    write("table.csv", "question,part a,part b,answer\n1,2,3,4\n")
+    assert calipers("check", "table.csv").exit_code == 1
+    named = ["--column", "inputs=part a,part b", "--column", "expected_output=answer"]
+    assert calipers("check", "table.csv", *named).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "Missing argument 'FILE...'"),
+        (["nowhere.yaml"], "there is no file 'nowhere.yaml'"),
+        (["cases.yaml", "--types", "nowhere:X"], "there is no module 'nowhere'"),
+        (["cases.yaml", "--column", "inputs"], "--column must be FIELD=COLUMN"),
+        (["cases.yaml", *["--types", "builtins:int"] * 4], "in this order: got 4 of them"),
+        (["cases.txt"], "does not tell its format"),
+    ],
+)
+def test_wrong_usage_is_told(calipers, write, args, message):
+    write("cases.yaml", GOOD)
+    write("cases.txt", GOOD)
+    done = calipers("check", *args)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_a_file_cannot_colour_the_terminal(calipers, write):
+    write("bad.jsonl", '{"inputs": 1, "\\u001b[31m": 2}\n')
+    done = calipers("check", "bad.jsonl")
+    assert done.exit_code == 1
+    assert "\x1b" not in done.stdout

@@ -1,0 +1,62 @@
+import yaml
+
+from calipers.cli.starter import FILES
+
+
+def test_the_example_runs_in_an_empty_folder_and_explains_its_failure(calipers, folder):
+    done = calipers("init")
+    assert done.exit_code == 0
+    assert "Next:  calipers run" in done.stdout
+    ran = calipers("run")
+    assert ran.exit_code == 1
+    assert "Passed 2 of 3 cases" in ran.stdout
+    assert "fails on purpose: expected 'I do not know'" in ran.stdout
+    assert ran.stderr == "Failed: 1 of 3 cases did not pass\n"
+
+
+def test_the_example_passes_once_it_is_mended_as_its_comment_says(calipers, folder):
+    calipers("init")
+    path = folder / "eval_helpdesk.py"
+    text = path.read_text(encoding="utf-8")
+    assert '# Wrong on purpose: it should say "I do not know" instead.' in text
+    path.write_text(text.replace("Yes, of course.", "I do not know."), encoding="utf-8")
+    assert calipers("run").exit_code == 0
+
+
+def test_the_dataset_of_the_example_has_no_problems_and_its_tags_select(calipers, folder):
+    calipers("init")
+    assert calipers("check", "cases.yaml", "--evaluator-type", "eval_helpdesk.py:Polite").exit_code == 0
+    assert "Passed 1 of 1 case" in calipers("run", "--tag", "facts").stdout
+
+
+def test_the_command_of_the_ci_job_runs_and_passes(calipers, folder):
+    calipers("init")
+    workflow = yaml.safe_load((folder / ".github/workflows/evals.yml").read_text(encoding="utf-8"))
+    (command,) = [
+        step["run"]
+        for step in workflow["jobs"]["evals"]["steps"]
+        if step.get("run", "").startswith("calipers")
+    ]
+    done = calipers(*command.split()[1:])
+    assert done.exit_code == 0
+    assert (folder / "report.md").exists()
+    assert "::" in done.stdout
+
+
+def test_it_makes_the_folder_it_is_given(calipers, folder):
+    done = calipers("init", "new/evals")
+    assert "Next:  cd new/evals && calipers run" in done.stdout
+    written = {
+        path.relative_to(folder / "new/evals").as_posix() for path in folder.rglob("*") if path.is_file()
+    }
+    assert written == set(FILES)
+
+
+def test_nothing_that_exists_is_overwritten_unless_forced(calipers, write, folder):
+    write("README.md", "mine")
+    done = calipers("init")
+    assert done.exit_code == 2
+    assert "nothing was written, since these exist: README.md" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["README.md"]
+    assert calipers("init", "--force").exit_code == 0
+    assert (folder / "README.md").read_text(encoding="utf-8") == FILES["README.md"]

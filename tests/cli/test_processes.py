@@ -1,0 +1,295 @@
+"""The command line as a process of its own: what it loads, signals, pipes, and the shell's completion."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from calipers.views.formats import read_report
+
+SCRIPT = str(Path(sys.executable).with_name("calipers"))
+HEAVY = {"asyncio", "msgspec", "pydantic", "rich", "yaml", "json", "logging", "calipers.dataset"}
+
+
+def environment(**more):
+    plain = {
+        key: value for key, value in os.environ.items() if key not in {"CI", "CALIPERS_DEBUG", "NO_COLOR"}
+    }
+    return {**plain, "COLUMNS": "80", **more}
+
+
+def run(*args, cwd=None, **more):
+    return subprocess.run(
+        [SCRIPT, *args], cwd=cwd, capture_output=True, text=True, env=environment(**more), timeout=60
+    )
+
+
+# ---------------------------------------------------------------------- what a start costs
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_help_and_version_load_no_command_and_nothing_heavy(option):
+    code = (
+        "import sys; before = set(sys.modules); from calipers.cli.app import app\n"
+        f"try:\n    app.main(['{option}'])\nexcept SystemExit as done:\n    code = done.code\n"
+        "print(code, *(set(sys.modules) - before), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    exit_code, *loaded = done.stderr.split()
+    assert exit_code == "0"
+    assert not HEAVY & {*loaded, *(name.partition(".")[0] for name in loaded)}
+    assert {name for name in loaded if name.startswith("calipers.cli.")} == {
+        "calipers.cli.app",
+        "calipers.cli.command",
+        "calipers.cli.exits",
+        "calipers.cli.message",
+    }
+    assert len(loaded) <= 100, "a bare click needs most of these"
+
+
+@pytest.mark.parametrize("command", ["run", "show", "check", "evaluators", "schema", "init", "completion"])
+def test_the_help_of_a_command_loads_nothing_heavy(command):
+    code = (
+        "import sys; from calipers.cli.app import app\n"
+        f"try:\n    app.main(['{command}', '--help'])\nexcept SystemExit:\n    pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "Examples:" in done.stdout
+    assert not (HEAVY - {"json", "logging"}) & set(done.stderr.split())
+
+
+def test_the_module_is_the_same_program_as_the_script():
+    done = subprocess.run(
+        [sys.executable, "-m", "calipers", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == run("--version").stdout
+    assert done.stdout.startswith("calipers ")
+
+
+# ---------------------------------------------------------------------- codes and signals
+
+
+@pytest.mark.parametrize(
+    ("body", "args", "code"),
+    [
+        ("return numbers(1), task", [], 0),
+        ("return numbers(-1), task", [], 1),
+        ("return numbers(1), task", ["--no-such-option"], 2),
+        ("return numbers('boom'), task", [], 3),
+        ("return numbers(), task", [], 4),
+    ],
+)
+def test_a_process_ends_with_the_code_of_its_outcome(write_eval, folder, body, args, code):
+    write_eval(f"def eval_it():\n    {body}\n")
+    assert run("run", *args, cwd=folder).returncode == code
+
+
+SLOW = """
+    import time
+    from pathlib import Path
+
+    def slow(inputs):
+        if inputs:
+            Path("waiting").touch()
+            time.sleep(60)
+        return 1
+
+    def eval_slow():
+        return numbers(0, 1), slow
+
+    def eval_later():
+        return numbers(0), slow
+"""
+
+
+def test_ctrl_c_ends_a_run_with_what_is_finished(write_eval, folder):
+    write_eval(SLOW)
+    outs = ["--out", "json:{name}.json", "--out", "jsonl:{name}.jsonl", "--out", "html:{name}.html"]
+    process = subprocess.Popen(
+        [SCRIPT, "run", "--json", "--max-concurrency", "1", *outs],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    until(lambda: (folder / "waiting").exists())
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert "Interrupted: eval_numbers.py:eval_slow: interrupted by Ctrl-C after 1 of 2 attempts" in stderr
+    assert "1 evaluation did not begin" in stderr
+    found = json.loads(stdout)
+    assert (found["outcome"], len(found["evaluations"])) == ("interrupted", 1)
+    for name in ("slow.json", "slow.jsonl"):
+        report = read_report(folder / name)
+        assert [case.name for case in report.cases] == ["number 0"]
+        assert "interrupted" in report.incomplete
+    assert (folder / "slow.html").exists()
+
+
+def test_ctrl_c_before_anything_runs_is_the_same_outcome(write, folder):
+    write("eval_it.py", "import time\nfrom pathlib import Path\nPath('waiting').touch()\ntime.sleep(60)\n")
+    process = subprocess.Popen(
+        [SCRIPT, "run"], cwd=folder, stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    until(lambda: (folder / "waiting").exists())
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Interrupted." in stderr
+    assert "Traceback" not in stderr
+
+
+def until(happened):
+    deadline = time.monotonic() + 30
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+# ---------------------------------------------------------------------- pipes and terminals
+
+
+@pytest.mark.parametrize(
+    "command", ["calipers run", "calipers evaluators", "calipers schema", "calipers --help"]
+)
+def test_a_reader_that_has_seen_enough_ends_it_quietly(write_eval, folder, command):
+    write_eval("def eval_it():\n    return numbers(*range(1, 2000)), task\n")
+    # `true` reads nothing at all, and the sleep makes sure that it is gone.
+    shell = f"set -o pipefail; {{ sleep 0.3; {command} --include-cases all --max-cases 0; }} | true"
+    shell = shell if command == "calipers run" else shell.replace(" --include-cases all --max-cases 0", "")
+    path = f"{Path(SCRIPT).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", shell],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=environment(PATH=path),
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_run_whose_report_nobody_reads_still_fails_and_still_writes(write_eval, folder):
+    write_eval("def eval_it():\n    return numbers(*range(-1000, 1000)), task\n")
+    done = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f"set -o pipefail; {{ sleep 0.3; {SCRIPT} run -q --out text:- --out r.json; }} | true",
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert len(read_report(folder / "r.json").cases) == 2000
+
+
+def test_what_another_process_prints_does_not_reach_the_json(write_eval, folder):
+    write_eval("""
+        import subprocess
+
+        def shout(inputs):
+            subprocess.run(["echo", "from a child"], check=True)
+            return inputs
+
+        def eval_shout():
+            return numbers(1), shout
+    """)
+    done = run("run", "--json", cwd=folder)
+    assert json.loads(done.stdout)["exit_code"] == 0
+    assert "from a child" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "coloured"),
+    [({"FORCE_COLOR": "1"}, True), ({}, False), ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False)],
+)
+def test_colours_are_for_terminals_and_can_be_turned_off(write_eval, folder, more, coloured):
+    write_eval("def eval_it():\n    return numbers(1, -1), task\n")
+    shown = run("run", cwd=folder, **more).stdout
+    assert ("\x1b[" in shown and "31m" in shown) is coloured
+
+
+@pytest.mark.parametrize("columns", ["20", "40", "200"])
+def test_it_fits_terminals_of_any_width(write_eval, folder, columns):
+    write_eval("def eval_it():\n    return numbers(1, -1), task\n")
+    done = run("run", cwd=folder, COLUMNS=columns)
+    assert done.returncode == 1
+    assert max(map(len, done.stdout.splitlines())) <= int(columns)
+
+
+def test_an_encoding_that_knows_few_characters_costs_no_output(write_eval, folder):
+    write_eval("def eval_it():\n    return numbers('\\u9875', evaluators=[lambda output: False]), task\n")
+    done = run("run", cwd=folder, PYTHONIOENCODING="ascii")
+    assert done.returncode == 1, done.stderr
+    assert "\\u9875" in done.stdout
+
+
+# ---------------------------------------------------------------------- completion
+
+
+def complete(*words, cwd=None, shell="bash"):
+    """What a shell is offered for the last of the words."""
+    line = ["calipers", *words]
+    more = {
+        "COMP_WORDS": "\n".join(line),
+        "COMP_CWORD": str(len(words)),
+        "_CALIPERS_COMPLETE": f"{shell}_complete",
+    }
+    return run(cwd=cwd, **more).stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["ev"], ["plain,evaluators"]),
+        (["run", "--fail"], ["plain,--fail-under"]),
+        (["run", "eval_"], ["file,eval_"]),
+        (["evaluators", "Contains"], ["plain,Contains", "plain,ContainsAll", "plain,ContainsAny"]),
+        (["run", "--fail-under", "Equals"], ["plain,Equals=", "plain,EqualsExpected="]),
+        (["run", "--out", "js"], ["plain,json:report.json", "plain,jsonl:report.jsonl"]),
+        (["show", "a.json", "--to", "h"], ["plain,html:report.html"]),
+        (["run", "--include-cases", "n"], ["plain,none"]),
+        (["completion", "z"], ["plain,zsh"]),
+    ],
+)
+def test_a_shell_is_offered_what_could_come_next(words, offered):
+    assert complete(*words) == offered
+
+
+def test_a_path_after_a_format_is_completed_from_the_files_there_are(folder, write):
+    write("out/old.json", "")
+    assert complete("run", "--out", "json:o", cwd=folder) == ["plain,json:out/"]
+    assert complete("run", "--out", "json:out/", cwd=folder) == ["plain,json:out/old.json"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_asks_this_program(shell):
+    script = run("completion", shell)
+    assert script.returncode == 0
+    assert f"_CALIPERS_COMPLETE={shell}_complete" in script.stdout
+
+
+def test_bash_completes_with_the_script(folder):
+    lines = f"""
+        PATH="{Path(SCRIPT).parent}:$PATH"
+        eval "$(calipers completion bash)"
+        COMP_WORDS=(calipers sch) COMP_CWORD=1
+        _calipers_completion calipers
+        echo "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(
+        ["bash", "-c", lines], capture_output=True, text=True, env=environment(), timeout=60
+    )
+    assert (done.stdout.strip(), done.stderr) == ("schema", "")

@@ -1,0 +1,148 @@
+import json
+
+import pytest
+
+from calipers import Case, Dataset, set_eval_attribute
+from calipers.task import increment_eval_metric
+from calipers.views.formats import read_report, write_report
+
+
+def answer(inputs):
+    if inputs == "boom":
+        raise ValueError("out of \x1b[31mreach")
+    increment_eval_metric("tokens", 7)
+    set_eval_attribute("route", {"name": "short"})
+    return {"answer": inputs, "lines": "one\ntwo"}
+
+
+def graded(output, expected_output):
+    return {"tone": "calm", "right": output["answer"] == expected_output, "score": 0.25}
+
+
+def judge(inputs):
+    if inputs == "odd":
+        raise RuntimeError("cannot judge")
+    return {}
+
+
+@pytest.fixture
+def report(folder):
+    cases = [
+        Case(name="good", inputs="a", expected_output="a", metadata={"topic": "letters"}, cluster="c1"),
+        Case(name="bad", inputs="b\nB", expected_output="c"),
+        Case(name="odd", inputs="odd", expected_output=None),
+        Case(name="boom", inputs="boom"),
+    ]
+    made = Dataset(name="letters", cases=cases, evaluators=[graded, judge]).evaluate_sync(
+        answer, progress=False, seed=1
+    )
+    write_report(made, "report.json")
+    return made
+
+
+def test_a_saved_report_is_shown_as_it_was(calipers, report, capsys):
+    report.print(width=80)
+    printed = capsys.readouterr().out
+    done = calipers("show", "report.json", env={"COLUMNS": "80"})
+    assert done.exit_code == 0
+    assert done.stdout == printed
+
+
+def test_the_attempts_to_list_can_be_chosen(calipers, report):
+    assert "boom  " in calipers("show", "report.json").stdout
+    assert "good  " in calipers("show", "report.json", "--include-cases", "all").stdout
+    assert "boom  " not in calipers("show", "report.json", "--include-cases", "none").stdout
+    assert "raise ValueError" in calipers("show", "report.json", "--tracebacks").stdout
+
+
+def test_one_case_is_shown_with_all_that_is_known_of_it(calipers, report):
+    shown = calipers("show", "report.json", "--case", "good").stdout
+    for line in (
+        "good: passed",
+        "    cluster c1",
+        "    a",
+        '      "answer": "a",',
+        "    tone: calm",
+        "    right: passed",
+        "    score: 0.25",
+        "    judge: ",
+        "    tokens: 7",
+        '        "name": "short"',
+        '      "topic": "letters"',
+    ):
+        assert line in shown, line
+
+
+def test_a_value_of_several_lines_keeps_them_and_an_expectation_of_none_is_shown(calipers, report):
+    assert "Inputs\n    b\n    B\n" in calipers("show", "report.json", "--case", "bad").stdout
+    odd = calipers("show", "report.json", "--case", "odd").stdout
+    assert "odd: error" in odd
+    assert "Expected\n    null\n" in odd
+    assert "Evaluator judge failed\n" in odd
+    assert "RuntimeError: cannot judge" in odd
+
+
+def test_a_task_that_failed_is_shown_with_its_traceback_and_cannot_colour_the_terminal(calipers, report):
+    shown = calipers("show", "report.json", "--case", "boom").stdout
+    assert "Task failed\n" in shown
+    assert "raise ValueError" in shown
+    assert "out of \\x1b[31mreach" in shown
+
+
+def test_every_attempt_at_a_repeated_case_is_shown(calipers, folder):
+    dataset = Dataset(cases=[Case(name="twice", inputs=1)], evaluators=[lambda output: True])
+    write_report(dataset.evaluate_sync(abs, repeat=2, progress=False), "report.jsonl")
+    shown = calipers("show", "report.jsonl", "--case", "twice").stdout
+    assert "twice [1/2]: passed" in shown
+    assert "twice [2/2]: passed" in shown
+    assert "twice [2/2]" not in calipers("show", "report.jsonl", "--case", "twice [1/2]").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("godo", "did you mean 'good'?"), ("zzz", "there are 'good', 'bad', 'odd', 'boom'")],
+)
+def test_a_case_that_is_not_there_is_told_what_is(calipers, report, name, hint):
+    done = calipers("show", "report.json", "--case", name)
+    assert done.exit_code == 2
+    assert f"no case of the report is called {name!r}; {hint}" in done.stderr
+
+
+def test_a_report_that_keeps_failures_only_says_so_when_a_case_is_missing(calipers, folder):
+    dataset = Dataset(cases=[Case(name="fine", inputs=1)], evaluators=[lambda output: True])
+    write_report(dataset.evaluate_sync(abs, keep="failed", progress=False), "report.json")
+    assert "keeps only attempts that did not pass" in calipers("show", "report.json", "--case", "fine").stderr
+
+
+def test_a_report_is_converted_to_other_formats(calipers, report, folder):
+    done = calipers("show", "report.json", "--to", "page.html", "--to", "jsonl:lines")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "Wrote page.html\nWrote lines\n"
+    assert read_report(folder / "lines").to_dict() == read_report(folder / "report.json").to_dict()
+    again = calipers("show", "lines", "--to", "json:-")
+    assert json.loads(again.stdout) == json.loads((folder / "report.json").read_text(encoding="utf-8"))
+
+
+def test_lines_without_their_end_are_shown_as_incomplete(calipers, report, folder):
+    write_report(report, "whole.jsonl")
+    lines = (folder / "whole.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "cut.jsonl").write_bytes(b"".join(lines[:3]))
+    done = calipers("show", "cut.jsonl")
+    assert done.exit_code == 0
+    assert "INCOMPLETE" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["nowhere.json"], 2, "there is no file 'nowhere.json'"),
+        (["other.json"], 3, "'other.json' cannot be shown: this is no stored report"),
+        (["report.json", "--to", "jsn:x"], 2, "did you mean 'json'?"),
+        (["report.json", "--to", "x.html", "--case", "good"], 2, "give one of them"),
+    ],
+)
+def test_what_cannot_be_shown_is_told(calipers, report, write, args, code, message):
+    write("other.json", '{"no": "report"}')
+    done = calipers("show", *args)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert message in done.stderr
