@@ -87,6 +87,12 @@ def test_sameness_goes_down_to_the_types(left, right, are_same):
     assert same(left, right) is are_same
 
 
+def test_a_declared_float_takes_an_integer_for_what_it_is():
+    assert same([{"a": 1}], [{"a": 1.0}], widen=True)
+    assert not same(1, 1.5, widen=True)
+    assert not same(1, True, widen=True)
+
+
 def test_objects_that_cannot_be_compared_are_compared_by_what_they_say():
     class Array:
         def __eq__(self, other):

@@ -117,5 +117,5 @@ def write_value(
     if kind.is_any or written is None or len(problems.found) > before:
         return
     again = kind.read(written, steps, problems)
-    if len(problems.found) == before and not same(again, value):
+    if len(problems.found) == before and not same(again, value, widen=True):
         problems.add(steps, f"written as {shorten(written)} it would come back as {shorten(again)}", value)

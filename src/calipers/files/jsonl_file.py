@@ -124,7 +124,7 @@ class JSONLines(LazyCases):
     def _slowly(self, number: int, line: bytes) -> Found:
         problems = Problems(str(self.path), line=number)
         try:
-            text = line.decode()
+            text = line.decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
             problems.add_at(number, len(line[: error.start].decode()) + 1, "the line is not UTF-8")
             return problems.found

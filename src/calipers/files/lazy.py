@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
+import msgspec
+
 from calipers.case import Case
 from calipers.errors import DatasetFileError
 
@@ -36,7 +38,12 @@ class LazyCases(ABC):
 
     def __iter__(self) -> Iterator[Any]:
         for _, found in self.read():
-            yield found if isinstance(found, Case) else file_error(found)
+            yield found if isinstance(found, Case) else self._error(found)
+
+    def _error(self, problems: list[Problem]) -> DatasetFileError:
+        # A report shows only the beginning, which must not be all folders.
+        near = [msgspec.structs.replace(problem, file=self.path.name) for problem in problems]
+        return DatasetFileError(in_words(near), problems)
 
     def problems(self) -> Iterator[Problem]:
         """Everything that is wrong with the file, from a strict reading of all of it."""

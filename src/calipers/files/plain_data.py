@@ -66,16 +66,20 @@ def _about(value: Any) -> str:
     return f"a value of type {name} is no plain data: state the type with Dataset[...] or types="
 
 
-def same(left: Any, right: Any) -> bool:
-    """Whether two values are equal and of the same types throughout: 1 is not 1.0, a list is not a tuple, NaN is NaN."""
+def same(left: Any, right: Any, *, widen: bool = False) -> bool:
+    """Whether two values are equal and of the same types throughout: 1 is not 1.0, a list is not a tuple, NaN is NaN.
+
+    With `widen`, 1 is 1.0: where a type was declared, an integer may become the float that it says.
+    """
     if left is right:
         return True
     if type(left) is not type(right):
-        return False
+        return widen and {type(left), type(right)} == {int, float} and bool(left == right)
     if isinstance(left, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(same(left[key], right[key], widen=widen) for key in left)
     if isinstance(left, list | tuple):
-        return len(left) == len(right) and all(map(same, left, right))
+        pairs = zip(left, right, strict=False)
+        return len(left) == len(right) and all(same(a, b, widen=widen) for a, b in pairs)
     if isinstance(left, float):
         # Zero has a sign, and NaN differs from itself.
         return repr(left) == repr(right)

@@ -27,6 +27,8 @@ class Table:
         self._problems = problems
         self._text = text
         self._nothing = "" if text else None
+        fields = zip(("inputs", "expected_output", "metadata"), types, strict=True)
+        self._widened = {field for field, kind in fields if not kind.is_any}
         self.columns: dict[str, list[Any]] = {}
         self._cases = [case for index, case in enumerate(cases) if self._is_writable(index, case)]
         self._add("name", [_or_absent(case.name) for case in self._cases])
@@ -57,7 +59,7 @@ class Table:
             value = getattr(case, field)
             if field == "expected_output" and case.has_expected_output and not again.has_expected_output:
                 self._problems.add((*steps, field), f"a table cannot expect this; {_WAY_OUT}", value)
-            elif not same(value, getattr(again, field)):
+            elif not same(value, getattr(again, field), widen=field in self._widened):
                 shown = shorten(getattr(again, field))
                 self._problems.add(
                     (*steps, field), f"in a table it would come back as {shown}; {_WAY_OUT}", value

@@ -1,0 +1,195 @@
+import json
+
+import pytest
+
+from calipers import Case
+from calipers.evaluators import Contains, EqualsExpected, MaxDuration, ROCEvaluator
+from calipers.files import check_file, load_dataset
+
+YAML = """\
+# yaml-language-server: $schema=./capitals_schema.json
+name: capitals
+cases:
+  - name: france
+    inputs: France
+    expected_output: Paris
+    evaluators:
+      - Contains: ar
+  - inputs: {country: Peru, year: 2024-01-31, leader: no}
+    expected_output:
+evaluators:
+  - EqualsExpected
+  - MaxDuration: PT2S
+report_evaluators:
+  - ROCEvaluator: confidence
+"""
+AS_JSON = {
+    "$schema": "./capitals_schema.json",
+    "name": "capitals",
+    "cases": [
+        {
+            "name": "france",
+            "inputs": "France",
+            "expected_output": "Paris",
+            "evaluators": [{"Contains": "ar"}],
+        },
+        {"inputs": {"country": "Peru", "year": "2024-01-31", "leader": "no"}, "expected_output": None},
+    ],
+    "evaluators": ["EqualsExpected", {"MaxDuration": "PT2S"}],
+    "report_evaluators": [{"ROCEvaluator": "confidence"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("capitals.yaml", YAML),
+        ("capitals.yml", "\ufeff" + YAML.replace("\n", "\r\n")),
+        ("capitals.json", json.dumps(AS_JSON)),
+        ("capitals.json", "\ufeff" + json.dumps(AS_JSON, indent="\t")),
+        ("capitals.yaml", json.dumps(AS_JSON)),
+    ],
+    ids=["yaml", "yaml of windows", "json", "json with tabs", "json in yaml"],
+)
+def test_a_document_holds_a_whole_dataset(write, content, name):
+    dataset = load_dataset(write(name, content))
+    assert dataset.name == "capitals"
+    france, peru = dataset.cases
+    assert france == Case(
+        name="france", inputs="France", expected_output="Paris", evaluators=[Contains("ar")]
+    )
+    assert peru.inputs == {"country": "Peru", "year": "2024-01-31", "leader": "no"}
+    assert peru.has_expected_output
+    assert peru.expected_output is None
+    assert dataset.evaluators[0] == EqualsExpected()
+    assert isinstance(dataset.evaluators[1], MaxDuration)
+    assert dataset.report_evaluators == [ROCEvaluator("confidence")]
+
+
+def test_a_document_may_leave_out_all_but_its_cases(write):
+    dataset = load_dataset(write("unnamed.yaml", "cases: []"))
+    assert (dataset.name, dataset.cases, dataset.evaluators, dataset.report_evaluators) == (
+        "unnamed",
+        [],
+        [],
+        [],
+    )
+
+
+BAD_YAML = """\
+nam: x
+cases:
+  - inputs: 1
+  - {name: a, inputs: 2}
+  - name: a
+    inputs: 3
+    evaluators:
+      - MaxDuration: abc
+  - just text
+evaluators: EqualsExpected
+report_evaluators:
+  - EqualsExpected
+"""
+BAD = {
+    "nam": "x",
+    "cases": [
+        {"inputs": 1},
+        {"name": "a", "inputs": 2},
+        {"name": "a", "inputs": 3, "evaluators": [{"MaxDuration": "abc"}]},
+        "just text",
+    ],
+    "evaluators": "EqualsExpected",
+    "report_evaluators": ["EqualsExpected"],
+}
+PROBLEMS = [
+    ("nam", "unknown key 'nam' (did you mean 'name'?)"),
+    ("cases[2].evaluators[0].MaxDuration", "expected a valid number, or a valid duration"),
+    ("cases[3]", "expected a case"),
+    ("evaluators", "expected a list of evaluators"),
+    ("report_evaluators[0]", "EqualsExpected judges single attempts: list it under evaluators"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "places"),
+    [
+        ("a.yaml", BAD_YAML, [(1, 1), (8, 22), (9, 5), (10, 13), (12, 5)]),
+        ("a.json", json.dumps(BAD), [(1, 2), (1, 125), (1, 135), (1, 163), (1, 203)]),
+        ("a.json", json.dumps(BAD, indent="\t"), [(2, 2), (16, 21), (20, 3), (22, 16), (24, 3)]),
+    ],
+    ids=["yaml", "json", "json with tabs"],
+)
+def test_every_problem_is_found_at_once_in_the_order_of_the_lines(write, name, content, places):
+    path = write(name, content)
+    problems = check_file(path)
+    assert [problem.path for problem in problems] == [path for path, _ in PROBLEMS]
+    assert all(
+        problem.message.startswith(start) for problem, (_, start) in zip(problems, PROBLEMS, strict=True)
+    )
+    assert [(problem.line, problem.column) for problem in problems] == places
+    assert {problem.file for problem in problems} == {str(path)}
+
+
+def test_a_name_that_two_cases_have_is_a_problem(write, problems_of):
+    path = write("a.yaml", "cases:\n  - {inputs: 1, name: x}\n  - {inputs: 2}\n  - {inputs: 3, name: x}\n")
+    assert problems_of(load_dataset, path) == [
+        "a.yaml:4:23: cases[2].name: cases[0] has this name, too, got 'x'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.yaml", "", "a.yaml:1:1: the file is empty"),
+        ("a.json", "", "a.json:1:1: not JSON: expecting value"),
+        (
+            "a.yaml",
+            "[1]",
+            "a.yaml:1:1: expected a dataset, with name, cases, evaluators, report_evaluators, got [1]",
+        ),
+        ("a.json", "5", "a.json:1:1: expected a dataset"),
+        ("a.yaml", "name: x", "a.yaml:1:1: the document has no cases"),
+        ("a.yaml", "cases:", "a.yaml:1:7: cases: expected a list of cases, or the name of a .jsonl, .csv or"),
+        ("a.yaml", "cases: {a: 1}", "a.yaml:1:8: cases: expected a list of cases"),
+        ("a.yaml", "name: 5\ncases: []", "a.yaml:1:7: name: expected text, got 5"),
+        ("a.yaml", b"cases:\n- \xff", "a.yaml:2:3: the file is not UTF-8"),
+        ("a.yaml", "cases: []\n".encode("utf-16"), "a.yaml:1:1: the file is not UTF-8"),
+        (
+            "a.yaml",
+            "cases: other.yaml",
+            "a.yaml:1:8: cases: expected the name of a .jsonl, .csv or .parquet file",
+        ),
+        ("a.yaml", "cases: other.txt", "a.yaml:1:8: cases: the file of cases cannot be read: the name of"),
+        ("a.yaml", "cases: gone.jsonl", "a.yaml:1:8: cases: the file of cases cannot be read: [Errno 2]"),
+        ("a.yaml", "cases: bad.csv", "bad.csv:1: question: unknown column 'question'"),
+        ("a.yaml", "cases: []\ncases: []", "a.yaml:2:1: cases: the key stands twice in one mapping"),
+    ],
+)
+def test_a_document_that_is_none_says_why(write, problems_of, name, content, problem):
+    write("bad.csv", "question\n1\n")
+    (found,) = problems_of(load_dataset, write(name, content))
+    assert found.startswith(problem)
+
+
+def test_cases_may_stay_in_a_file_beside_the_document(write, tmp_path, monkeypatch):
+    (tmp_path / "data").mkdir()
+    write(
+        "data/cases.jsonl",
+        '{"inputs": "a", "expected_output": "a"}\n{"inputs": "b", "expected_output": "c"}\n',
+    )
+    path = write("data/set.yaml", "name: set\ncases: cases.jsonl\nevaluators: [EqualsExpected]")
+    monkeypatch.chdir(tmp_path)
+    dataset = load_dataset(path)
+    assert not isinstance(dataset.cases, list)
+    for _ in range(2):
+        report = dataset.evaluate_sync(lambda inputs: inputs, progress=False)
+        assert [case.assertions["EqualsExpected"].value for case in report.cases] == [True, False]
+
+
+def test_checking_a_document_checks_the_file_of_its_cases(write, shown):
+    write("cases.csv", "inputs,name\n1,x\n2\n3,x\n")
+    path = write("set.json", '{"cases": "cases.csv"}')
+    assert shown(check_file(path)) == [
+        "cases.csv:3: the row has 1 cell, and the header has 2 cells",
+        "cases.csv:4: name: line 2 has this name, too, got 'x'",
+    ]

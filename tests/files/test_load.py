@@ -1,0 +1,108 @@
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.errors import DatasetFileError, InvalidOptionError
+from calipers.evaluators import EqualsExpected, Evaluator, ROCEvaluator
+from calipers.files import JSONColumn, check_file, load_dataset
+
+
+@dataclass
+class Question:
+    text: str
+    level: int = 0
+
+
+@dataclass
+class Polite(Evaluator):
+    word: str = "please"
+
+    def evaluate(self, ctx):
+        return self.word in ctx.output
+
+
+CONTENT = {
+    "yaml": "cases:\n  - inputs: {text: a}\n    expected_output: 1.5\n",
+    "json": '{"cases": [{"inputs": {"text": "a"}, "expected_output": 1.5}]}',
+    "jsonl": '{"inputs": {"text": "a"}, "expected_output": 1.5}\n',
+    "csv": "inputs.text,expected_output\na,1.5\n",
+}
+
+
+@pytest.mark.parametrize("form", CONTENT)
+def test_the_brackets_of_dataset_say_what_values_must_be(write, form):
+    path = write(f"a.{form}", CONTENT[form])
+    dataset = Dataset[Question, float, Any].from_file(path)
+    assert list(dataset.cases) == [Case(inputs=Question("a"), expected_output=1.5)]
+    assert type(dataset) is Dataset
+    expected = "1.5" if form == "csv" else 1.5
+    assert list(Dataset.from_file(path).cases) == [Case(inputs={"text": "a"}, expected_output=expected)]
+    assert list(load_dataset(path, types=(Question, float)).cases) == list(dataset.cases)
+
+
+def test_values_that_do_not_fit_the_brackets_are_problems(write, problems_of):
+    path = write("a.yaml", "cases:\n  - inputs: {text: a, level: high}\n  - inputs: {level: 1}\n")
+    assert problems_of(Dataset[Question, Any, Any].from_file, path) == [
+        "a.yaml:2:30: cases[0].inputs.level: expected a valid integer, unable to parse string as an integer, got 'high'",
+        "a.yaml:3:13: cases[1].inputs: 'text' is missing, got {'level': 1}",
+    ]
+
+
+class Mine(Dataset[Question, Any, Any]):
+    """A dataset of one's own."""
+
+
+def test_a_class_of_ones_own_is_what_comes_back(write):
+    dataset = Mine.from_file(write("a.yaml", CONTENT["yaml"]))
+    assert type(dataset) is Mine
+    assert dataset.cases[0].inputs == Question("a")
+
+
+def test_brackets_stay_what_they_are_to_everyone_else():
+    alias = Dataset[str, int, Any]
+    assert alias == Dataset[str, int, Any]
+    assert alias is not Dataset[str, str, Any]
+    assert alias(cases=[Case(inputs="a")]).__orig_class__ == alias
+
+
+def test_evaluators_come_from_the_file_and_from_the_caller(write):
+    path = write("a.yaml", "cases: []\nevaluators: [Polite]\nreport_evaluators: [ConfusionMatrixEvaluator]")
+    own = [EqualsExpected()]
+    dataset = Dataset.from_file(
+        path, evaluator_types=[Polite], evaluators=own, report_evaluators=[ROCEvaluator("s")]
+    )
+    assert dataset.evaluators == [Polite(), *own]
+    assert dataset.report_evaluators[1] == ROCEvaluator("s")
+    assert load_dataset(write("a.csv", "inputs\n1\n"), evaluators=own).evaluators == own
+
+
+def test_columns_and_format_are_passed_on(write):
+    path = write("a.txt", 'q,payload\n1,"[1]"\n')
+    dataset = Dataset.from_file(path, format="csv", columns={"inputs": JSONColumn("payload"), "name": "q"})
+    assert list(dataset.cases) == [Case(name="1", inputs=[1])]
+    assert check_file(path, format="csv", columns={"inputs": "q"}) == []
+
+
+@pytest.mark.parametrize("form", ["jsonl", "yaml", "json"])
+def test_columns_are_for_tables(write, form):
+    with pytest.raises(InvalidOptionError, match="columns= is for tables"):
+        load_dataset(write(f"a.{form}", CONTENT[form]), columns={"inputs": "q"})
+
+
+def test_a_check_gives_what_loading_raises(write):
+    path = write("a.yaml", "cases: [{}]\nextra: 1")
+    with pytest.raises(DatasetFileError) as caught:
+        load_dataset(path)
+    assert list(caught.value.problems) == check_file(path)
+    assert len(check_file(path)) == 2
+    assert str(caught.value).splitlines() == [
+        f"2 problems in {path}:",
+        *(f"  {p}" for p in caught.value.problems),
+    ]
+
+
+def test_a_file_that_is_not_there_is_an_error_of_the_system(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load_dataset(tmp_path / "gone.yaml")

@@ -1,0 +1,77 @@
+import sys
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from calipers import Case
+from calipers.errors import MissingExtraError
+from calipers.files import check_file, load_dataset
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Writes a Parquet file of columns, and gives its path."""
+
+    def write(columns, **options):
+        path = tmp_path / "a.parquet"
+        pq.write_table(pa.table(columns), path, **options)
+        return path
+
+    return write
+
+
+def test_values_are_what_their_columns_say(table):
+    when = datetime(2024, 1, 31, tzinfo=UTC)
+    path = table(
+        {
+            "name": ["a", None],
+            "inputs": pa.array([{"q": "why", "n": 1}, None]),
+            "expected_output": pa.array([None, 2.5]),
+            "metadata.when": pa.array([when, None]),
+            "metadata.map": pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int64())),
+            "tags": [["x", "y"], None],
+        }
+    )
+    assert list(load_dataset(path).cases) == [
+        Case(
+            name="a", inputs={"q": "why", "n": 1}, metadata={"when": when, "map": {"k": 1}}, tags=["x", "y"]
+        ),
+        Case(inputs=None, expected_output=2.5),
+    ]
+
+
+def test_many_rows_come_in_order_whatever_their_groups(table):
+    path = table({"inputs": list(range(5000))}, row_group_size=700)
+    assert [case.inputs for case in load_dataset(path).cases] == list(range(5000))
+
+
+def test_what_is_wrong_is_said_with_its_row(table, shown):
+    path = table({"inputs": [1, -2, 3], "name": ["a", "a", "c"]})
+    assert shown(check_file(path)) == ["a.parquet: row 2: name: row 1 has this name, too, got 'a'"]
+    path = table({"inputs": ["1", "x", "3"]})
+    first, bad, third = load_dataset(path, types=(int,)).cases
+    assert (first.inputs, third.inputs) == (1, 3)
+    assert shown(bad.problems) == [
+        "a.parquet: row 2: inputs: expected a valid integer, unable to parse string as an integer, got 'x'"
+    ]
+
+
+def test_the_schema_is_checked_at_once(table, problems_of):
+    (found,) = problems_of(load_dataset, table({"question": [1]}))
+    assert found.startswith("a.parquet: question: unknown column 'question'")
+    assert [case.inputs for case in load_dataset(table({"q": [1]}), columns={"inputs": "q"}).cases] == [1]
+
+
+def test_a_file_that_is_no_parquet_file_is_a_problem(write, problems_of):
+    (found,) = problems_of(load_dataset, write("a.parquet", "inputs\n1\n"))
+    assert found.startswith("a.parquet: not a Parquet file: ")
+
+
+def test_without_the_extra_the_error_names_it(table, monkeypatch):
+    path = table({"inputs": [1]})
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'calipers\[parquet\]'"):
+        load_dataset(path)

@@ -1,0 +1,152 @@
+import pytest
+
+from calipers import Case
+from calipers.errors import InvalidOptionError
+from calipers.files.case_data import CaseReader
+from calipers.files.catalog import Catalog
+from calipers.files.problem import Problems
+from calipers.files.table import JSONColumn, RowReader
+from calipers.files.value_type import case_types
+
+
+def read(table, columns=None, types=None, *, text=True):
+    """The cases of a table, whose first row is the header, and the problems."""
+    problems = Problems("a")
+    header, *rows = table
+    reader = RowReader(header, columns, CaseReader(case_types(types), Catalog()), problems, text=text)
+    cases = [] if problems.found else [reader.read(row, problems) for row in rows]
+    return cases, [str(problem) for problem in problems.found]
+
+
+def test_columns_are_found_by_their_names():
+    table = [
+        ["tags", "name", "inputs", "expected_output", "cluster", "metadata"],
+        ["a b", "n", "i", "e", "c", "m"],
+        ["", "", "", "", "", ""],
+    ]
+    assert read(table) == (
+        [
+            Case(name="n", inputs="i", expected_output="e", cluster="c", metadata="m", tags=["a", "b"]),
+            Case(inputs=""),
+        ],
+        [],
+    )
+
+
+def test_columns_with_a_dot_make_one_value_of_what_is_there():
+    table = [
+        ["inputs.q", "inputs.context", "metadata.level", "metadata.a.b", "expected_output.x"],
+        ["why", "", "1", "2", ""],
+        ["", "", "", "", "y"],
+    ]
+    first, second = read(table)[0]
+    assert first == Case(inputs={"q": "why"}, metadata={"level": "1", "a.b": "2"})
+    assert second == Case(inputs={}, expected_output={"x": "y"})
+
+
+@pytest.mark.parametrize(
+    ("header", "problem"),
+    [
+        (
+            ["input"],
+            "a: input: unknown column 'input' (did you mean 'inputs'?). columns={...} says what other",
+        ),
+        (["inputs", "zzz"], "a: zzz: unknown column 'zzz'; known are name, inputs"),
+        (["inputs", "evaluators"], "a: evaluators: unknown column 'evaluators'"),
+        (
+            ["inputs", "metadata", "metadata.x"],
+            "a: metadata: there is a column 'metadata' and one that begins with",
+        ),
+        (["inputs", "name", "name"], "a: name: two columns have this name"),
+        (
+            ["name"],
+            "a: no column holds the inputs; there are 'name': columns={'inputs': ...} says which it is",
+        ),
+        ([], "a: no column holds the inputs; there are none"),
+    ],
+)
+def test_a_header_that_does_not_fit_is_a_problem(header, problem):
+    _, problems = read([header])
+    assert problems[0].startswith(problem)
+
+
+def test_told_what_is_what_only_those_columns_are_read():
+    table = [
+        ["id", "question", "context", "answer", "name", "payload"],
+        ["1", "why", "so", "x", "Ann", '{"a": [1]}'],
+    ]
+    assert read(table, {"inputs": "question", "name": "id"})[0] == [Case(name="1", inputs="why")]
+    assert read(table, {"inputs": ["question", "context"], "expected_output": "answer"})[0] == [
+        Case(inputs={"question": "why", "context": "so"}, expected_output="x")
+    ]
+    assert read(table, {"inputs": JSONColumn("payload")})[0] == [Case(inputs={"a": [1]})]
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"inputs": "questoin"}, "a: there is no column 'questoin' (did you mean 'question'?)"),
+        ({"inputs": ["question", "zzz"]}, "a: there is no column 'zzz'; there are 'question', 'answer'"),
+        ({"expected_output": "answer"}, "a: no column holds the inputs"),
+        ({}, "a: no column holds the inputs"),
+    ],
+)
+def test_a_column_that_is_not_there_is_a_problem(columns, problem):
+    assert read([["question", "answer"]], columns)[1][0].startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"input": "question"}, r"got 'input' \(did you mean 'inputs'\?\)"),
+        ({"inputs": []}, "a field comes from a column, a JSONColumn or several columns, got 'inputs': "),
+        ({"inputs": 5}, "a field comes from"),
+        ({"inputs": "question", "name": ["question"]}, "a field comes from"),
+    ],
+)
+def test_columns_that_make_no_sense_are_an_error(columns, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        read([["question"]], columns)
+
+
+def test_text_is_taken_for_what_the_types_need():
+    table = [["inputs", "expected_output", "metadata.level"], ["5", "[1, 2]", "3"], ["x", "[]", ""]]
+    (first, _), problems = read(table, types=(int, list[int], dict[str, int]))
+    assert first == Case(inputs=5, expected_output=[1, 2], metadata={"level": 3})
+    assert problems == ["a: inputs: expected a valid integer, unable to parse string as an integer, got 'x'"]
+
+
+def test_typed_cells_are_taken_as_they_are_and_null_says_nothing():
+    table = [["name", "inputs", "expected_output", "metadata.a", "tags"], ["n", 5, 0, 1.5, ["t"]], [None] * 5]
+    assert read(table, text=False)[0] == [
+        Case(name="n", inputs=5, expected_output=0, metadata={"a": 1.5}, tags=["t"]),
+        Case(inputs=None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "problem"),
+    [
+        (["inputs", "name"], [1, 5], "a: name: expected text, got 5"),
+        (["inputs", "name"], [1, ""], "a: name: expected text, got ''"),
+        (["inputs", "cluster"], [1, []], "a: cluster: expected text, got []"),
+        (["inputs", "tags"], [1, [2]], "a: tags: expected a list of texts, got [2]"),
+    ],
+)
+def test_a_typed_cell_that_does_not_fit_is_a_problem(header, row, problem):
+    assert read([header, row], text=False)[1] == [problem]
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_json_in_a_cell_is_strict(text):
+    _, problems = read([["j"], ['{"a": 1, "a": 2}'], ["nope"]], {"inputs": JSONColumn("j")}, text=text)
+    assert [problem.partition(", got")[0] for problem in problems] == [
+        "a: j: the key stands twice in one object",
+        "a: j: not JSON: expecting value",
+    ]
+
+
+def test_json_must_be_text_to_be_read():
+    assert read([["j"], [5]], {"inputs": JSONColumn("j")}, text=False)[1] == [
+        "a: j: expected JSON as text, got 5"
+    ]
