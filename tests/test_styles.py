@@ -668,3 +668,38 @@ def test_asking_for_spans_on_the_object_turns_recording_on():
     assert as_evaluator(WantsSpans()).needs_spans is True
     assert as_evaluator(lambda span_tree: True).needs_spans is True
     assert as_evaluator(Duck()).needs_spans is False
+
+
+def test_a_subclass_is_read_by_its_parameters_like_any_other_object():
+    class ByName(Evaluator):
+        def evaluate(self, output, expected_output):
+            return output == expected_output
+
+    class OneName(Evaluator):
+        def evaluate(self, output):
+            return output != "bad"
+
+    class AnyName(Evaluator):
+        def evaluate(self, whatever):
+            return whatever.output == "bad"
+
+    cases = [Case(inputs=1, expected_output="bad")]
+    report = Dataset(cases=cases, evaluators=[ByName(), OneName(), AnyName()]).evaluate_sync(
+        lambda inputs: "bad", progress=False
+    )
+    values = {name: result.value for name, result in report.cases[0].assertions.items()}
+    assert values == {"ByName": True, "OneName": False, "AnyName": True}
+
+
+def test_a_subclass_of_no_usable_signature_is_refused_when_the_dataset_is_made():
+    class Nothing(Evaluator):
+        def evaluate(self):
+            return True
+
+    class Extra(Evaluator):
+        def evaluate(self, ctx, extra):
+            return True
+
+    for wrong in (Nothing(), Extra()):
+        with pytest.raises(NotAnEvaluatorError):
+            Dataset(cases=[], evaluators=[wrong])

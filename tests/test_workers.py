@@ -36,7 +36,9 @@ def both(blocking):
 
 def run(task, n=5, evaluators=(), **options):
     cases = [Case(name=f"c{i}", inputs=i) for i in range(n)]
-    return Dataset(cases=cases, evaluators=list(evaluators)).evaluate_sync(task, progress=False, **options)
+    return Dataset(cases=cases, evaluators=list(evaluators)).evaluate_sync(
+        task, **{"progress": False, **options}
+    )
 
 
 def double(inputs):
@@ -412,6 +414,12 @@ def test_seeds_follow_from_run_seed_case_and_repeat_in_any_order():
         ("evaluator_timeout", "1"),
         ("seed", 1.5),
         ("retry", 3),
+        ("repeat", None),
+        ("lifecycle", 3),
+        ("on_record", "x"),
+        ("progress", 3),
+        ("name", 3),
+        ("name", ""),
     ],
 )
 def test_an_option_out_of_range_is_named_with_its_value(option, value):
@@ -461,7 +469,7 @@ def test_finished_attempts_do_not_pile_up_before_slow_evaluators(blocking):
 
     report = run(task if blocking else task_async, 600, [slow], max_concurrency=2)
     assert len(report.cases) == 600
-    assert most <= 2 * 4 + 64 + 4
+    assert most <= 2 * 2 + 1
 
 
 def test_async_evaluators_of_different_cases_overlap():
@@ -519,3 +527,48 @@ def test_every_attempt_ends_in_exactly_one_record(steps, limit, repeat, blocking
     assert len(set(names)) == len(names)
     assert report.incomplete is None
     assert report.unfinished == 0
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+def test_judgements_at_once_are_limited_like_tasks(blocking):
+    now, most = 0, 0
+
+    async def judge(output):
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.005)
+        now -= 1
+        return True
+
+    run(double if blocking else as_async_double, 60, [judge], max_concurrency=4)
+    assert most == 4
+
+
+def test_an_async_task_that_blocks_the_event_loop_is_named_and_late():
+    async def blocks(inputs):
+        if inputs == 0:
+            time.sleep(0.25)
+        return inputs
+
+    assert run(blocks, 2).blocked["(task)"].longest >= 0.25
+    report = run(blocks, 1, task_timeout=0.1)
+    assert [f.error_type for f in report.failures] == ["AttemptTimeoutError"]
+    assert "(task)" in report.blocked
+
+
+@pytest.mark.parametrize("task", both(lambda inputs: inputs.append(0) or len(inputs)))
+def test_a_task_that_changes_its_inputs_does_not_change_the_next_repeat(task):
+    case = Case(name="c", inputs=[1])
+    report = Dataset(cases=[case]).evaluate_sync(task, repeat=3, progress=False)
+    assert [attempt.output for attempt in report.cases] == [2, 2, 2]
+    assert [attempt.inputs for attempt in report.cases] == [[1, 0]] * 3
+    assert case.inputs == [1]
+
+
+def test_inputs_that_cannot_be_copied_are_shared_by_the_repeats():
+    lock = threading.Lock()
+    report = Dataset(cases=[Case(inputs=lock)]).evaluate_sync(
+        lambda inputs: inputs is lock, repeat=2, progress=False
+    )
+    assert [attempt.output for attempt in report.cases] == [True, True]

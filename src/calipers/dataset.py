@@ -240,12 +240,18 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             raise InvalidOptionError(
                 f"metadata must be a dict to keep with the report, got {metadata!r:.200}"
             )
+        if name is not None and (not isinstance(name, str) or not name):
+            raise InvalidOptionError(f"the name of a run must be a non-empty string, got {name!r}")
         shown: Progress | None = None
         if progress is True:
             from .views.progress import show_progress
 
             shown = show_progress
         elif progress is not False:
+            if not callable(progress):
+                raise InvalidOptionError(
+                    f"progress must be True, False or a function of counts that gives a with block, got {progress!r}"
+                )
             shown = progress
         return await evaluate(
             self._readable(),

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
         if asked:
             signal.default_int_handler(number, frame)
         asked = True
+        sys.stderr.write("\nstopping: what is finished is kept; Ctrl-C again ends at once\n")
         loop.call_soon_threadsafe(stop)
 
     signal.signal(signal.SIGINT, handle)

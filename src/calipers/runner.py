@@ -10,6 +10,7 @@ other cases go on. Ctrl-C ends the run early; what is finished is kept, and the 
 """
 
 import asyncio
+import copy
 import os
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
@@ -24,7 +25,7 @@ from .lifecycle import CaseLifecycle, LifecycleFactory
 from .record import Failure, ReportCase, ReportCaseFailure
 from .result import describe_error
 from .retry import Retry
-from .scoring import Scoring, within
+from .scoring import TASK, Scoring, within
 from .spans import SpanRecorder
 from .summary import Tally
 from .task import Attempt, Task, begin, isolated, promised_coroutine, settle
@@ -80,7 +81,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name in ("max_concurrency", "repeat"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            if name == "max_concurrency" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InvalidOptionError(f"{name} must be a whole number from 1, got {value!r}")
         for name in ("task_timeout", "evaluator_timeout"):
             value = getattr(self, name)
@@ -88,6 +91,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                 isinstance(value, bool) or not isinstance(value, int | float) or not value > 0
             ):
                 raise InvalidOptionError(f"{name} must be a number of seconds above 0, got {value!r}")
+        for name in ("lifecycle", "on_record"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise InvalidOptionError(f"{name} must be callable, got {value!r}")
         if self.keep not in {"all", "failed"}:
             raise InvalidOptionError(f"keep must be 'all' or 'failed', got {self.keep!r}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
@@ -130,6 +137,7 @@ class Run:
         """A fresh attempt for the work."""
         return Attempt(
             work.case,
+            work.case.inputs if self.options.repeat == 1 else _copied(work.case.inputs),
             work.name,
             work.case_name,
             work.repeat_index,
@@ -208,7 +216,7 @@ class Run:
         kind, message, stack = describe_error(attempt.error)
         return ReportCaseFailure(
             name=attempt.name,
-            inputs=case.inputs,
+            inputs=attempt.inputs,
             metadata=case.metadata,
             expected_output=case.expected_output,
             error_type=kind,
@@ -229,6 +237,9 @@ class Run:
         """The error of a task that took too long."""
         return AttemptTimeoutError(f"the task exceeded task_timeout={self.options.task_timeout:g} s")
 
+    def _note(self, seconds: float) -> None:
+        self.scoring.note(TASK, seconds)
+
     async def _execute(self, attempt: Attempt) -> None:
         """Call an async task until it succeeds or its tries are used up."""
         retry = self.options.retry
@@ -238,9 +249,10 @@ class Run:
             try:
                 coroutine = self._coroutine(attempt)
                 if self.options.task_timeout is None:
-                    output = await isolated(coroutine, copy_context())
+                    output = await isolated(coroutine, copy_context(), self._note)
                 else:
-                    output = await within(self.options.task_timeout, coroutine, self.late())
+                    watched = _watched(coroutine, self._note)
+                    output = await within(self.options.task_timeout, watched, self.late())
                 settle(attempt, output)
             except asyncio.CancelledError as error:
                 if self.stopping:
@@ -255,7 +267,7 @@ class Run:
             attempt.tries += 1
 
     def _coroutine(self, attempt: Attempt) -> Coroutine[Any, Any, Any]:
-        inputs = attempt.case.inputs
+        inputs = attempt.inputs
         task = self.task
         coroutine = promised_coroutine(task, inputs) if task.is_async else _hop(task, inputs)
         return coroutine if self.recorder is None else self._traced(self.recorder, attempt, coroutine)
@@ -299,6 +311,10 @@ class Run:
         return record
 
 
+async def _watched(coroutine: Coroutine[Any, Any, Any], note: Callable[[float], None]) -> Any:
+    return await isolated(coroutine, copy_context(), note)
+
+
 async def _teardown(hooks: CaseLifecycle[Any, Any, Any] | None, record: Record | None) -> Failure | None:
     """Run the clean-up hook; what it raises becomes data."""
     try:
@@ -308,6 +324,16 @@ async def _teardown(hooks: CaseLifecycle[Any, Any, Any] | None, record: Record |
         kind, message, stack = describe_error(error)
         return Failure(error_type=kind, error_message=message, error_stacktrace=stack)
     return None
+
+
+def _copied(inputs: Any) -> Any:
+    """Inputs of its own for each repeat, so that a task which changes them does not change the next attempt."""
+    if isinstance(inputs, str | int | float | bytes | bool | None):
+        return inputs
+    try:
+        return copy.deepcopy(inputs)
+    except Exception:  # some things, such as open connections, have no copy: then there is but one
+        return inputs
 
 
 async def _maybe(value: Any) -> Any:

@@ -25,15 +25,15 @@ from .output import read_output
 from .record import ReportCase
 from .result import EvaluationResult, EvaluatorFailure, Scalar, Skipped, SkippedEvaluation, describe_error
 from .styles import InjectedEvaluator, as_evaluator
-from .task import Attempt
+from .task import BLOCKING_SECONDS, Attempt
 from .threads import call_in_thread
-
-BLOCKING_SECONDS = 0.1
-"""A synchronous evaluator that holds the event loop longer than this is named in the report."""
-
 
 _FREQUENT_LABELS = 100
 """Labels of an evaluator that are kept to be shared, and the length they may have."""
+
+
+MEASURABLE = 0.05
+"""A timeout shorter than this is judged with so much patience, for the event loop has other things to do."""
 
 
 class Judge:
@@ -119,8 +119,12 @@ def unique(name: str, taken: set[str]) -> str:
     return f"{name}_{count}"
 
 
+TASK = "(task)"
+"""Under this name, `Report.blocked` tells of an async task that held the event loop."""
+
+
 class BlockedLoop(msgspec.Struct):
-    """How a synchronous evaluator held up the event loop."""
+    """How a synchronous evaluator, or an async task, held up the event loop."""
 
     count: int = 0
     """How often it did for longer than `BLOCKING_SECONDS`."""
@@ -142,7 +146,7 @@ class Scoring:
         case = attempt.case
         return EvaluatorContext(
             name=attempt.case_name,
-            inputs=case.inputs,
+            inputs=attempt.inputs,
             metadata=case.metadata,
             expected_output=case.expected_output,
             output=attempt.output,
@@ -173,7 +177,7 @@ class Scoring:
                     results.append(judge.label(output))
                 else:
                     if isawaitable(output):
-                        self._note(judge, perf_counter() - before)
+                        self.note(judge.name, perf_counter() - before)
                         output = await output
                         before = perf_counter()
                     self._take(output, judge, plan, results, skipped)
@@ -185,7 +189,7 @@ class Scoring:
                 failures.append(judge.failure(error))
             now = perf_counter()
             if now - before > BLOCKING_SECONDS:
-                self._note(judge, now - before)
+                self.note(judge.name, now - before)
             before = now
         return self._record(attempt, results, failures, skipped)
 
@@ -222,10 +226,10 @@ class Scoring:
                 )
             )
 
-    def _note(self, judge: Judge, seconds: float) -> None:
-        """Note a judge that has held the event loop for too long."""
-        if seconds > BLOCKING_SECONDS and self.timeout is None:
-            noted = self.blocked.setdefault(judge.name, BlockedLoop())
+    def note(self, name: str, seconds: float) -> None:
+        """Note who has held the event loop for too long; with a timeout, synchronous evaluators run elsewhere."""
+        if seconds > BLOCKING_SECONDS and (self.timeout is None or name == TASK):
+            noted = self.blocked.setdefault(name, BlockedLoop())
             noted.count += 1
             noted.longest = max(noted.longest, seconds)
 
@@ -252,7 +256,7 @@ class Scoring:
         case = attempt.case
         return ReportCase(
             name=attempt.name,
-            inputs=case.inputs,
+            inputs=attempt.inputs,
             metadata=case.metadata,
             expected_output=case.expected_output,
             output=attempt.output,
@@ -278,12 +282,14 @@ async def within(seconds: float, awaitable: Any, late: Exception) -> Any:
     What ignores its cancellation is left behind rather than waited for.
     """
     task = asyncio.ensure_future(awaitable)
+    start = perf_counter()
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
     except asyncio.CancelledError:
         task.cancel()
         raise
-    if done:
+    # What blocked the event loop past its time is late too, though nobody could interrupt it.
+    if done and perf_counter() - start <= max(seconds, MEASURABLE):
         return task.result()
     task.cancel()
     task.add_done_callback(_forget)

@@ -62,7 +62,9 @@ def as_evaluator(x: Any, *, name: str | None = None) -> Evaluator[Any, Any, Any]
     if isinstance(x, RolloutEvaluator):
         return x if name is None else RolloutEvaluator(x.origin, name)
     if isinstance(x, Evaluator):
-        return x if name is None else InjectedEvaluator(x.evaluate, x, name, [_CONTEXT])
+        wanted = _parameters_of_method(x.evaluate, x)
+        takes_context = len(wanted) == 1 and wanted[0].source is _CONTEXT.source
+        return x if takes_context and name is None else InjectedEvaluator(x.evaluate, x, called, wanted)
     if _has(x, "compute_metrics") and _has(x, "aggregate_metrics"):
         return RolloutEvaluator(x, called)
     if _has(x, "evaluate"):

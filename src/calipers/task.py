@@ -14,6 +14,7 @@ import threading
 import types
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, ContextVar
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -27,6 +28,8 @@ class Attempt(msgspec.Struct):
     """One execution of one case."""
 
     case: Case[Any, Any, Any]
+    inputs: Any
+    """What the task is given: the case's inputs, or a copy of them where the case is repeated."""
     name: str
     """The case's name, with `[i/n]` when the case is repeated."""
     case_name: str
@@ -56,6 +59,9 @@ class Attempt(msgspec.Struct):
             hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big"
         )
 
+
+BLOCKING_SECONDS = 0.1
+"""What holds the event loop longer than this is named in the report."""
 
 _CURRENT: ContextVar[Attempt | None] = ContextVar("calipers_attempt", default=None)
 _COUNTING = threading.Lock()
@@ -123,32 +129,43 @@ def as_task(function: Any, *, name: str | None = None) -> Task:
     while isinstance(plain, functools.partial):
         plain = plain.func
     named = getattr(plain, "__name__", None) or type(plain).__name__
+    named = "task" if named == "<lambda>" else named
     # An object is async if its class's __call__ is.
     is_async = inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(type(plain).__call__)
     return Task(function, name or named, is_async)
 
 
 @types.coroutine
-def isolated(coroutine: Coroutine[Any, Any, Any], context: Context) -> Generator[Any, Any, Any]:
+def isolated(
+    coroutine: Coroutine[Any, Any, Any], context: Context, note: Callable[[float], None]
+) -> Generator[Any, Any, Any]:
     """Await a coroutine inside a context of its own.
 
     `asyncio` gives a context to each of its tasks; this gives one to each await, at a tenth of the price. Every step
-    of the coroutine runs in `context`; what it waits for goes up to the event loop unchanged.
+    of the coroutine runs in `context`; what it waits for goes up to the event loop unchanged. `note` is told how long
+    a step held the event loop, if that was long.
     """
     run = context.run
+    start = perf_counter()
     try:
         waiting = run(coroutine.send, None)
         while True:
+            if perf_counter() - start > BLOCKING_SECONDS:
+                note(perf_counter() - start)
             try:
                 sent = yield waiting
             except GeneratorExit:
                 run(coroutine.close)
                 raise
             except BaseException as error:
+                start = perf_counter()
                 waiting = run(coroutine.throw, error)
             else:
+                start = perf_counter()
                 waiting = run(coroutine.send, sent)
     except StopIteration as done:
+        if perf_counter() - start > BLOCKING_SECONDS:
+            note(perf_counter() - start)
         return done.value
 
 
@@ -184,7 +201,8 @@ def settle(attempt: Attempt, output: Any) -> None:
         attempt.output = output.output_text
     elif isinstance(output, types.GeneratorType | types.AsyncGeneratorType):
         raise TaskContractError(
-            f"the task returned a {type(output).__name__}, which has produced nothing yet: collect its items and return those"
+            f"the task returned a generator ({type(output).__name__}), which has produced nothing yet: "
+            "collect its items and return those"
         )
     else:
         attempt.output = output

@@ -94,8 +94,8 @@ class ThreadWorkers:
         self.running: dict[threading.Thread, tuple[Work, Attempt, float]] = {}
         self.alive = 0
         self.finished: deque[tuple[Work, Attempt, float]] = deque()
-        # Threads wait here when the evaluators fall behind, so that finished attempts do not pile up.
-        self.room = threading.Semaphore(4 * self.limit + 64)
+        # Threads wait here when the evaluators fall behind: beside the tasks in flight, as many attempts are being judged.
+        self.room = threading.Semaphore(2 * self.limit)
         self.stopped = threading.Event()
         self.signalled = False
         self.judging: set[asyncio.Task[None]] = set()
@@ -207,7 +207,7 @@ class ThreadWorkers:
             attempt.spans = capture.tree_or_error  # complete once the block is left
 
     def _output(self, attempt: Attempt) -> Any:
-        output = self.run.task.function(attempt.case.inputs)
+        output = self.run.task.function(attempt.inputs)
         if isawaitable(output):
             return asyncio.run_coroutine_threadsafe(_await(output), self.loop).result()
         return output
@@ -227,7 +227,7 @@ class ThreadWorkers:
 
     def _wake(self) -> None:
         self.signalled = False
-        if self.finished and not self.run.stopping:
+        if self.finished and not self.run.stopping and len(self.judging) < self.limit:
             task = self.loop.create_task(self._judge())
             self.judging.add(task)
             task.add_done_callback(self._judged)
@@ -238,7 +238,7 @@ class ThreadWorkers:
         self.judging.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._fail(error)
-        self._settle_up()
+        self._wake()  # an attempt may have come in while this judge was on its way out
 
     def _fail(self, error: BaseException) -> None:
         if not self.done.done():

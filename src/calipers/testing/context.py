@@ -65,6 +65,7 @@ def make_context(
     stated: dict[str, Any] = {} if expected_output is _ABSENT else {"expected_output": expected_output}
     attempt = Attempt(
         Case(name=name, inputs=inputs, metadata=metadata, **stated),
+        inputs,
         name,
         name,
         1,

@@ -49,6 +49,7 @@ def _attempt(ctx: EvaluatorContext[Any, Any, Any]) -> Attempt:
     case: Case[Any, Any, Any] = Case(name=name, inputs=ctx.inputs, metadata=ctx.metadata, **stated)
     return Attempt(
         case,
+        ctx.inputs,
         name,
         name,
         1,
