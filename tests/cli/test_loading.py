@@ -68,6 +68,13 @@ def test_a_file_named_like_a_module_that_is_loaded_does_not_get_that_one(write):
     assert not hasattr(sys.modules["json"], "mine")
 
 
+def test_a_package_of_the_same_name_that_is_loaded_already_does_not_stand_in(write):
+    for folder in ("one", "two"):
+        write(f"{folder}/pack/__init__.py", "")
+    first, second = write("one/pack/eval_x.py", "which = 1"), write("two/pack/eval_x.py", "which = 2")
+    assert (load_file(first).which, load_file(second).which) == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -17,9 +17,13 @@ from calipers.errors import CalipersError, InvalidOptionError
         (
             OSError("plain"),
             3,
-            "Error: this should not have happened: OSError: plain\nRun it again with --debug",
+            "Error: this should not have happened (run it again with --debug to see where): OSError: plain\n",
         ),
-        (KeyError("x"), 3, "Error: this should not have happened: KeyError: 'x'\nRun it again with --debug"),
+        (
+            KeyError("x"),
+            3,
+            "Error: this should not have happened (run it again with --debug to see where): KeyError",
+        ),
         (click.Abort(), 130, "Interrupted.\n"),
         (KeyboardInterrupt(), 130, "Interrupted.\n"),
     ],
@@ -33,7 +37,6 @@ def test_with_debug_the_traceback_comes_first(capsys):
     assert tell(KeyError("x"), debug=True) == 3
     told = capsys.readouterr().err
     assert told.startswith("KeyError: 'x'\n")
-    assert "--debug" not in told
 
 
 def test_a_message_cannot_move_the_cursor_but_keeps_its_lines(capsys):

@@ -123,7 +123,7 @@ def test_ctrl_c_ends_a_run_with_what_is_finished(write_eval, folder):
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 130, stderr
-    assert "Interrupted: eval_numbers.py:eval_slow: interrupted by Ctrl-C after 1 of 2 attempts" in stderr
+    assert "eval_numbers.py:eval_slow: interrupted by Ctrl-C after 1 of 2 attempts" in stderr
     assert "1 evaluation did not begin" in stderr
     found = json.loads(stdout)
     assert (found["outcome"], len(found["evaluations"])) == ("interrupted", 1)
@@ -234,6 +234,45 @@ def test_an_encoding_that_knows_few_characters_costs_no_output(write_eval, folde
     done = run("run", cwd=folder, PYTHONIOENCODING="ascii")
     assert done.returncode == 1, done.stderr
     assert "\\u9875" in done.stdout
+
+
+def test_a_process_without_streams_ends_with_its_code(write_eval, folder):
+    write_eval("def eval_it():\n    return numbers(-1), task\n")
+    for closed in (">&-", "2>&-", ">&- 2>&-"):
+        command = ["bash", "-c", f"{SCRIPT} run {closed}"]
+        done = subprocess.run(command, cwd=folder, env=environment(), stdout=subprocess.DEVNULL, timeout=60)
+        assert done.returncode == 1, closed
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="the system does not tell what a process needed"
+)
+def test_the_memory_of_a_lazy_dataset_does_not_hold_its_attempts(write, folder):
+    write(
+        "eval_lazy.py",
+        """
+        from calipers import Case, Dataset
+
+        def eval_lazy():
+            cases = (Case(name=f"case {n}", inputs="x" * 1000 + str(n)) for n in range(20_000))
+            return Dataset(cases=cases, evaluators=[lambda output: True]), str.upper
+        """,
+    )
+
+    def kilobytes(*args):
+        """The most that a run needed at any time, by the system's count for the program alone."""
+        code = (
+            "import sys; from calipers.cli.app import app\ntry:\n    app.main(sys.argv[1:])\nfinally:\n"
+            "    print(*(line for line in open('/proc/self/status') if 'VmHWM' in line), file=sys.stderr)"
+        )
+        command = [sys.executable, "-c", code, "run", *args]
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, env=environment(), timeout=60
+        )
+        assert "Passed 20,000 of 20,000 cases" in done.stdout
+        return int(done.stderr.split()[-2])
+
+    assert kilobytes("--out", "r.csv") + 30_000 < kilobytes("--include-cases", "all", "--max-cases", "1")
 
 
 # ---------------------------------------------------------------------- completion

@@ -102,6 +102,15 @@ def test_of_several_outcomes_the_one_that_leaves_least_to_trust_decides(
     assert calipers("run", *args).exit_code == code
 
 
+@pytest.mark.parametrize("args", [[], ["--filter", "x"]], ids=["all", "some"])
+def test_a_dataset_that_cannot_even_begin_is_an_error_and_not_an_empty_one(calipers, write_eval, args):
+    write_eval(BROKEN.replace("        yield Case(inputs=1)\n", "        if False: yield\n"))
+    done = calipers("run", *args)
+    assert done.exit_code == 3
+    assert "the file is gone" in done.stderr
+    assert "nothing ran" not in done.stderr
+
+
 def test_a_threshold_for_an_unknown_evaluator_costs_neither_the_report_nor_its_file(
     calipers, write_eval, folder
 ):
@@ -233,6 +242,27 @@ def test_a_dataset_file_that_cannot_be_read_is_told_with_its_places(calipers, wr
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("target", "args", "code", "message"),
+    [
+        ("cases.yaml", ["--column", "inputs"], 2, "--column must be FIELD=COLUMN"),
+        ("cases.yaml", ["--types", "nowhere:X"], 2, "there is no module 'nowhere'"),
+        ("cases.txt", [], 2, "does not tell its format"),
+        ("gone.yaml", [], 3, "nowhere.jsonl"),
+    ],
+)
+def test_what_options_say_of_a_dataset_file_and_what_is_wrong_with_it_are_told_apart(
+    calipers, write, write_eval, target, args, code, message
+):
+    write_eval("", "app.py")
+    write("cases.yaml", "cases: [{inputs: 1}]\n")
+    write("cases.txt", "cases: [{inputs: 1}]\n")
+    write("gone.yaml", "cases: nowhere.jsonl\n")
+    done = calipers("run", target, "--task", "app:task", *args)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert message in done.stderr
+
+
 def test_a_task_option_replaces_the_task_of_a_file(calipers, write_eval, write):
     write_eval(FAILS)
     write("app.py", "def better(inputs):\n    return abs(inputs)\n")
@@ -250,6 +280,8 @@ def test_a_task_option_replaces_the_task_of_a_file(calipers, write_eval, write):
         (["--task", "eval_numbers:dataset_name"], 2, "has no 'dataset_name'"),
         (["--task", "eval_numbers"], 2, "'eval_numbers' names no object: write module:name"),
         (["--repeat", "0"], 2, "Invalid value for '--repeat'"),
+        (["--task-timeout", "0"], 2, "Invalid value for '--task-timeout'"),
+        (["--task-timeout", "nan"], 2, "Invalid value for '--task-timeout': 'nan' is no time"),
         (["--out", "jsn:report"], 2, "no report format is called 'jsn', did you mean 'json'?"),
         (["--out", "a.json", "--out", "./a.json", "--out", "a.json"], 2, "two --out write to 'a.json'"),
         (["--json", "--out", "json:-"], 2, "exclude each other"),
@@ -313,6 +345,16 @@ def test_a_file_that_cannot_be_imported_is_shown_with_its_own_traceback_and_noth
     assert "importing eval_b.py failed:" in done.stderr
     assert "ModuleNotFoundError: No module named 'not_there_at_all'" in done.stderr
     assert "importlib" not in done.stderr
+
+
+def test_what_several_targets_name_runs_once(calipers, write_eval):
+    write_eval(PASSES)
+    done = calipers(
+        "run", ".", "eval_numbers.py", "./eval_numbers.py:eval_passes", "eval_numbers:eval_passes", "--json"
+    )
+    assert [each["target"] for each in json.loads(done.stdout)["evaluations"]] == [
+        "eval_numbers.py:eval_passes"
+    ]
 
 
 def test_functions_that_were_imported_run_where_they_are_defined(calipers, write_eval, write):

@@ -74,6 +74,7 @@ class App(click.Group):
             from click.shell_completion import shell_complete
 
             sys.exit(shell_complete(self, {}, "calipers", _COMPLETE, complete))
+        _fill_missing_streams()
         if isinstance(sys.stdout, TextIOWrapper):
             # What the terminal's encoding lacks is shown as an escape: a letter must not cost the output.
             sys.stdout.reconfigure(errors="backslashreplace")
@@ -95,6 +96,13 @@ class App(click.Group):
         except click.exceptions.Exit as done:
             return done.exit_code
         return code if isinstance(code, int) else PASSED
+
+
+def _fill_missing_streams() -> None:
+    """Python has no stream where a process was started with it closed; nobody should trip over that."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 @click.group(

@@ -34,6 +34,18 @@ class Command(click.Command):
                 formatter.write(f"{'':{formatter.current_indent}}{line}".rstrip() + "\n")
 
 
+class Seconds(click.FloatRange):
+    """A time above 0."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, which NaN is not, though no comparison says so."""
+        number = super().convert(value, param, ctx)
+        return number if number == number else self.fail(f"{value!r} is no time", param, ctx)  # noqa: PLR0124
+
+
 def types_options(function: _Function) -> _Function:
     """`--types` and `--evaluator-type`: what the files of a dataset may hold."""
     function = click.option(

@@ -78,9 +78,10 @@ def load_file(path: Path) -> ModuleType:
     make_importable(Path.cwd())
     make_importable(folder)
     try:
-        if "." in name:
-            return import_module(name)
-        return _execute(path, name)
+        # Another package of that name may be loaded: then the file is not what is found there.
+        if "." in name and (module := import_module(name)).__file__ == str(path):
+            return module
+        return _execute(path, name.rpartition(".")[2])
     except (Exception, SystemExit) as error:
         raise UserCodeError(f"importing {path.name} failed:", error) from error
 
@@ -88,7 +89,7 @@ def load_file(path: Path) -> ModuleType:
 def _execute(path: Path, name: str) -> ModuleType:
     """Import a file that is not in a package: by its path, since another module may have its name."""
     taken, number = name, 1
-    while name in sys.modules or (number > 1 and name in sys.stdlib_module_names):
+    while name in sys.modules or name in sys.stdlib_module_names:
         number += 1
         name = f"{taken}_{number}"
     spec = spec_from_file_location(name, path)

@@ -60,26 +60,26 @@ def tell(error: BaseException, *, debug: bool) -> int:
         case click.UsageError():
             error.show()
             return USAGE
+    code, message = describe(error)
+    note(f"Error: {message}")
+    return code
+
+
+def describe(error: BaseException) -> tuple[int, str]:
+    """The exit code for an error, and what to say about it."""
+    match error:
         case CommandError():
-            note(f"Error: {error.message}")
-            return error.code
+            return error.code, error.message
         case click.ClickException():
-            note(f"Error: {error.format_message()}")
-            return USAGE
+            return USAGE, error.format_message()
         case InvalidOptionError():
-            note(f"Error: {error}")
-            return USAGE
+            return USAGE, str(error)
         case CalipersError():
-            note(f"Error: {error}")
-            return ERRORED
+            return ERRORED, str(error)
         case OSError() if error.strerror:
-            about = "" if error.filename is None else f": {error.filename}"
-            note(f"Error: {error.strerror}{about}")
-            return ERRORED
-    note(f"Error: this should not have happened: {type(error).__name__}: {error}")
-    if not debug:
-        note("Run it again with --debug to see where.")
-    return ERRORED
+            return ERRORED, error.strerror + ("" if error.filename is None else f": {error.filename}")
+    hint = "run it again with --debug to see where"
+    return ERRORED, f"this should not have happened ({hint}): {type(error).__name__}: {error}"
 
 
 def user_traceback(error: BaseException) -> str:

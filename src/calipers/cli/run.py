@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from .command import Command, file_options
+from .command import Command, Seconds, file_options
 from .completing import complete_evaluator, complete_files, complete_out
 
 EXAMPLES = """
@@ -58,13 +58,13 @@ calipers run eval_tone.py --param model=small --fail-under politeness=0.8
 @click.option(
     "--task-timeout",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     help="Time that a task may take before it counts as failed.",
 )
 @click.option(
     "--evaluator-timeout",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     help="Time that an evaluator may take before it counts as failed.",
 )
 @click.option(

@@ -22,15 +22,13 @@ from calipers.views.numbers import plural
 
 from .digest import digest
 from .exits import ERRORED, FAILED, INTERRUPTED, NOTHING, USAGE, first_of
-from .message import CommandError, UserCodeError, note, silence, trace
+from .message import CommandError, UserCodeError, describe, note, silence, trace
 from .output import Outputs, check_paths, clean_stdout
 from .screen import IncludeCases, show_report
 from .selection import Selection
 from .target import Evaluation, Finder, load_task
 from .threshold import Threshold, compare, parse_threshold, unknown
 from .verdict import Complaint, Outcome, judge
-
-_WORDS = {FAILED: "Failed", INTERRUPTED: "Interrupted"}
 
 _FOR_RUNNING = (
     "filter",
@@ -173,20 +171,14 @@ class Session:
         """Run one evaluation, show and write what came of it; `None` if no case of it was selected."""
         outcome = Outcome(label=evaluation.label)
         files = Outputs(self.outputs, evaluation.name)
-        before = self.selection.selected
         try:
             report = self._report(evaluation, files)
-        except (CommandError, CalipersError) as error:
+        except (CommandError, CalipersError, OSError) as error:
             trace(error)
             files.drop()
-            code = error.code if isinstance(error, CommandError) else ERRORED
-            outcome.complaints.append(Complaint(code, str(error)))
+            outcome.complaints.append(Complaint(*describe(error)))
         else:
-            if (
-                self.selection.is_narrow
-                and self.selection.selected == before
-                and not report.counts().attempts
-            ):
+            if self.selection.is_narrow and report.incomplete is None and not report.counts().attempts:
                 return None
             outcome.report = report
             if self.shows:
@@ -283,7 +275,9 @@ class Session:
         """Say what the exit code will say, and where the report went."""
         prefix = "" if alone else f"{outcome.label}: "
         for code, message in outcome.complaints:
-            note(f"{_WORDS.get(code, 'Error')}: {prefix}{message}")
+            word = "Failed: " if code == FAILED else "" if code == INTERRUPTED else "Error: "
+            text = f"{word}{prefix}{message}"
+            note(text[0].upper() + text[1:] if alone else text)
         if self.options.quiet:
             return
         for path in outcome.files:

@@ -33,8 +33,6 @@ class Selection:
         """Names that were seen."""
         self.known_tags: set[str] = set()
         """Tags that were seen."""
-        self.selected = 0
-        """Cases that were chosen."""
 
     @property
     def is_narrow(self) -> bool:
@@ -51,10 +49,7 @@ class Selection:
         return narrowed
 
     def _choose(self, cases: Iterable[Any]) -> Iterator[Any]:
-        matching = (case for case in _named(cases) if self._matches(case))
-        for case in islice(matching, self.limit):
-            self.selected += 1
-            yield case
+        return islice((case for case in _named(cases) if self._matches(case)), self.limit)
 
     def _matches(self, case: Any) -> bool:
         if not isinstance(case, Case):

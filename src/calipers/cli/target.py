@@ -13,7 +13,7 @@ async: then the evaluation runs on the same event loop, so that a client it open
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -99,7 +99,7 @@ class Finder:
             CommandError: a target is none, or there is nothing to run in any.
             InvalidOptionError: a parameter is wrong.
         """
-        found = [evaluation for target in targets or ["."] for evaluation in self._of(target)]
+        found = _each_once(evaluation for target in targets or ["."] for evaluation in self._of(target))
         if not found:
             where = ", ".join(repr(target) for target in targets) or "the current folder"
             raise CommandError(
@@ -184,6 +184,15 @@ def _of_address(address: str) -> Evaluation:
     if not callable(found):
         raise CommandError(f"{address!r} is {safe_repr(found):.200}: expected a function or a Dataset", USAGE)
     return Evaluation(address, short, found, _task_of(module), function=found)
+
+
+def _each_once(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+    """Those that are not the same function, or the same dataset, as an earlier one."""
+    found: dict[Any, Evaluation] = {}
+    for evaluation in evaluations:
+        key = evaluation.label if evaluation.function is None else id(evaluation.function)
+        found.setdefault(key, evaluation)
+    return list(found.values())
 
 
 def _task_of(module: ModuleType) -> Callable[[Any], Any] | None:

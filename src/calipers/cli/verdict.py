@@ -91,6 +91,8 @@ def _errors(report: Report) -> list[Complaint]:
 
 def _nothing(report: Report) -> list[Complaint]:
     counts = report.counts()
+    if report.incomplete is not None:
+        return []  # that it ended early says enough
     if not counts.attempts:
         return [Complaint(NOTHING, "there are no cases: nothing ran")]
     if counts.failed_tasks or counts.failed_evaluators or report.analyses:
