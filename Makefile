@@ -1,5 +1,5 @@
 # Plain `make` shows this help. Every target sets up what it needs; nothing outside this folder is changed, except
-# that `make test` installs Debian's bubblewrap when it is missing and may be installed (root, apt-get).
+# that `make test` as root on Debian installs bubblewrap and Chromium, which some tests drive, when they are missing.
 
 PYTHON ?= python3
 VENV := .venv
@@ -16,7 +16,7 @@ demo: $(VENV)/.base ## Set up, run a small evaluation and show its report
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev lint types docs ## Set up and run everything: lint, types, docs, tests on each Python found
-	@$(BIN)/python tools/bubblewrap.py
+	@$(BIN)/python tools/system_packages.py
 	$(BIN)/python -m pytest
 	@$(BIN)/python tools/each_python.py
 
