@@ -278,12 +278,16 @@ def test_a_task_option_replaces_the_task_of_a_file(calipers, write_eval, write):
         (["eval_numbers:eval_pases"], 2, "has no 'eval_pases'; did you mean 'eval_passes'"),
         (["eval_numbers:Case"], 2, "has parameters without a value"),
         (["--task", "eval_numbers:dataset_name"], 2, "has no 'dataset_name'"),
+        (["--task", "eval_numbers:__name__"], 2, "is 'eval_numbers': expected a function of the inputs"),
+        (["eval_numbers:__name__"], 2, "is 'eval_numbers': expected a function or a Dataset"),
         (["--task", "eval_numbers"], 2, "'eval_numbers' names no object: write module:name"),
         (["--repeat", "0"], 2, "Invalid value for '--repeat'"),
         (["--task-timeout", "0"], 2, "Invalid value for '--task-timeout'"),
         (["--task-timeout", "nan"], 2, "Invalid value for '--task-timeout': 'nan' is no time"),
         (["--out", "jsn:report"], 2, "no report format is called 'jsn', did you mean 'json'?"),
         (["--out", "a.json", "--out", "./a.json", "--out", "a.json"], 2, "two --out write to 'a.json'"),
+        (["--out", "json:new/"], 2, "--out 'new/' is a folder: name a file in it"),
+        (["--out", "json:."], 2, "--out '.' is a folder: name a file in it"),
         (["--json", "--out", "json:-"], 2, "exclude each other"),
         (["--param", "x"], 2, "--param must be NAME=VALUE, got 'x'"),
         (["--param", "x=1"], 2, "has no parameter 'x' for --param; it has none"),
@@ -333,6 +337,23 @@ def test_what_an_evaluation_raises_is_shown_from_its_own_first_line_and_the_othe
     assert "LookupError: no such model" in done.stderr
     assert "running.py" not in done.stderr
     assert "Passed 2 of 2 cases" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def eval_it(): raise SystemExit('no key')",
+        "async def eval_it(): raise LookupError('no key')",
+        "def eval_it(): return Dataset(cases=[Case(name='no key', inputs=1)] * 2)",
+    ],
+)
+def test_however_an_evaluation_fails_it_is_an_error_with_its_own_line(calipers, write_eval, text):
+    write_eval(text)
+    done = calipers("run")
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "eval_numbers.py:eval_it failed:" in done.stderr
+    assert "in eval_it" in done.stderr
+    assert "no key" in done.stderr
 
 
 def test_a_file_that_cannot_be_imported_is_shown_with_its_own_traceback_and_nothing_runs(
@@ -554,6 +575,22 @@ def test_reports_are_written_in_every_format_and_each_is_told(calipers, write_ev
     assert done.exit_code == 0
     assert done.stderr.splitlines() == [f"Wrote {name}" for name in names]
     assert all((folder / name).stat().st_size for name in names)
+
+
+def test_files_are_written_where_the_command_was_given_wherever_the_task_goes(
+    calipers, write_eval, folder, monkeypatch
+):
+    monkeypatch.chdir(folder)  # undone afterwards
+    write_eval("""
+        import os
+
+        def eval_wanders():
+            os.mkdir("elsewhere")
+            os.chdir("elsewhere")
+            return numbers(1), task
+    """)
+    assert calipers("run", "--out", "a.json", "--out", "b.jsonl", "--out", "c.csv").exit_code == 0
+    assert {path.name for path in folder.iterdir()} >= {"a.json", "b.jsonl", "c.csv"}
 
 
 def test_several_evaluations_write_to_files_of_their_own(calipers, write_eval, folder):

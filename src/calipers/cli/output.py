@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
 from typing import TextIO
 
 from calipers.errors import CalipersError, InvalidOptionError
@@ -26,7 +27,15 @@ PLACEHOLDER = "{name}"
 class Outputs:
     """The files of one evaluation."""
 
-    def __init__(self, targets: Sequence[Target], name: str) -> None:
+    def __init__(self, targets: Sequence[Target], name: str, *, folder: Path = Path()) -> None:
+        """The files.
+
+        Args:
+            targets: what to write.
+            name: of the evaluation.
+            folder: from which relative paths count; the user's code may leave it for another.
+        """
+        self.folder = folder
         self.targets = [target._replace(path=target.path.replace(PLACEHOLDER, name)) for target in targets]
         self.problems: list[str] = []
         """What could not be written, and why."""
@@ -43,9 +52,9 @@ class Outputs:
         """
         for target in self.targets:
             if target.path != "-" and target.format == "jsonl":
-                self._writers[target] = JsonlWriter(target.path, report)
+                self._writers[target] = JsonlWriter(self._place(target), report)
             elif target.path != "-" and target.format == "csv":
-                self._writers[target] = CsvWriter(target.path)
+                self._writers[target] = CsvWriter(self._place(target))
 
     @property
     def grow(self) -> bool:
@@ -67,7 +76,7 @@ class Outputs:
             try:
                 if target not in self._writers:
                     with redirect_stdout(stdout):
-                        write_report(report, f"{target.format}:{target.path}")
+                        write_report(report, f"{target.format}:{self._place(target)}")
                 elif (writer := self._writers[target]) is not None:
                     writer.close(report)
                 else:
@@ -79,6 +88,9 @@ class Outputs:
             else:
                 if target.path != "-":
                     self.written.append(target.path)
+
+    def _place(self, target: Target) -> str:
+        return target.path if target.path == "-" else str(self.folder / target.path)
 
     def drop(self) -> None:
         """Give up the files that were begun; what lines of JSON hold by now stays."""
@@ -99,11 +111,14 @@ class Outputs:
 
 
 def check_paths(targets: Sequence[Target], names: Sequence[str]) -> None:
-    """Refuse to write two reports to one file.
+    """Refuse to write two reports to one file, or one to a folder.
 
     Raises:
-        InvalidOptionError: two would go to the same.
+        InvalidOptionError: two would go to the same, or one to none.
     """
+    for target in targets:
+        if target.path.endswith(("/", os.sep)) or Path(target.path).is_dir():
+            raise InvalidOptionError(f"--out {target.path!r} is a folder: name a file in it")
     paths = [target.path for name in names for target in Outputs(targets, name).targets]
     twice = {path for path in paths if paths.count(path) > 1}
     for path in twice:

@@ -116,6 +116,7 @@ class Session:
         self.stdout = stdout
         self.shows = shows
         """Whether reports go to standard output."""
+        self.folder = Path.cwd()
         self.selection = Selection(filters=options.filter, tags=options.tag, limit=options.limit)
         self.task: Callable[[Any], Any] | None = None
         """Takes the place of every other."""
@@ -170,7 +171,7 @@ class Session:
     def _run_one(self, evaluation: Evaluation, *, alone: bool) -> Outcome | None:
         """Run one evaluation, show and write what came of it; `None` if no case of it was selected."""
         outcome = Outcome(label=evaluation.label)
-        files = Outputs(self.outputs, evaluation.name)
+        files = Outputs(self.outputs, evaluation.name, folder=self.folder)
         try:
             report = self._report(evaluation, files)
         except (CommandError, CalipersError, OSError) as error:
