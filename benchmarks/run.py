@@ -10,6 +10,7 @@ from pathlib import Path
 
 import concurrency
 import imports
+import large_files
 import memory
 import options as option_costs
 import overhead
@@ -23,6 +24,7 @@ BENCHMARKS = {
     "concurrency": concurrency,
     "imports": imports,
     "memory": memory,
+    "large files": large_files,
     "options": option_costs,
     "reports": reports,
 }
