@@ -55,6 +55,7 @@ FRONT_DOORS = {
     ("calipers.dataset", "calipers.evaluation"),
     ("calipers.dataset", "calipers.files.load"),
     ("calipers.dataset", "calipers.files.save"),
+    ("calipers.dataset", "calipers.report_evaluator"),
     ("calipers.dataset", "calipers.runner"),
     ("calipers.dataset", "calipers.views.progress"),
     ("calipers.report", "calipers.views.terminal"),

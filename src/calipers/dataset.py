@@ -236,23 +236,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             keep=keep,
             on_record=on_record,
         )
-        if metadata is not None and not isinstance(metadata, Mapping):
-            raise InvalidOptionError(
-                f"metadata must be a dict to keep with the report, got {metadata!r:.200}"
-            )
-        if name is not None and (not isinstance(name, str) or not name):
-            raise InvalidOptionError(f"the name of a run must be a non-empty string, got {name!r}")
-        shown: Progress | None = None
-        if progress is True:
-            from .views.progress import show_progress
-
-            shown = show_progress
-        elif progress is not False:
-            if not callable(progress):
-                raise InvalidOptionError(
-                    f"progress must be True, False or a function of counts that gives a with block, got {progress!r}"
-                )
-            shown = progress
+        _check_notes(name, metadata)
         return await evaluate(
             self._readable(),
             task,
@@ -262,7 +246,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             name=name,
             dataset_name=self.name,
             metadata=metadata,
-            progress=shown,
+            progress=_shown(progress),
         )
 
     def evaluate_sync(
@@ -302,6 +286,29 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
     def __repr__(self) -> str:
         size = f"{len(self.cases)} cases" if isinstance(self.cases, list) else "lazy cases"
         return f"Dataset(name={self.name!r}, {size}, {len(self.evaluators)} evaluators)"
+
+
+def _check_notes(name: Any, metadata: Any) -> None:
+    """What a run is called and notes must be what a report can show."""
+    if name is not None and (not isinstance(name, str) or not name):
+        raise InvalidOptionError(f"the name of a run must be a non-empty string, got {name!r}")
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidOptionError(f"metadata must be a dict to keep with the report, got {metadata!r:.200}")
+
+
+def _shown(progress: "bool | Progress") -> "Progress | None":
+    """What shows the progress of a run, if anything does."""
+    if progress is False:
+        return None
+    if progress is True:
+        from .views.progress import show_progress
+
+        return show_progress
+    if not callable(progress):
+        raise InvalidOptionError(
+            f"progress must be True, False or a function of counts that gives a with block, got {progress!r}"
+        )
+    return progress
 
 
 def _checked_report_evaluators(evaluators: Sequence[Any]) -> list[Any]:
