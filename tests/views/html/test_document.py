@@ -184,7 +184,7 @@ def test_the_whole_of_a_small_page(records):
         "1 of 3 tasks failed and counts as not passed: ValueError (1)"
     ).replace(" ", "") in shown.replace(" ", "")
     assert "Passed 1 of 3 cases33.3 % [6.1, 79.2]95 % Wilson interval" in shown
-    assert "EqualsExpectedassertion33.3 %[6.1, 79.2]21" in shown, "two results, and one task that failed"
+    assert "EqualsExpectedassertion33.3 %[6.1, 79.2]31" in shown, "over three, of which one task failed"
     assert "tonelabelwarm 50.0 %, cold 50.0 %21" in shown
     assert "Did not pass: 2 of 3." in shown
     assert "cValueError: boombEqualsExpected: no" in shown

@@ -6,6 +6,7 @@ from calipers.report import Report
 from calipers.stats import Estimate
 from calipers.views import headline as terminal_headline
 from calipers.views.numbers import METHODS, confidence_text, plural, rate_text, seconds
+from calipers.views.outcome import count_dropped
 from calipers.views.text import fit
 
 from .markup import Markup, element, join
@@ -100,7 +101,7 @@ def headline(report: Report, rate: Estimate | None, *, confidence: float) -> Mar
         note = f"Left out: {plural(left_out, 'attempt')} of which nothing was asserted."
         lines.append(element("p", note, class_="how"))
     figure = element("div", rate_plot(rate, width=440, height=34), _percent_scale(), class_="scaled")
-    has_repeats = report.repeat > 1 and report.totals is None
+    has_repeats = report.repeat > 1 and not count_dropped(report)
     repeats = _repeats(report, confidence=confidence) if has_repeats else Markup("")
     return element(
         "section",

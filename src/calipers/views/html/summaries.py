@@ -6,6 +6,7 @@ from calipers.report import Report
 from calipers.stats import Estimate
 from calipers.summary import Summary
 from calipers.views.numbers import confidence_text, mean_text, percent, rate_text
+from calipers.views.outcome import count_dropped
 from calipers.views.text import fit
 
 from .markup import Content, Markup, element, join
@@ -93,6 +94,9 @@ def _measured(estimate: Estimate, *, is_rate: bool, values: Sequence[float]) -> 
 
 def _count(summary: Summary, field: str) -> Markup:
     count: int = getattr(summary, field)
+    if field == "count" and summary.estimate is not None:
+        # What a rate is over: also the attempts that count as not passed because something failed.
+        count = summary.estimate.n_observations
     tone = "" if field == "count" or not count else " warn" if field == "skipped" else " bad"
     shown: Content = f"{count:,}" if count or field == "count" else ""
     return element("td", shown, class_=f"number{tone}", data_label=_COUNTS[field])
@@ -138,7 +142,7 @@ def _scores(report: Report, summary: Summary) -> list[float]:
     """All scores of a column; none where the report keeps only some, which could mislead."""
     return [
         float(result.value)
-        for case in (report.cases if report.totals is None else ())
+        for case in ([] if count_dropped(report) else report.cases)
         for result in case.results
         if result.name == summary.name and not isinstance(result.value, bool | str)
     ]
@@ -147,7 +151,7 @@ def _scores(report: Report, summary: Summary) -> list[float]:
 def _graded(report: Report, summary: Summary) -> list[float]:
     return [
         result.score
-        for case in (report.cases if report.totals is None else ())
+        for case in ([] if count_dropped(report) else report.cases)
         for result in case.results
         if result.name == summary.name and result.kind == summary.kind and result.score is not None
     ]
