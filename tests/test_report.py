@@ -106,6 +106,11 @@ def test_averages_are_over_all_assertions_and_over_the_attempts_that_have_a_key(
     assert averages.scores == {"even": 1.0}
 
 
+def test_averages_of_labels_are_the_shares_of_each():
+    averages = run([named("kind", lambda output: "first" if output == 0 else "later")]).averages()
+    assert averages.labels == {"kind": {"first": 1 / 4, "later": 3 / 4}}
+
+
 def test_averages_under_repeats_have_two_levels_so_that_each_case_weighs_the_same():
     report = repeated(a=[1, 2, 6], b=[4, ValueError(), ValueError()], c=[ValueError()] * 3)
     averages = report.averages()
@@ -265,6 +270,17 @@ def test_a_report_that_keeps_only_what_failed_is_stored_with_its_totals():
     assert again == report
     assert again.summaries() == report.summaries()
     assert again.pass_rate().n_units == 4
+
+
+def test_a_report_that_keeps_only_what_failed_does_not_guess_what_it_cannot_know():
+    report = run([named("big", lambda output: output > 1)], keep="failed", repeat=2)
+    for ask in (lambda: report.pass_at_k(1), lambda: report.pass_hat_k(1)):
+        with pytest.raises(InvalidOptionError, match="need every attempt: run with keep='all'"):
+            ask()
+    for ask in (report.pass_rate, report.summaries):
+        with pytest.raises(InvalidOptionError, match=r"stay at confidence=0\.95, got 0\.9"):
+            ask(confidence=0.9)
+    assert report.durations().count == report.counts().attempts == 8
 
 
 def test_defaults_are_left_out_of_records_and_come_back():

@@ -20,7 +20,7 @@ from calipers import (
 from calipers.errors import InvalidOptionError
 from calipers.result import EvaluatorSpec, SkippedEvaluation
 from calipers.stats import mean, rate
-from calipers.summary import durations, passes, summarise
+from calipers.summary import durations, passes, summarise, tally
 
 SOURCE = EvaluatorSpec("X")
 
@@ -408,6 +408,29 @@ def test_passes_agree_with_brute_force(found):
         assert sorted(counted[0]) == sorted((sum(held), len(held)) for held in expected.values())
 
 
+@given(records())
+def test_counts_agree_with_brute_force(found):
+    cases, failures = found
+    counted = tally(cases, failures).counts()
+    assert counted.attempts == len(cases) + len(failures)
+    assert counted.cases == len({record.source_case_name or record.name for record in (*cases, *failures)})
+    assert counted.passed == sum(case.passed is True for case in cases)
+    assert counted.failed_tasks == ({"E": len(failures)} if failures else {})
+    broken = Counter(failure.name for case in cases for failure in case.evaluator_failures)
+    assert counted.failed_evaluators == broken
+
+
+@given(records())
+def test_totals_say_what_the_records_said(found):
+    counted = tally(*found)
+    totals = counted.totals(confidence=0.9)
+    assert totals.counts == counted.counts()
+    assert totals.summaries == summarise(*found, confidence=0.9)
+    assert totals.pass_rate == counted.pass_rate(confidence=0.9)
+    assert totals.durations == counted.durations()
+    assert totals.confidence == 0.9
+
+
 @settings(max_examples=300)
 @given(records(), st.data())
 def test_a_crash_never_raises_a_rate(found, data):
@@ -476,6 +499,11 @@ def test_an_assertion_that_nobody_makes_is_refused(name):
 
 def test_an_assertion_that_was_only_ever_skipped_was_not_measured():
     assert passes([attempt("a", result("x", True), skipped=["y"])], [], "y") is None
+    assert passes([attempt("a", skipped=["y"])], [crash("b", "y")], "y") is None
+
+
+def test_an_assertion_is_not_passed_where_every_task_failed_before_it():
+    assert passes([], [crash("a", "y"), crash("b", "z"), crash("c", "y")], "y") == ([(0, 1), (0, 1)], None)
 
 
 # ---------------------------------------------------------------------- durations
