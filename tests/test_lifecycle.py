@@ -132,3 +132,15 @@ def test_a_blocking_task_under_hooks_still_leaves_the_event_loop_free():
             time.sleep(0.001)
 
     assert len(run(CaseLifecycle, task, max_concurrency=2).cases) == 2
+
+
+def test_a_context_that_is_not_returned_is_named_in_the_failure():
+    class Forgets(CaseLifecycle):
+        def prepare_context(self, ctx):
+            ctx.attributes["seen"] = True
+
+    report = run(Forgets, n=1)
+    assert (
+        report.failures[0].error_message
+        == "TaskContractError: prepare_context must return the context, got None"
+    )

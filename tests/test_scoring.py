@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from calipers import Case, Dataset, EvaluationReason, Skipped, as_evaluator
+from calipers import Case, Dataset, EvaluationReason, Evaluator, Report, Skipped, as_evaluator
 
 
 def run(*evaluators, cases=None, task=lambda inputs: inputs, **options):
@@ -223,3 +223,51 @@ def test_an_evaluator_that_forks_and_returns_does_not_double_the_run():
 def test_what_an_evaluator_prints_goes_where_prints_go(capsys):
     run(named("chatty", lambda output: print("hello") is None))
     assert capsys.readouterr().out == "hello\n"
+
+
+def test_a_column_means_one_evaluator_also_where_another_with_the_same_key_says_nothing():
+    def first(output):
+        if output == 2:
+            raise ValueError("two")
+        return {} if output == 3 else {"x": True}
+
+    def second(output):
+        return {"x": False}
+
+    report = run(first, second, cases=[Case(inputs=i) for i in (1, 2, 3, 4)], max_concurrency=1)
+    assert [{name: r.value for name, r in case.assertions.items()} for case in report.cases] == [
+        {"x": True, "x_2": False},
+        {"x_2": False},
+        {"x_2": False},
+        {"x": True, "x_2": False},
+    ]
+    assert {name: summary.evaluator for name, summary in report.summaries().items()} == {
+        "x": "first",
+        "x_2": "second",
+    }
+    assert report.summaries()["x"].estimate.n_units == 3
+
+
+def test_a_version_that_is_no_text_is_kept_as_text():
+    class Versioned(Evaluator):
+        def evaluate(self, ctx):
+            return True
+
+        def get_evaluator_version(self):
+            return 3
+
+    report = run(Versioned())
+    assert report.cases[0].results[0].evaluator_version == "3"
+    assert Report.from_dict(report.to_dict()).to_dict() == report.to_dict()
+
+
+def test_what_calls_itself_a_spec_and_is_none_is_refused():
+    class Odd(Evaluator):
+        def evaluate(self, ctx):
+            return True
+
+        def as_spec(self):
+            return "odd"
+
+    with pytest.raises(TypeError, match="must give an EvaluatorSpec, got 'odd'"):
+        run(Odd())

@@ -20,7 +20,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from .errors import AttemptTimeoutError, InvalidOptionError
+from .context import EvaluatorContext
+from .errors import AttemptTimeoutError, InvalidOptionError, TaskContractError
 from .lifecycle import CaseLifecycle, LifecycleFactory
 from .record import Failure, ReportCase, ReportCaseFailure
 from .result import describe_error
@@ -296,7 +297,7 @@ class Run:
             await _maybe(hooks.setup())
             await self._execute(attempt)
             if attempt.error is None:
-                ctx = await _maybe(hooks.prepare_context(self.scoring.context(attempt)))
+                ctx = await _prepared(hooks, self.scoring.context(attempt))
                 record = await self.scoring.score(attempt, work.plan, ctx)
         except (Exception, SystemExit) as error:
             attempt.error = error
@@ -313,6 +314,14 @@ class Run:
 
 async def _watched(coroutine: Coroutine[Any, Any, Any], note: Callable[[float], None]) -> Any:
     return await isolated(coroutine, copy_context(), note)
+
+
+async def _prepared(hooks: CaseLifecycle[Any, Any, Any], ctx: EvaluatorContext[Any, Any, Any]) -> Any:
+    """The context as the hook returns it."""
+    prepared = await _maybe(hooks.prepare_context(ctx))
+    if not isinstance(prepared, EvaluatorContext):
+        raise TaskContractError(f"prepare_context must return the context, got {prepared!r}")
+    return prepared
 
 
 async def _teardown(hooks: CaseLifecycle[Any, Any, Any] | None, record: Record | None) -> Failure | None:

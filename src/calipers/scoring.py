@@ -19,11 +19,19 @@ from typing import Any
 import msgspec
 
 from .context import EvaluatorContext
-from .errors import AttemptTimeoutError
+from .errors import AttemptTimeoutError, NotAnEvaluatorError
 from .evaluator import Evaluator
 from .output import read_output
 from .record import ReportCase
-from .result import EvaluationResult, EvaluatorFailure, Scalar, Skipped, SkippedEvaluation, describe_error
+from .result import (
+    EvaluationResult,
+    EvaluatorFailure,
+    EvaluatorSpec,
+    Scalar,
+    Skipped,
+    SkippedEvaluation,
+    describe_error,
+)
 from .styles import InjectedEvaluator, as_evaluator
 from .task import BLOCKING_SECONDS, Attempt
 from .threads import call_in_thread
@@ -46,7 +54,12 @@ class Judge:
         self.evaluate = evaluator.evaluate
         self.name = name
         self.source = evaluator.as_spec()
-        self.version = evaluator.get_evaluator_version()
+        if not isinstance(self.source, EvaluatorSpec):
+            raise NotAnEvaluatorError(
+                f"as_spec of {evaluator!r} must give an EvaluatorSpec, got {self.source!r}"
+            )
+        version = evaluator.get_evaluator_version()
+        self.version = None if version is None else str(version)
         called = evaluator.function if isinstance(evaluator, InjectedEvaluator) else evaluator.evaluate
         self.is_async = inspect.iscoroutinefunction(called)
         # Results are immutable, so a bare True or False of one evaluator is one object in the whole report.
@@ -90,12 +103,25 @@ class Judge:
 class Plan:
     """The judges of an attempt, in the order they run."""
 
-    __slots__ = ("judges", "names", "needs_spans")
+    __slots__ = ("judges", "keys", "names", "needs_spans")
 
-    def __init__(self, judges: Sequence[Judge]) -> None:
+    def __init__(self, judges: Sequence[Judge], keys: dict[tuple[str, str], str] | None = None) -> None:
         self.judges = tuple(judges)
+        # What each evaluator's keys are called. The plans of a run share it, so that a name means the same evaluator in
+        # every attempt, also where another one that uses the key was skipped or failed.
+        self.keys = {} if keys is None else keys
         self.names = tuple(judge.name for judge in judges)
         self.needs_spans = any(judge.evaluator.needs_spans for judge in judges)
+
+    def name_of(self, judge: Judge, key: str) -> str:
+        """What a key of an evaluator's mapping is called in this run."""
+        others = {name for name in self.names if name != judge.name}
+        name = self.keys.get((judge.name, key))
+        if name is None:
+            claimed = {name for (owner, _), name in self.keys.items() if owner != judge.name}
+            name = self.keys[judge.name, key] = unique(key, others | claimed)
+        # A case of its own may bring an evaluator of that name.
+        return unique(name, others)
 
 
 def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:
@@ -106,7 +132,7 @@ def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:
         evaluator = as_evaluator(x)
         judges.append(Judge(evaluator, unique(evaluator.get_default_evaluation_name(), taken)))
         taken.add(judges[-1].name)
-    return Plan([*judges, *extend.judges]) if extend else Plan(judges)
+    return Plan([*judges, *extend.judges], extend.keys) if extend else Plan(judges)
 
 
 def unique(name: str, taken: set[str]) -> str:
@@ -206,14 +232,13 @@ class Scoring:
         if isinstance(found, Skipped):
             skipped.append(SkippedEvaluation(judge.name, found.reason))
             return
-        taken: set[str] | None = None
+        keys: set[str] = set()
         for key, value, reason, verdict, score, metadata, original in found:
             name = judge.name
             if key is not None:
-                if taken is None:
-                    taken = {r.name for r in results} | {other for other in plan.names if other != judge.name}
-                name = unique(key, taken)
-                taken.add(name)
+                only = unique(key, keys)
+                keys.add(only)
+                name = plan.name_of(judge, only)
             results.append(
                 judge.result(
                     name,
