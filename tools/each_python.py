@@ -44,7 +44,7 @@ def test(python: Path, minor: int) -> bool:
     subprocess.run(install, cwd=ROOT, check=True)
     return (
         subprocess.run(
-            [own, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=ROOT, check=False
+            [own, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider"], cwd=ROOT, check=False
         ).returncode
         == 0
     )

@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from .case import Case
+from .case import Case, not_a_case
 from .errors import InvalidCaseError
-from .plain import safe_repr
 from .scoring import Plan, make_plan, unique
 
 REMEMBERED_NAMES = 100_000
@@ -47,8 +46,9 @@ def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator
     for number, case in enumerate(cases, 1):
         problem: Exception | None = None
         if not isinstance(case, Case):
-            problem = InvalidCaseError(f"item {number} of the dataset is not a Case: {safe_repr(case):.200}")
-            case = Case(inputs=case)  # noqa: PLW2901 - something to show in the report
+            # A reader of files hands on what is wrong with a line in the line's place.
+            problem = case if isinstance(case, Exception) else not_a_case(case, number)
+            case = Case(inputs=None if isinstance(case, Exception) else case)  # noqa: PLW2901 - something to show in the report
         name = case.name
         if name is None:
             name = unique(f"Case {number}", taken)

@@ -21,7 +21,11 @@ Every key of a query is a condition and all of them must hold. What a reader mig
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Literal, Protocol, Self, TypedDict, TypeVar, cast, get_args
+from typing import Any, Literal, Protocol, Self, TypeVar, cast, get_args
+
+from typing_extensions import (
+    TypedDict,  # what validates dataset files cannot read the standard one before Python 3.12
+)
 
 from calipers.errors import InvalidOptionError
 
