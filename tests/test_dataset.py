@@ -53,10 +53,15 @@ def test_any_sequence_of_cases_becomes_a_list_of_the_datasets_own(kind):
     [
         ([Case(inputs=1), "x"], "item 2 of the dataset is not a Case: 'x'"),
         ([Case], "item 1 of the dataset is not a Case"),
-        ([{"inputs": 1}], "item 1 of the dataset is not a Case: {'inputs': 1}"),
+        (
+            [Case(inputs=1), {"inputs": 1}],
+            "item 2 of the dataset is not a Case: {'inputs': 1}; make it one with Case(**item)",
+        ),
         ([None], "item 1 of the dataset is not a Case: None"),
-        ("ab", "item 1 of the dataset is not a Case: 'a'"),
-        (cases("a", "b", "a"), "duplicate case name: 'a'"),
+        ("ab", "and not text, got 'ab'; to read the cases of a file, use Dataset.from_file"),
+        (b"ab", "and not text, got b'ab'"),
+        ("", "and not text, got ''"),
+        (cases("a", "b", "a"), "duplicate case name: 'a' (cases 1 and 3)"),
         (Case(inputs=1), "must be a list, or any other iterable, of Case"),
         (3, "must be a list, or any other iterable, of Case, got 3"),
         (None, "must be a list, or any other iterable, of Case, got None"),
@@ -113,10 +118,10 @@ def test_a_case_whose_name_is_taken_is_not_added():
         lambda: dataset.add_case(name="a", inputs=2),
         lambda: dataset.add_case(Case(name="a", inputs=2)),
     ):
-        with pytest.raises(InvalidCaseError, match="duplicate case name: 'a'"):
+        with pytest.raises(InvalidCaseError, match=r"duplicate case name: 'a' \(case 1 has it\)"):
             add()
     dataset.add_case(name="b", inputs=2)
-    with pytest.raises(InvalidCaseError, match="duplicate case name: 'b'"):
+    with pytest.raises(InvalidCaseError, match=r"duplicate case name: 'b' \(case 2 has it\)"):
         dataset.add_case(name="b", inputs=2)
     assert len(dataset.cases) == 2
 
@@ -155,10 +160,28 @@ def test_an_evaluator_for_a_case_nobody_has_is_refused():
         Dataset(cases=[]).add_evaluator(3)
 
 
+@pytest.mark.parametrize(
+    ("given", "wanted", "hint"),
+    [
+        (cases("refund", "greeting"), "refnud", "; did you mean 'refund'?"),
+        (cases("refund 1", "x", "refund 2"), "refund", "; did you mean 'refund 2' or 'refund 1'?"),
+        (cases("a", "b"), "zzz", "; there are 'a', 'b'"),
+        (cases(*"abcdefg"), "zzz", "; there are 'a', 'b', 'c', 'd', 'e' and 2 more"),
+        (cases("a"), 3, " 3; there are 'a'"),
+        ([Case(inputs=1)], "Case 1", "; none of its cases has a name"),
+        ([], "a", "; none of its cases has a name"),
+    ],
+)
+def test_a_case_nobody_has_comes_with_the_names_there_are(given, wanted, hint):
+    with pytest.raises(InvalidCaseError) as caught:
+        Dataset(cases=given).add_evaluator(right, specific_case=wanted)
+    assert str(caught.value).endswith(hint)
+
+
 def test_what_happened_to_the_public_list_is_checked_before_a_run():
     dataset = Dataset(cases=cases("a"))
     dataset.cases.append(Case(name="a", inputs=2))
-    with pytest.raises(InvalidCaseError, match="duplicate case name: 'a'"):
+    with pytest.raises(InvalidCaseError, match=r"duplicate case name: 'a' \(cases 1 and 2\)"):
         run(dataset)
     dataset.cases[1] = "not a case"
     with pytest.raises(InvalidCaseError, match="item 2 of the dataset is not a Case"):
@@ -253,10 +276,12 @@ def test_in_a_lazy_dataset_an_item_that_is_no_case_costs_that_item_alone():
             raise RuntimeError
 
     broken = Broken()
-    report = run(Dataset(cases=iter([*cases("a"), "b", broken, *cases("c")])))
+    row = {"inputs": 1}
+    report = run(Dataset(cases=iter([*cases("a"), "b", broken, row, *cases("c")])))
     assert [case.name for case in report.cases] == ["a", "c"]
-    assert [failure.inputs for failure in report.failures] == ["b", broken]
-    assert "item 2 of the dataset is not a Case: 'b'" in report.failures[0].error_message
+    assert [failure.inputs for failure in report.failures] == ["b", broken, row]
+    assert report.failures[0].error_message.endswith("item 2 of the dataset is not a Case: 'b'")
+    assert report.failures[2].error_message.endswith("{'inputs': 1}; make it one with Case(**item)")
     assert report.incomplete is None
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Generic
 from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidCaseError, NotAnEvaluatorError
 from .evaluator import EvaluatorLike
+from .plain import safe_repr
 from .styles import as_evaluator
 
 _ABSENT: Final[Any] = object()
@@ -99,6 +100,12 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         if self.tags:
             shown.append(f"tags={list(self.tags)!r}")
         return f"Case({', '.join(shown)})"
+
+
+def not_a_case(item: Any, number: int) -> InvalidCaseError:
+    """The error for an item of a dataset, counted from 1, that is no `Case`."""
+    hint = "; make it one with Case(**item)" if isinstance(item, dict) else ""
+    return InvalidCaseError(f"item {number} of the dataset is not a Case: {safe_repr(item):.200}{hint}")
 
 
 def checked_evaluators(

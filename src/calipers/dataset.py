@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, Unpack, overload
 
-from .case import Case, checked_evaluators
+from .case import Case, checked_evaluators, not_a_case
 from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidCaseError, InvalidOptionError
 from .evaluator import EvaluatorLike
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from .files.table import Source
     from .report import Report
     from .runner import Record
+
+
+_SHOWN = 5
+"""Names of cases that an error lists."""
 
 
 class EvaluateOptions(TypedDict, total=False):
@@ -63,6 +67,11 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         report_evaluators: Sequence[Any] = (),
         name: str | None = None,
     ) -> None:
+        if isinstance(cases, str | bytes):
+            raise InvalidCaseError(
+                f"cases must be a list, or any other iterable, of Case, and not text, got {cases!r:.200}; "
+                "to read the cases of a file, use Dataset.from_file"
+            )
         if isinstance(cases, Sequence):
             cases = list(cases)
             _check_cases(cases)
@@ -168,8 +177,10 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         if not isinstance(added, Case):
             raise InvalidCaseError(f"only a Case can be added to a dataset, got {added!r:.200}")
         # The set spares a look at every case; the look tells whether the name is still in use.
-        if added.name in self._names and any(other.name == added.name for other in cases):
-            raise InvalidCaseError(f"duplicate case name: {added.name!r}")
+        if added.name in self._names:
+            for number, other in enumerate(cases, 1):
+                if other.name == added.name:
+                    raise InvalidCaseError(f"duplicate case name: {added.name!r} (case {number} has it)")
         if added.name is not None:
             self._names.add(added.name)
         cases.append(added)
@@ -182,11 +193,15 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         if specific_case is None:
             self.evaluators.append(evaluator)
             return
-        for case in self._list("look a case up in"):
+        cases = self._list("look a case up in")
+        for case in cases:
             if case.name == specific_case:
                 case.evaluators.append(evaluator)
                 return
-        raise InvalidCaseError(f"no case of this dataset is called {specific_case!r}")
+        names = [case.name for case in cases if case.name]
+        raise InvalidCaseError(
+            f"no case of this dataset is called {specific_case!r}; {_near(specific_case, names)}"
+        )
 
     async def evaluate(
         self,
@@ -211,7 +226,8 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             task: the thing under test: a function of a case's inputs, sync or async. A sync one runs in threads.
             name: of the run; default: the task's name.
             metadata: anything to keep with the report.
-            max_concurrency: attempts in flight at once; default: 100, or 32 for a sync task.
+            max_concurrency: tasks in flight at once; default: 100, or 32 for a sync task, beside which as many attempts
+                may be under judgement.
             task_timeout: seconds a task may take before it counts as failed.
             evaluator_timeout: seconds an evaluator may take; sync evaluators then run in threads.
             retry: when to call a failed task again.
@@ -322,11 +338,25 @@ def _checked_report_evaluators(evaluators: Sequence[Any]) -> list[Any]:
 
 def _check_cases(cases: Sequence[Any]) -> None:
     """Every item a `Case`, no name twice."""
-    names: set[str] = set()
+    names: dict[str, int] = {}
     for number, case in enumerate(cases, 1):
         if not isinstance(case, Case):
-            raise InvalidCaseError(f"item {number} of the dataset is not a Case: {case!r:.200}")
-        if case.name is not None and case.name in names:
-            raise InvalidCaseError(f"duplicate case name: {case.name!r}")
-        if case.name is not None:
-            names.add(case.name)
+            raise not_a_case(case, number)
+        if case.name is None:
+            continue
+        first = names.setdefault(case.name, number)
+        if first != number:
+            raise InvalidCaseError(f"duplicate case name: {case.name!r} (cases {first} and {number})")
+
+
+def _near(wanted: Any, names: Sequence[str]) -> str:
+    """A hint at the names that resemble the one that was meant, or else at the first of those there are."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(wanted), names, n=3)
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    if not names:
+        return "none of its cases has a name"
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return f"there are {', '.join(map(repr, names[:_SHOWN]))}{more}"
