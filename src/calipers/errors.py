@@ -11,6 +11,7 @@ CalipersError
 ├── DatasetFileError (ValueError)       a dataset file with problems, all of which the error lists with their places
 ├── ReportFormatError (ValueError)      data that is not a stored report, or of a version this release cannot read
 ├── SpanTreeRecordingError              spans were read where none were recorded
+├── SandboxError (RuntimeError)         a program that could not be run as asked; what it does wrong is in the outcome
 └── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
 
 A task or an evaluator that fails does not raise out of a run: it becomes data in the report.
@@ -72,6 +73,13 @@ class ReportFormatError(CalipersError, ValueError):
 
 class SpanTreeRecordingError(CalipersError):
     """Spans were read where none were recorded; the message says how to turn recording on."""
+
+
+class SandboxError(CalipersError, RuntimeError):
+    """A program could not be run as asked: no isolation here, no interpreter to start, a system without fork.
+
+    What the program itself does wrong is never raised: it is in the `Outcome`.
+    """
 
 
 class MissingExtraError(CalipersError, ImportError):

@@ -1,6 +1,6 @@
 """Running untrusted Python code in a child process that ends together with everything it started."""
 
-from calipers.sandbox.errors import SandboxError
+from calipers.errors import SandboxError
 from calipers.sandbox.limits import Limits
 from calipers.sandbox.outcome import Outcome, Protection, StoppedBy
 from calipers.sandbox.python import Sandbox, run_python, run_python_sync

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from calipers.sandbox.errors import SandboxError
+from calipers.errors import SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,9 +14,9 @@ import sys
 import tempfile
 import threading
 
+from calipers.errors import SandboxError
 from calipers.sandbox.child import hold
 from calipers.sandbox.confinement import Confinement
-from calipers.sandbox.errors import SandboxError
 from calipers.sandbox.limits import Limits
 
 __all__ = ["best_confinement", "best_confinement_async"]

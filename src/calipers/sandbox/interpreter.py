@@ -10,8 +10,8 @@ import inspect
 import os
 import sys
 
+from calipers.errors import SandboxError
 from calipers.sandbox import launcher
-from calipers.sandbox.errors import SandboxError
 
 __all__ = ["base_folders", "command"]
 

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from calipers.errors import SandboxError
 from calipers.sandbox.child import Ending, hold
 from calipers.sandbox.detection import best_confinement_async
-from calipers.sandbox.errors import SandboxError
 from calipers.sandbox.limits import DEFAULT_LIMITS, Limits
 from calipers.sandbox.outcome import Outcome, StoppedBy
 
