@@ -185,8 +185,21 @@ def test_pass_at_k_and_pass_hat_k_are_the_shares_of_choices_of_k_attempts(k):
 def test_k_cannot_exceed_the_attempts():
     with pytest.raises(ValueError, match="k=3 needs at least 3 attempts at every case, got 2"):
         repeated(a=[1, 2]).pass_at_k(3)
-    with pytest.raises(ValueError, match="k must be at least 1"):
-        repeated(a=[1, 2]).pass_hat_k(0)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, 1.0, "x", None, True])
+def test_k_is_a_whole_number_of_attempts(k):
+    report = repeated(a=[1, 2])
+    for ask in (report.pass_at_k, report.pass_hat_k):
+        with pytest.raises(
+            InvalidOptionError, match=f"k must be a whole number of attempts from 1, got {k!r}"
+        ):
+            ask(k)
+
+
+def test_k_may_be_any_kind_of_whole_number():
+    report = repeated(a=[1, 5])
+    assert report.pass_at_k(np.int64(2)) == report.pass_at_k(2)
 
 
 def test_an_assertion_that_does_not_exist_is_refused_and_those_that_do_are_named():
@@ -281,6 +294,38 @@ def test_a_report_that_keeps_only_what_failed_does_not_guess_what_it_cannot_know
         with pytest.raises(InvalidOptionError, match=r"stay at confidence=0\.95, got 0\.9"):
             ask(confidence=0.9)
     assert report.durations().count == report.counts().attempts == 8
+
+
+def test_a_report_that_counted_once_says_the_same():
+    report = run(
+        [named("big", lambda output: output > 1), named("size", lambda output: float(output))], repeat=3
+    )
+    counted = report.with_totals()
+    assert report.totals is None, "the report itself is as it was"
+    assert counted.totals is not None
+    assert counted.with_totals() is counted
+    for ask in (
+        lambda r: r.counts(),
+        lambda r: r.durations(),
+        lambda r: r.summaries(),
+        lambda r: r.pass_rate(),
+        lambda r: r.pass_at_k(2),
+        lambda r: r.pass_hat_k(2, evaluator="big"),
+        lambda r: r.averages(),
+        # What was counted at one confidence can be counted at another, since every attempt is there.
+        lambda r: r.summaries(confidence=0.9),
+        lambda r: r.pass_rate(confidence=0.9),
+    ):
+        assert ask(counted) == ask(report)
+
+
+def test_a_report_can_be_counted_at_any_confidence():
+    report = run([named("big", lambda output: output > 1)])
+    counted = report.with_totals(confidence=0.8)
+    assert counted.totals.confidence == 0.8
+    for confidence in (0.8, 0.95):
+        assert counted.pass_rate(confidence=confidence) == report.pass_rate(confidence=confidence)
+        assert counted.summaries(confidence=confidence) == report.summaries(confidence=confidence)
 
 
 def test_defaults_are_left_out_of_records_and_come_back():

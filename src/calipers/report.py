@@ -9,6 +9,7 @@ Drawing is the views' job; `print()` is a door to one of them.
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import msgspec
@@ -99,20 +100,22 @@ class Report(msgspec.Struct, kw_only=True):
     unfinished: int = 0
     """Attempts that were begun and given up when the run ended early."""
     blocked: dict[str, BlockedLoop] = {}
-    """Synchronous evaluators that held up the event loop, by name."""
+    """Synchronous evaluators that held up the event loop, by name; an async task that did is called `(task)`."""
 
     # ------------------------------------------------------------------ what it says
 
     def summaries(self, *, confidence: float = 0.95) -> dict[str, Summary]:
         """One summary per column of results, by name."""
-        if self.totals is not None:
-            return self._totals(confidence).summaries
+        totals = self._counted(confidence)
+        if totals is not None:
+            return totals.summaries
         return self._tally().summaries(confidence=confidence)
 
     def pass_rate(self, *, confidence: float = 0.95) -> Estimate | None:
         """The share of cases that passed; `None` if nothing was asserted."""
-        if self.totals is not None:
-            return self._totals(confidence).pass_rate
+        totals = self._counted(confidence)
+        if totals is not None:
+            return totals.pass_rate
         return self._tally().pass_rate(confidence=confidence)
 
     def pass_at_k(self, k: int, *, evaluator: str | None = None, confidence: float = 0.95) -> Estimate | None:
@@ -123,6 +126,7 @@ class Report(msgspec.Struct, kw_only=True):
             evaluator: judge by the assertion of this name alone; default: by the whole attempt.
             confidence: of the interval.
         """
+        _check_k(k)
         found = self._passes(evaluator)
         return found and pass_at_k(found[0], k, clusters=found[1], confidence=confidence)
 
@@ -130,6 +134,7 @@ class Report(msgspec.Struct, kw_only=True):
         self, k: int, *, evaluator: str | None = None, confidence: float = 0.95
     ) -> Estimate | None:
         """The chance that all of `k` attempts at a case pass (pass^k), by the unbiased estimate."""
+        _check_k(k)
         found = self._passes(evaluator)
         return found and pass_hat_k(found[0], k, clusters=found[1], confidence=confidence)
 
@@ -141,20 +146,34 @@ class Report(msgspec.Struct, kw_only=True):
         """How many attempts the run made, kept or not, and what became of them."""
         return self._tally().counts() if self.totals is None else self.totals.counts
 
+    def with_totals(self, *, confidence: float = 0.95) -> "Report":
+        """The same report with everything it says counted once, for a reader that asks often."""
+        if self.totals is not None:
+            return self
+        totals = self._tally().totals(confidence=confidence)
+        totals.durations = self.durations()
+        return msgspec.structs.replace(self, totals=totals)
+
     def _tally(self) -> Tally:
         return tally(self.cases, self.failures)
 
-    def _totals(self, confidence: float) -> Totals:
-        assert self.totals is not None
-        if confidence != self.totals.confidence:
-            raise InvalidOptionError(
-                f"this report does not keep every attempt, so its intervals stay at confidence="
-                f"{self.totals.confidence!r}, got {confidence!r}: run with keep='all' to choose another"
-            )
-        return self.totals
+    def _counted(self, confidence: float) -> Totals | None:
+        """The totals, if there are any of this confidence; where every attempt is there, others can be counted."""
+        totals = self.totals
+        if totals is None or confidence == totals.confidence:
+            return totals
+        if self._keeps_all():
+            return None
+        raise InvalidOptionError(
+            f"this report does not keep every attempt, so its intervals stay at confidence="
+            f"{totals.confidence!r}, got {confidence!r}: run with keep='all' to choose another"
+        )
+
+    def _keeps_all(self) -> bool:
+        return self.totals is None or self.totals.counts.attempts == len(self.cases) + len(self.failures)
 
     def _passes(self, assertion: str | None) -> CasePasses | None:
-        if self.totals is not None:
+        if not self._keeps_all():
             raise InvalidOptionError("pass@k and pass^k need every attempt: run with keep='all'")
         return passes(self.cases, self.failures, assertion)
 
@@ -236,6 +255,11 @@ class Report(msgspec.Struct, kw_only=True):
         from .views.terminal import print_report
 
         print_report(self, console=console, width=width, **options)
+
+
+def _check_k(k: Any) -> None:
+    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+        raise InvalidOptionError(f"k must be a whole number of attempts from 1, got {k!r}")
 
 
 _GIVEN = frozenset({"inputs", "metadata", "expected_output", "output", "attributes", "arguments"})

@@ -43,7 +43,7 @@ BAD = [
     "    got       'Lyon'",
     "    ok: expected 'Paris', got 'Lyon'",
     "    graded: score 0.25",
-    "    bare",
+    "    bare: did not hold",
 ]
 BROKEN = [
     "✗ broken  250 ms",

@@ -30,6 +30,15 @@ def attempts(report: Report):
     return [*report.cases, *report.failures]
 
 
+def assert_same(written: str, whole: str) -> None:
+    """Line by line the same; but whoever has not kept the attempts knows times within half a percent only."""
+    *lines, last = map(json.loads, written.splitlines())
+    *expected, expected_last = map(json.loads, whole.splitlines())
+    assert lines == expected
+    assert last.pop("durations") == pytest.approx(expected_last.pop("durations"), rel=0.005)
+    assert last == expected_last
+
+
 @pytest.fixture(scope="module")
 def report(records):
     broken = (records.broken("Judge", "ValueError: bad", "Traceback"),)
@@ -104,7 +113,7 @@ def test_a_writer_whose_run_kept_nothing_still_ends_with_the_numbers_of_all(repo
         for record in attempts(report):
             writer.add(record)
         writer.close(msgspec.structs.replace(report, cases=[], failures=[]))
-    assert path.read_text(encoding="utf-8") == report_jsonl(report)
+    assert_same(path.read_text(encoding="utf-8"), report_jsonl(report))
 
 
 def test_a_writer_needs_to_know_nothing_in_advance(report, tmp_path):
@@ -252,7 +261,7 @@ def test_a_file_with_every_attempt_needs_no_totals(report, tmp_path):
         for record in attempts(report):
             writer.add(record)
         writer.close(partial(report))
-    assert path.read_text(encoding="utf-8") == report_jsonl(report)
+    assert_same(path.read_text(encoding="utf-8"), report_jsonl(report))
 
 
 def test_a_run_can_be_written_while_it_goes_on(tmp_path):

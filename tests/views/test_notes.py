@@ -1,3 +1,8 @@
+import time
+
+import pytest
+
+from calipers import Case, Dataset
 from calipers.record import Failure
 from calipers.scoring import BlockedLoop
 from calipers.views.notes import footnote, measures, warnings
@@ -24,12 +29,43 @@ def test_nothing_measured_is_nothing_shown(records):
 
 
 def test_evaluators_that_blocked_the_event_loop_are_named_with_the_way_out(records):
-    report = records.report(blocked={"Slow": BlockedLoop(3, 1.2), "Once": BlockedLoop(1, 0.4)})
+    report = records.report(blocked={"Slow": BlockedLoop(3, 1.2), "Once": BlockedLoop(1, 0.5)})
     way_out = "make it async, or pass evaluator_timeout=... to run it in a thread"
     assert lines(warnings(Page(), report)) == [
         f"Note: evaluator 'Slow' blocked the event loop 3 times, longest 1.2 s: {way_out}",
-        f"Note: evaluator 'Once' blocked the event loop once, longest 400 ms: {way_out}",
+        f"Note: evaluator 'Once' blocked the event loop once, longest 500 ms: {way_out}",
     ]
+
+
+def test_a_task_that_blocked_the_event_loop_has_a_way_out_of_its_own(records):
+    report = records.report(blocked={"(task)": BlockedLoop(2, 1.5)})
+    way_out = "await what it waits for, or make it an ordinary function, which runs in threads"
+    assert lines(warnings(Page(), report)) == [
+        f"Note: the async task blocked the event loop 2 times, longest 1.5 s: {way_out}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("blocked", "noted"),
+    [
+        (BlockedLoop(1, 0.15), False),
+        (BlockedLoop(1, 0.49), False),
+        (BlockedLoop(1, 0.5), True),
+        (BlockedLoop(2, 0.15), True),
+    ],
+)
+@pytest.mark.parametrize("name", ["Judge", "(task)"])
+def test_a_single_short_block_is_not_worth_a_note(records, name, blocked, noted):
+    assert bool(lines(warnings(Page(), records.report(blocked={name: blocked})))) is noted
+
+
+def test_a_task_of_a_run_that_blocks_is_noted_as_a_task():
+    async def blocks(seconds):
+        time.sleep(seconds)
+
+    report = Dataset(cases=[Case(inputs=0.12), Case(inputs=0.12)]).evaluate_sync(blocks, progress=False)
+    [note] = lines(warnings(Page(), report))
+    assert note.startswith("Note: the async task blocked the event loop 2 times")
 
 
 def test_failed_clean_up_is_noted(records):

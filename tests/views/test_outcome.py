@@ -64,7 +64,7 @@ def test_a_complaint_has_a_name_and_a_reason_or_else_the_grade_behind_it(records
     assert complaints(case) == [
         ("y", "no"),
         ("graded", "score 0.25"),
-        ("mute", ""),
+        ("mute", "did not hold"),
         ("Judge (evaluator failed)", "ValueError: bad"),
     ]
 

@@ -33,12 +33,12 @@ def test_a_wide_table_shows_all(mixed):
     assert (
         table(mixed, 120)
         == """
-Evaluator       Kind        Result  [95 % interval]    0 %                      100 %  n  errors  skipped  task failed
-EqualsExpected  assertion   80.0 %  [49.0, 94.3]                     ├─────────●───┤   9                             1
-similarity      score        0.700  [0.595, 0.805]                                     9                             1
-tone            label      polite 66.7 %, rude 33.3 %                                  9                             1
-Judge           assertion   80.0 %  [49.0, 94.3]                     ├─────────●───┤   8       1                     1
-Spelling                   no result                                                   0                9            1
+Evaluator       Kind        Result  [95 % interval]    0 %                      100 %   n  errors  skipped  task failed
+EqualsExpected  assertion   80.0 %  [49.0, 94.3]                     ├─────────●───┤   10                             1
+similarity      score        0.700  [0.595, 0.805]                                      9                             1
+tone            label      polite 66.7 %, rude 33.3 %                                   9                             1
+Judge           assertion   80.0 %  [49.0, 94.3]                     ├─────────●───┤   10       1                     1
+Spelling                   no result                                                    0                9            1
 """.strip().splitlines()
     )
 
@@ -47,25 +47,44 @@ def test_at_80_columns_the_least_important_columns_are_gone(mixed):
     assert (
         table(mixed)
         == """
-Evaluator        Result  [95 % interval]    0 %      100 %  n  errors  skipped
-EqualsExpected   80.0 %  [49.0, 94.3]             ├────●─┤  9
-similarity        0.700  [0.595, 0.805]                     9
-tone            polite 66.7 %, rude 33.3 %                  9
-Judge            80.0 %  [49.0, 94.3]             ├────●─┤  8       1
-Spelling        no result                                   0                9
+Evaluator        Result  [95 % interval]    0 %      100 %   n  errors  skipped
+EqualsExpected   80.0 %  [49.0, 94.3]             ├────●─┤  10
+similarity        0.700  [0.595, 0.805]                      9
+tone            polite 66.7 %, rude 33.3 %                   9
+Judge            80.0 %  [49.0, 94.3]             ├────●─┤  10       1
+Spelling        no result                                    0                9
 """.strip().splitlines()
     )
 
 
 def test_at_40_columns_results_and_intervals_are_whole(mixed):
     assert table(mixed, 40) == [
-        "Evaluator     Result  [95 % interval]  n",
-        "EqualsExpe…   80.0 %  [49.0, 94.3]     9",
-        "similarity     0.700  [0.595, 0.805]   9",
-        "tone         polite 66.7 %, rude 33.…  9",
-        "Judge         80.0 %  [49.0, 94.3]     8",
-        "Spelling     no result                 0",
+        "Evaluator    Result  [95 % interval]   n",
+        "EqualsExp…   80.0 %  [49.0, 94.3]     10",
+        "similarity    0.700  [0.595, 0.805]    9",
+        "tone        polite 66.7 %, rude 33.…   9",
+        "Judge        80.0 %  [49.0, 94.3]     10",
+        "Spelling    no result                  0",
     ]
+
+
+def test_n_is_what_the_number_is_over(records):
+    """A rate counts what failed as not passed, a mean leaves it out; of a label, `n` counts those it was given."""
+    broken = (records.broken("ok", "ValueError: bad"), records.broken("length", "ValueError: bad"))
+    report = records.report(
+        records.case("a", records.result("ok", True), records.result("length", 3), records.result("l", "x")),
+        records.case("b", evaluator_failures=broken),
+        records.case("c", skipped=(records.skip("ok"), records.skip("length"), records.skip("l"))),
+        records.failure("d", not_run=("ok", "length", "l")),
+    )
+    shown = {line.split()[0]: line for line in table(report, 120)[1:]}
+    summaries = report.summaries()
+    assert summaries["ok"].estimate.value == 1 / 3
+    # n, errors, skipped, task failed; what is 0 is left blank
+    assert shown["ok"].split()[-4:] == ["3", "1", "1", "1"]
+    assert shown["length"].split()[-4:] == ["1", "1", "1", "1"]
+    assert shown["l"].split()[-3:] == ["1", "1", "1"]
+    assert [summaries[name].count for name in ("ok", "length", "l")] == [1, 1, 1]
 
 
 def test_columns_that_nobody_needs_are_left_out(records):

@@ -1,6 +1,8 @@
 import re
+from contextlib import redirect_stdout
 from io import BytesIO, StringIO, TextIOWrapper
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,9 +61,9 @@ given up)
 Passed 2 of 5 cases   40.0 %  [11.8, 76.9]   95 % Wilson interval
 
 Evaluator       Kind        Result  [95 % interval]    0 %      100 %  n  errors
-EqualsExpected  assertion   60.0 %  [23.1, 88.2]          ├────●───┤   4
+EqualsExpected  assertion   60.0 %  [23.1, 88.2]          ├────●───┤   5
 tone            label      polite 75.0 %, rude 25.0 %                  4
-Judge           assertion   60.0 %  [23.1, 88.2]          ├────●───┤   3       1
+Judge           assertion   60.0 %  [23.1, 88.2]          ├────●───┤   5       1
 
 Tasks that failed: 1 of 5
 ✗ spain  250 ms
@@ -177,7 +179,13 @@ def test_thousands_of_failures_make_a_short_page(records):
     ("options", "problem"),
     [
         ({"include_cases": "all"}, "include_cases must be True, False or 'failed', got 'all'"),
-        ({"max_cases": -1}, "max_cases must be a number from 0, or None for no limit, got -1"),
+        *(
+            (
+                {"max_cases": given},
+                f"max_cases must be a whole number from 0, or None for no limit, got {given!r}",
+            )
+            for given in (-1, "x", 1.5, float("nan"), True)
+        ),
         ({"confidence": 95}, "0.95 for 95%"),
     ],
 )
@@ -322,7 +330,51 @@ def test_markup_stays_what_was_written(records, text: str):
 def test_what_is_piped_is_plain_text(records, capsys):
     report = report_full_of(records, "x")
     print_report(report, width=80, **EVERYTHING)
-    assert capsys.readouterr().out == printed(report, 80, color_system=None)
+    shown = capsys.readouterr().out
+    assert shown == report_text(report, width=80, **EVERYTHING)
+    on_a_screen = printed(report, 80, color_system=None)
+    assert shown == "".join(line.rstrip() + "\n" for line in on_a_screen.splitlines())
+    assert shown != on_a_screen, "a screen's lines are filled with blanks"
+
+
+@settings(max_examples=30, deadline=None)
+@given(text=hostile, width=st.integers(20, 130))
+def test_what_is_piped_has_no_blanks_at_the_end_of_a_line(records, text: str, width: int):
+    with redirect_stdout(StringIO()) as file:
+        print_report(report_full_of(records, text), width=width, **EVERYTHING)
+    shown = file.getvalue()
+    assert shown.endswith("\n")
+    assert all(line == line.rstrip() for line in shown.split("\n"))
+    assert shown == report_text(report_full_of(records, text), width=width, **EVERYTHING)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_a_report_that_counted_once_looks_the_same(records, confidence: float, repeat: int):
+    report = records.report(
+        *(
+            records.case(f"{case} [{i}/{repeat}]", records.result("ok", case != "b"), source_case_name=case)
+            for case in "abc"
+            for i in range(1, repeat + 1)
+        ),
+        records.failure("d", not_run=("ok",)),
+        repeat=repeat,
+    )
+    for include_cases in (True, False, "failed"):
+        options = {"confidence": confidence, "include_cases": include_cases}
+        shown = report_text(report, **options)
+        assert f"{confidence:.0%}".replace("%", " %") in shown
+        assert report_text(report.with_totals(confidence=confidence), **options) == shown
+        assert report_text(report.with_totals(), **options) == shown
+    assert report.totals is None
+
+
+def test_a_report_that_keeps_only_what_failed_is_shown_at_its_own_confidence_alone(records):
+    report = records.report(*(records.case(f"{i}", records.result("ok", i > 0)) for i in range(3)))
+    kept = msgspec.structs.replace(report.with_totals(), cases=report.cases[:1])
+    assert "Passed 2 of 3 cases" in report_text(kept)
+    with pytest.raises(InvalidOptionError, match=r"stay at confidence=0\.95, got 0\.8"):
+        report_text(kept, confidence=0.8)
 
 
 def test_no_colour_is_used_where_none_is_wanted(records, monkeypatch: pytest.MonkeyPatch, capsys):

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorFailure
+from calipers.result import EvaluatorFailure
 
 from .numbers import number, plural, seconds
+from .outcome import why
 from .page import Page
 
 if TYPE_CHECKING:
@@ -95,9 +96,8 @@ def _attempt(page: Page, record: Record, options: AttemptOptions) -> "Iterator[R
         return
     for result in record.results:
         if result.value is False:
-            yield _reason(
-                page, page.fit(result.name, _NAME), _why(result) if options.include_reasons else None
-            )
+            reason = why(result) if options.include_reasons else None
+            yield _reason(page, page.fit(result.name, _NAME), reason)
     for failure in record.evaluator_failures:
         message = failure.error_message if options.include_reasons else None
         yield _reason(page, f"{page.fit(failure.name, _NAME)} (evaluator failed)", message)
@@ -138,20 +138,13 @@ def _values(page: Page, record: Record) -> "Iterator[RenderableType]":
         yield page.indented(page.line((f"{label:<8}  ", "dim"), text), _INDENT)
 
 
-def _reason(page: Page, name: str, why: str | None) -> "RenderableType":
-    """`name: why`, either of which may be missing."""
+def _reason(page: Page, name: str, reason: str | None) -> "RenderableType":
+    """`name: reason`, either of which may be missing."""
     line = page.line((name, "red"))
-    if why:
+    if reason:
         room = _REASON_LINES * (page.width - _INDENT) - line.cell_len
-        line.append((": " if name else "") + page.fit(why, room), "" if name else "red")
+        line.append((": " if name else "") + page.fit(reason, room), "" if name else "red")
     return page.indented(line, _INDENT)
-
-
-def _why(result: EvaluationResult) -> str | None:
-    """The reason, or else the grade that did not suffice."""
-    if result.reason:
-        return result.reason
-    return None if result.score is None else f"score {number(result.score)}"
 
 
 def _traceback(

@@ -80,7 +80,7 @@ def headline(page: Page, report: Report, *, confidence: float) -> "Iterator[Text
     left_out = counts.attempts - rate.n_observations
     if left_out:
         yield page.line((f"Left out: {plural(left_out, 'attempt')} of which nothing was asserted.", "dim"))
-    if report.repeat > 1 and report.totals is None:
+    if report.repeat > 1 and counts.attempts == len(report.cases) + len(report.failures):
         yield from _repeats(page, report, confidence=confidence)
 
 

@@ -225,12 +225,20 @@ def _rows(summaries: Mapping[str, Summary]) -> list[str]:
     found: list[str] = []
     for name, summary in summaries.items():
         shown = code(fit(name, _NAME), table=True)
-        counts = [f"{getattr(summary, field):,}" for field in fields]
+        counts = [f"{_count(summary, field):,}" for field in fields]
         rows = _row([shown, summary.kind if summary.count else "", *_result(summary), *counts])
         if summary.score is not None:
             rows += "\n" + _row([f"{shown}, graded", "score", *_mean(summary.score), *("" for _ in fields)])
         found.append(rows + "\n")
     return found
+
+
+def _count(summary: Summary, field: str) -> int:
+    if field == "count" and summary.estimate is not None:
+        # What a rate is over: also the attempts that count as not passed because something failed.
+        return summary.estimate.n_observations
+    count: int = getattr(summary, field)
+    return count
 
 
 def _fields(summaries: Mapping[str, Summary]) -> list[str]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.report import Report
+from calipers.scoring import TASK
 from calipers.summary import Summary
 
 from .numbers import METHODS, confidence_text, number, plural, seconds
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from calipers.stats.interval import Method
+
+
+_A_HICCUP = 0.5
+"""Holding the event loop once, and for fewer seconds than this, is a busy machine's doing."""
 
 
 def measures(page: Page, report: Report) -> "Iterator[Text]":
@@ -33,13 +38,20 @@ def measures(page: Page, report: Report) -> "Iterator[Text]":
 def warnings(page: Page, report: Report) -> "Iterator[Text]":
     """Things that did not change a judgement and still want attention."""
     for name, blocked in report.blocked.items():
+        if blocked.count == 1 and blocked.longest < _A_HICCUP:
+            continue
         times = "once" if blocked.count == 1 else f"{blocked.count:,} times"
-        yield page.line(
-            ("Note: ", "bold yellow"),
-            f"evaluator {page.fit_value(name, 60)} blocked the event loop {times}, longest "
-            f"{seconds(blocked.longest, micro=page.glyph('µ', 'u'))}: make it async, or pass "
-            "evaluator_timeout=... to run it in a thread",
-        )
+        longest = seconds(blocked.longest, micro=page.glyph("µ", "u"))
+        if name == TASK:
+            who, cure = (
+                "the async task",
+                "await what it waits for, or make it an ordinary function, which runs in threads",
+            )
+        else:
+            who = f"evaluator {page.fit_value(name, 60)}"
+            cure = "make it async, or pass evaluator_timeout=... to run it in a thread"
+        text = f"{who} blocked the event loop {times}, longest {longest}: {cure}"
+        yield page.line(("Note: ", "bold yellow"), text)
     records: list[ReportCase | ReportCaseFailure] = [*report.cases, *report.failures]
     broken = [(r.name, r.teardown_failure) for r in records if r.teardown_failure is not None]
     if broken:

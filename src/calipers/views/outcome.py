@@ -51,7 +51,7 @@ def count_dropped(report: Report) -> int:
 
 
 def complaints(record: Record) -> list[tuple[str, str]]:
-    """Who found fault, and why, which may be empty; the name is empty where the task itself failed at once."""
+    """Who found fault, and why; the name is empty where the task itself failed at once."""
     if isinstance(record, ReportCaseFailure):
         tries = f"after {plural(record.tries, 'try', 'tries')}" if record.tries > 1 else ""
         return [(tries, record.error_message)]
@@ -61,10 +61,10 @@ def complaints(record: Record) -> list[tuple[str, str]]:
 
 
 def why(result: EvaluationResult) -> str:
-    """The reason of a result, or else the grade behind it."""
+    """Why an assertion failed: its reason, or else the grade behind it, or else just that it failed."""
     if result.reason:
         return result.reason
-    return "" if result.score is None else f"score {number(result.score)}"
+    return "did not hold" if result.score is None else f"score {number(result.score)}"
 
 
 def values(record: Record) -> list[tuple[str, Any]]:

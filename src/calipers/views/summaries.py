@@ -109,5 +109,6 @@ def _plot(page: Page, summary: Summary, width: int) -> str:
 def _count(summary: Summary, field: str) -> Cell:
     count: int = getattr(summary, field)
     if field == "count":
-        return f"{count:,}"
+        # What a rate is over: also the attempts that count as not passed because something failed.
+        return f"{count if summary.estimate is None else summary.estimate.n_observations:,}"
     return (f"{count:,}", "red" if field != "skipped" else "yellow") if count else ""

@@ -64,7 +64,14 @@ def print_report(
         max_cases=max_cases,
         confidence=confidence,
     )
-    (console or Console(width=width)).print(view, width=width)
+    shown = console or Console(width=width)
+    if console is None and not shown.is_terminal and not shown.is_jupyter:
+        # Into a file or a pipe: the same text, without the blanks that fill a line on a screen.
+        with shown.capture() as captured:
+            shown.print(view, width=width)
+        shown.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+        return
+    shown.print(view, width=width)
 
 
 def report_text(report: Report, *, width: int = 80, **options: Any) -> str:
@@ -87,9 +94,10 @@ def render_report(report: Report, *, confidence: float = 0.95, **options: Any) -
         raise InvalidOptionError(
             f"include_cases must be True, False or 'failed', got {choices.include_cases!r}"
         )
-    if choices.max_cases is not None and not choices.max_cases >= 0:
+    most = choices.max_cases
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
         raise InvalidOptionError(
-            f"max_cases must be a number from 0, or None for no limit, got {choices.max_cases!r}"
+            f"max_cases must be a whole number from 0, or None for no limit, got {most!r}"
         )
     return ReportView(report, choices, confidence)
 
@@ -108,7 +116,7 @@ class ReportView:
 
     def lines(self, page: Page) -> "Iterator[RenderableType]":
         """The sections, with an empty line between them."""
-        report, confidence = self.report, self.confidence
+        report, confidence = self.report.with_totals(confidence=self.confidence), self.confidence
         summaries = report.summaries(confidence=confidence)
         sections: list[Iterator[RenderableType]] = [
             title(page, report),
