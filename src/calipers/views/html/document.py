@@ -56,6 +56,7 @@ def report_html(
         raise InvalidOptionError(
             f"max_value_length must be a number from 1, or None for no limit, got {max_value_length!r}"
         )
+    report = report.with_totals(confidence=confidence)
     summaries = report.summaries(confidence=confidence)
     rate = report.pass_rate(confidence=confidence)
     name = report.name if report.dataset_name is None else f"{report.name} on {report.dataset_name}"
@@ -63,7 +64,7 @@ def report_html(
     head = join(
         [
             heading(report, title),
-            alerts(report, rate),
+            alerts(report, rate, confidence=confidence),
             headline(report, rate, confidence=confidence),
             summary_section(report, summaries, confidence=confidence),
             footnote(report, summaries, confidence=confidence),

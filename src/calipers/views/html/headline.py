@@ -66,11 +66,11 @@ def _metadata(report: Report) -> Markup:
     return element("dl", *pairs, class_="pairs")
 
 
-def alerts(report: Report, rate: Estimate | None) -> Markup:
+def alerts(report: Report, rate: Estimate | None, *, confidence: float) -> Markup:
     """What keeps the numbers below from saying all: an early end, tasks and evaluators that did not finish."""
     found = [sentence(line) for line in terminal_headline.alerts(WIDE, report)]
     if rate is None:
-        found += [sentence(line) for line in terminal_headline.headline(WIDE, report, confidence=0.95)]
+        found += [sentence(line) for line in terminal_headline.headline(WIDE, report, confidence=confidence)]
     return (
         element("div", *(element("p", one) for one in found), class_="alerts", role="alert")
         if found
