@@ -285,7 +285,8 @@ def test_a_task_option_replaces_the_task_of_a_file(calipers, write_eval, write):
         (["--task-timeout", "0"], 2, "Invalid value for '--task-timeout'"),
         (["--task-timeout", "nan"], 2, "Invalid value for '--task-timeout': 'nan' is no time"),
         (["--out", "jsn:report"], 2, "no report format is called 'jsn', did you mean 'json'?"),
-        (["--out", "a.json", "--out", "./a.json", "--out", "a.json"], 2, "two --out write to 'a.json'"),
+        (["--out", "a.json", "--out", "html:./a.json"], 2, "two --out write to './a.json'"),
+        (["--out", "x{nme}.json"], 2, "nothing stands for {nme}, only {name} for the evaluation"),
         (["--out", "json:new/"], 2, "--out 'new/' is a folder: name a file in it"),
         (["--out", "json:."], 2, "--out '.' is a folder: name a file in it"),
         (["--json", "--out", "json:-"], 2, "exclude each other"),
@@ -600,6 +601,55 @@ def test_several_evaluations_write_to_files_of_their_own(calipers, write_eval, f
     )
     calipers("run", "--out", "out/{name}.json")
     assert sorted(path.name for path in (folder / "out").iterdir()) == ["fails.json", "passes.json"]
+
+
+@pytest.mark.parametrize(
+    ("target", "out"),
+    [
+        ("c.yaml", "c.jsonl"),
+        ("c.yaml", "json:./c.yaml"),
+        ("c.yaml", "{name}.jsonl"),
+        ("t.csv", "t.csv"),
+        ("c.yaml", "text:app.py"),
+        ("eval_numbers.py", "text:eval_numbers.py"),
+        ("eval_numbers.py", "c.jsonl"),
+        ("eval_later.py", "c.jsonl"),
+    ],
+)
+def test_no_report_is_written_over_what_the_run_is_made_of(calipers, write, write_eval, folder, target, out):
+    write("c.yaml", "cases: c.jsonl\nevaluators: [{Equals: 1}]\n")
+    write("c.jsonl", '{"inputs": 1}\n')
+    write("t.csv", "inputs\n1\n")
+    write_eval("", "app.py")
+    text = """
+        from calipers.files import load_dataset
+
+        {0}def eval_lazy():
+            return load_dataset("c.jsonl"), task
+    """
+    write_eval(text.format(""))
+    write_eval(text.format("async "), "eval_later.py")
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    done = calipers("run", target, "--task", "app.py:task", "--out", out)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "would overwrite a file that the run is made of" in done.stderr
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+def test_a_dataset_is_safe_from_the_report_of_an_earlier_one(calipers, write, write_eval, folder):
+    write_eval("", "app.py")
+    write("first.yaml", "cases: [{inputs: 1}]\nevaluators: [{Equals: 1}]\n")
+    write("second.yaml", "cases: first.jsonl\nevaluators: [{Equals: 1}]\n")
+    write("first.jsonl", '{"inputs": 1}\n')
+    done = calipers("run", "first.yaml", "second.yaml", "--task", "app:task", "--out", "{name}.jsonl")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert (folder / "first.jsonl").read_text(encoding="utf-8") == '{"inputs": 1}\n'
+
+
+def test_a_report_may_replace_an_earlier_one(calipers, write_eval):
+    write_eval(PASSES)
+    for _ in range(2):
+        assert calipers("run", "--out", "report.json", "--out", "report.jsonl").exit_code == 0
 
 
 def test_a_file_that_cannot_be_written_costs_neither_the_report_nor_the_other_files(

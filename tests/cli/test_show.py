@@ -138,6 +138,7 @@ def test_lines_without_their_end_are_shown_as_incomplete(calipers, report, folde
         (["nowhere.json"], 2, "there is no file 'nowhere.json'"),
         (["other.json"], 3, "'other.json' cannot be shown: this is no stored report"),
         (["report.json", "--to", "jsn:x"], 2, "did you mean 'json'?"),
+        (["report.json", "--to", "html:./report.json"], 2, "would overwrite the report: name another file"),
         (["report.json", "--to", "x.html", "--case", "good"], 2, "give one of them"),
     ],
 )

@@ -5,8 +5,9 @@ report in memory does not. The other formats are written from that report when t
 """
 
 import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TextIO
@@ -119,9 +120,17 @@ def check_paths(targets: Sequence[Target], names: Sequence[str]) -> None:
     for target in targets:
         if target.path.endswith(("/", os.sep)) or Path(target.path).is_dir():
             raise InvalidOptionError(f"--out {target.path!r} is a folder: name a file in it")
-    paths = [target.path for name in names for target in Outputs(targets, name).targets]
-    twice = {path for path in paths if paths.count(path) > 1}
-    for path in twice:
+        for found in re.findall(r"\{\w*\}", target.path):
+            if found != PLACEHOLDER:
+                raise InvalidOptionError(
+                    f"--out {target.path!r}: nothing stands for {found}, only {PLACEHOLDER} for the evaluation"
+                )
+    seen: set[tuple[object, ...]] = set()
+    for path in (target.path for name in names for target in Outputs(targets, name).targets):
+        same = ("-",) if path == "-" else _identity(path)
+        if same not in seen:
+            seen.add(same)
+            continue
         if len(names) > 1 and path != "-":
             raise InvalidOptionError(
                 f"{len(names)} evaluations would write to {path!r}: put {PLACEHOLDER} into the path"
@@ -131,6 +140,46 @@ def check_paths(targets: Sequence[Target], names: Sequence[str]) -> None:
                 f"{len(names)} evaluations would write to standard output: run one of them"
             )
         raise InvalidOptionError(f"two --out write to {'standard output' if path == '-' else repr(path)}")
+
+
+def protect(
+    sources: Iterable[str | Path], targets: Sequence[Target], names: Sequence[str], *, folder: Path = Path()
+) -> None:
+    """Refuse to write a report over what the run is made of: dataset files, and Python files that are loaded.
+
+    Args:
+        sources: the dataset files.
+        targets: what is to be written.
+        names: of the evaluations.
+        folder: from which relative paths of the targets count.
+
+    Raises:
+        InvalidOptionError: a report would go there.
+    """
+    paths = {
+        target.path: _identity(folder / target.path)
+        for name in names
+        for target in Outputs(targets, name).targets
+        if target.path != "-"
+    }
+    if not paths:
+        return
+    modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    used = {_identity(source) for source in [*sources, *(file for file in modules if file)]}
+    for path, same in paths.items():
+        if same in used:
+            raise InvalidOptionError(
+                f"--out {path!r} would overwrite a file that the run is made of: write the report to another"
+            )
+
+
+def _identity(path: str | Path) -> tuple[object, ...]:
+    """The same for every way to write the path of a file, one that is not there yet included."""
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return (os.path.normcase(os.path.realpath(path)),)
+    return (found.st_dev, found.st_ino)
 
 
 @contextmanager

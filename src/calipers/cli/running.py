@@ -3,7 +3,7 @@
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from calipers.views.numbers import plural
 from .digest import digest
 from .exits import ERRORED, FAILED, INTERRUPTED, NOTHING, USAGE, first_of
 from .message import CommandError, UserCodeError, describe, note, silence, trace
-from .output import Outputs, check_paths, clean_stdout
+from .output import Outputs, check_paths, clean_stdout, protect
 from .screen import IncludeCases, show_report
 from .selection import Selection
 from .target import Evaluation, Finder, load_task
@@ -117,6 +117,8 @@ class Session:
         self.shows = shows
         """Whether reports go to standard output."""
         self.folder = Path.cwd()
+        self.names: list[str] = []
+        """Of the evaluations."""
         self.selection = Selection(filters=options.filter, tags=options.tag, limit=options.limit)
         self.task: Callable[[Any], Any] | None = None
         """Takes the place of every other."""
@@ -130,7 +132,9 @@ class Session:
         self.task = None if options.task is None else load_task(options.task)
         finder = Finder(load_dataset=self._load_dataset, has_task=self.task is not None)
         evaluations = finder.find(options.targets, options.param)
-        check_paths(self.outputs, [evaluation.name for evaluation in evaluations])
+        self.names = [evaluation.name for evaluation in evaluations]
+        check_paths(self.outputs, self.names)
+        self._protect_files(evaluations)
         codes: list[int] = []
         for number, evaluation in enumerate(evaluations, 1):
             outcome = self._run_one(evaluation, alone=len(evaluations) == 1)
@@ -150,6 +154,16 @@ class Session:
             self._problem(message)
             codes.append(USAGE)
         return first_of(codes)
+
+    def _protect_files(self, evaluations: Sequence[Evaluation]) -> None:
+        """Let no report be written over a dataset file, nor over the file of cases that one names."""
+        files: list[Path] = []
+        for evaluation in evaluations if self.outputs else ():
+            if evaluation.file is not None:
+                files.append(evaluation.file)
+                with suppress(CommandError, CalipersError, OSError):  # told when its turn comes
+                    files += _files_of(evaluation.make())
+        protect(files, self.outputs, self.names, folder=self.folder)
 
     def _problem(self, message: str) -> None:
         self.problems.append(message)
@@ -200,6 +214,7 @@ class Session:
         if isinstance(found, Report):
             return self._finished(evaluation, found)
         dataset, task = found
+        protect(_files_of(dataset), self.outputs, self.names, folder=self.folder)
         chosen = self.selection.of(dataset)
         return chosen.evaluate_sync(task, **self._how_to_run(chosen, task, files))
 
@@ -210,6 +225,7 @@ class Session:
         if isinstance(found, Report):
             return self._finished(evaluation, found)
         dataset, task = found
+        protect(_files_of(dataset), self.outputs, self.names, folder=self.folder)
         chosen = self.selection.of(dataset)
         return await chosen.evaluate(task, **self._how_to_run(chosen, task, files))
 
@@ -293,6 +309,12 @@ class Session:
             note(
                 f"{prefix}Nothing was asserted, so nothing could fail: --fail-under NAME=NUMBER sets a threshold."
             )
+
+
+def _files_of(dataset: Dataset[Any, Any, Any]) -> list[Path]:
+    """The file that the cases are read from while they run, if they are."""
+    path = getattr(dataset.cases, "path", None)
+    return [path] if isinstance(path, Path) else []
 
 
 @contextmanager

@@ -31,6 +31,9 @@ def show(
         raise InvalidOptionError("--case shows one case, and --to writes the whole report: give one of them")
     if not Path(report).exists():
         raise CommandError(f"there is no file {report!r}", USAGE)
+    for target in targets:
+        if target.path != "-" and Path(target.path).exists() and Path(target.path).samefile(report):
+            raise InvalidOptionError(f"--to {target.path!r} would overwrite the report: name another file")
     try:
         found = read_report(report)
     except ReportFormatError as error:

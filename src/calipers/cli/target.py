@@ -15,7 +15,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -50,6 +50,8 @@ class Evaluation:
     """The task of the module, for a dataset that comes alone."""
     function: Callable[..., Any] | None = field(default=None, repr=False)
     """The function behind it, if its parameters can be filled."""
+    file: Path | None = None
+    """The dataset file that it was made from, if the target is one."""
 
     def read(self, made: Any, *, task: Callable[[Any], Any] | None = None) -> Made:
         """What `make` gave, understood.
@@ -131,7 +133,8 @@ class Finder:
             raise CommandError(
                 f"{str(path)!r} needs a task to run on its cases: give --task module:function", USAGE
             )
-        return Evaluation(str(path), path.stem, lambda: self.load_dataset(path))
+        # It is read once, though asked for twice: before anything runs, and when its turn comes.
+        return Evaluation(str(path), path.stem, cache(lambda: self.load_dataset(path)), file=path)
 
 
 def eval_files(folder: Path) -> list[Path]:
