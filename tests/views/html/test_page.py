@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from calipers import Case, Dataset, as_evaluator
 from calipers.analysis import TableResult
 from calipers.views.html import write_html
 from calipers.views.html.records import embedded_records
@@ -557,3 +558,20 @@ def test_a_report_without_attempts_shows_no_table(visit, records):
     page = visit(records.report())
     assert not page.locator("#attempts").is_visible()
     assert "No cases ran: nothing was measured." in page.locator("body").inner_text()
+
+
+def test_a_link_shows_its_attempt_below_the_head_of_the_table_however_high_that_is(visit):
+    names = [
+        f"{word} the refund policy in the very first sentence"
+        for word in ("mentions", "explains", "quotes", "avoids")
+    ]
+    dataset = Dataset(
+        cases=[Case(name=f"case {number}", inputs=number) for number in range(60)],
+        evaluators=[as_evaluator(lambda output: output != 30, name=name) for name in names],
+    )
+    page = visit(
+        dataset.evaluate_sync(lambda inputs: inputs, progress=False), width=1200, fragment="#case-31"
+    )
+    head = page.locator("table.attempts thead").bounding_box()
+    row = page.locator("button.name", has_text="case 30").bounding_box()
+    assert row["y"] >= head["y"] + head["height"] - 1

@@ -319,7 +319,11 @@ function follow() {
   }
   draw();
   history.scrollRestoration = "manual"; // the address says where to look, not the last visit
-  focusOn(attempt).scrollIntoView();
+  const shown = focusOn(attempt);
+  // The head of the table stays in sight and may be as high as its longest name: what is shown stands below it.
+  const head = table.tHead?.getBoundingClientRect().height ?? 0;
+  shown.style.scrollMarginTop = `${Math.ceil(head)}px`;
+  shown.scrollIntoView();
 }
 
 function toPaper() {
