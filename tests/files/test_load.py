@@ -45,7 +45,7 @@ def test_the_brackets_of_dataset_say_what_values_must_be(write, form):
 def test_values_that_do_not_fit_the_brackets_are_problems(write, problems_of):
     path = write("a.yaml", "cases:\n  - inputs: {text: a, level: high}\n  - inputs: {level: 1}\n")
     assert problems_of(Dataset[Question, Any, Any].from_file, path) == [
-        "a.yaml:2:30: cases[0].inputs.level: expected a valid integer, unable to parse string as an integer, got 'high'",
+        "a.yaml:2:30: cases[0].inputs.level: expected a valid integer, got 'high'",
         "a.yaml:3:13: cases[1].inputs: 'text' is missing, got {'level': 1}",
     ]
 
@@ -106,3 +106,25 @@ def test_a_check_gives_what_loading_raises(write):
 def test_a_file_that_is_not_there_is_an_error_of_the_system(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_dataset(tmp_path / "gone.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.yaml", 'cases: [{inputs: true}, {inputs: "2"}, {inputs: 2.0}, {inputs: 2}]'),
+        ("a.json", '{"cases": [{"inputs": true}, {"inputs": "2"}, {"inputs": 2.0}, {"inputs": 2}]}'),
+        ("a.jsonl", '{"inputs": true}\n{"inputs": "2"}\n{"inputs": 2.0}\n{"inputs": 2}\n'),
+    ],
+)
+def test_files_with_types_of_their_own_are_not_coerced(write, name, content):
+    path = write(name, content)
+    assert [problem.value for problem in check_file(path, types=(int,))] == ["True", "'2'", "2.0"]
+
+
+def test_cells_of_text_are_converted_to_the_type(write):
+    path = write("a.csv", "inputs,expected_output\n2,off\n3,1\n")
+    assert check_file(path, types=(int, bool)) == []
+    assert list(load_dataset(path, types=(int, bool)).cases) == [
+        Case(inputs=2, expected_output=False),
+        Case(inputs=3, expected_output=True),
+    ]

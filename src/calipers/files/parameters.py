@@ -50,9 +50,7 @@ class Parameter:
 
     def read(self, value: Any, steps: Steps, problems: Problems) -> Any:
         """The argument that a file gives, validated; what is wrong is added to the problems."""
-        return (
-            value if self.adapter is None else read_as_json(self.adapter, value, steps, problems, strict=True)
-        )
+        return value if self.adapter is None else read_as_json(self.adapter, value, steps, problems)
 
 
 @lru_cache(maxsize=1024)

@@ -1,10 +1,13 @@
 """The types that inputs, outputs and metadata of a dataset must have: `Any`, or whatever pydantic can validate.
 
-Values from YAML and JSON files are validated as JSON is, so that a date may be written as text even where a model is
-strict. Text in a CSV cell is taken for what the type needs: a number, a date, or JSON for a list or a model.
+A file that has types of its own is taken at its word. Values from YAML, JSON, JSON Lines and Parquet files are validated
+strictly, as JSON is: `"2"` and `true` are no integers, whatever a model's own settings say; but a date may be written as
+text, a list becomes the tuple that a type asks for, and an integer is a float. Text in a CSV cell has no type, so it is
+taken for what the type needs: a number, a date, a boolean; or JSON, strict again, for a list or a model.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin
 
@@ -53,7 +56,7 @@ class ValueType:
         Raises:
             ValueError: it is not of the type.
         """
-        return self.adapter.validate_json(raw)
+        return self.adapter.validate_json(raw, strict=True)
 
     def read_text(self, text: str, steps: Steps, problems: Problems) -> Any:
         """The text of a cell, as the type needs it."""
@@ -62,7 +65,7 @@ class ValueType:
         adapter, quiet = self.adapter, Problems("")
         value = _explained(lambda: adapter.validate_strings(text), text, steps, quiet)
         if quiet.found and text[:1] in {"{", "[", '"'}:
-            return _explained(lambda: adapter.validate_json(text), text, steps, problems)
+            return _explained(lambda: adapter.validate_json(text, strict=True), text, steps, problems)
         return (
             _explained(lambda: adapter.validate_strings(text), text, steps, problems)
             if quiet.found
@@ -79,6 +82,16 @@ class ValueType:
         """A Python object that a typed file gave, validated."""
         if self.is_any:
             return value
+        from pydantic import ValidationError
+
+        with suppress(ValidationError):
+            return self.adapter.validate_python(value, strict=True)
+        # Strictly, a dict is no dataclass and a list no tuple. JSON allows those and no more, but it has no dates and
+        # bytes, so the object itself must fit, too.
+        before = len(problems.found)
+        read_as_json(self.adapter, value, steps, problems)
+        if len(problems.found) > before:
+            return None
         return _explained(lambda: self.adapter.validate_python(value), value, steps, problems)
 
     def dump(self, value: Any) -> Any:
@@ -95,18 +108,16 @@ class ValueType:
             return value
 
 
-def read_as_json(
-    adapter: "TypeAdapter[Any]", value: Any, steps: Steps, problems: Problems, *, strict: bool | None = None
-) -> Any:
-    """Plain data, validated as if it had just been read from JSON; what is wrong is added to the problems."""
+def read_as_json(adapter: "TypeAdapter[Any]", value: Any, steps: Steps, problems: Problems) -> Any:
+    """Plain data, validated strictly, as if it had just been read from JSON; what is wrong is added to the problems."""
     from pydantic_core import PydanticSerializationError, to_json
 
     try:
-        text = to_json(value)
+        text = to_json(value, bytes_mode="base64")
     except PydanticSerializationError as error:  # such as half of a surrogate pair
         problems.add(steps, str(error), value)
         return None
-    return _explained(lambda: adapter.validate_json(text, strict=strict), value, steps, problems)
+    return _explained(lambda: adapter.validate_json(text, strict=True), value, steps, problems)
 
 
 def _explained(validate: Callable[[], Any], value: Any, steps: Steps, problems: Problems) -> Any:
