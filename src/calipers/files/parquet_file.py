@@ -30,7 +30,9 @@ class ParquetFile(LazyCases):
         try:
             with self._open() as file:
                 self._header = list(file.schema_arrow.names)
-        except _arrow().ArrowException as error:
+        except (_arrow().ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # the system's refusal, and nothing about the content
             problems.add((), f"not a Parquet file: {error}")
         raise_if_any(problems)
         self._rows = RowReader(self._header, columns, reader, problems, text=False)
@@ -38,15 +40,32 @@ class ParquetFile(LazyCases):
 
     def read(self, *, strict: bool = False) -> Iterator[tuple[int, Found]]:  # noqa: ARG002
         """Each case, or what is wrong with its row."""
-        number = 0
         with self._open() as file:
-            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
+            first = 1
+            for group in range(file.num_row_groups):
+                last = first + file.metadata.row_group(group).num_rows - 1
+                yield from self._read_group(file, group, first, last)
+                first = last + 1
+
+    def _read_group(self, file: Any, group: int, first: int, last: int) -> Iterator[tuple[int, Found]]:
+        """The cases of one group of rows. What is damaged in a group costs the rest of it, and no other."""
+        number = first
+        batches = file.iter_batches(batch_size=_ROWS_AT_ONCE, row_groups=[group])
+        while number <= last:
+            problems = Problems(str(self.path), row=number)
+            try:
+                batch = next(batches)
                 cells = [column.to_pylist(maps_as_pydicts="strict") for column in batch.columns]
-                for row in zip(*cells, strict=True):
-                    number += 1
-                    problems = Problems(str(self.path), row=number)
-                    case = self._rows.read(row, problems)
-                    yield number, (problems.found if case is None else case)
+            except Exception as error:  # whatever damaged bytes lead to
+                rest = f", nor can the rows to {last}" if last > number else ""
+                problems.add((), f"the row cannot be read{rest}: {str(error) or type(error).__name__}")
+                yield number, problems.found
+                return
+            for row in zip(*cells, strict=True):
+                problems = Problems(str(self.path), row=number)
+                case = self._rows.read(row, problems)
+                yield number, (problems.found if case is None else case)
+                number += 1
 
     def _open(self) -> Any:
         return _arrow("pyarrow.parquet").ParquetFile(self.path)
