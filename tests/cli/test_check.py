@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -64,6 +65,42 @@ def test_columns_of_a_table_can_be_named(calipers, write):
     assert calipers("check", "table.csv").exit_code == 1
     named = ["--column", "inputs=part a,part b", "--column", "expected_output=answer"]
     assert calipers("check", "table.csv", *named).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("files", "args", "message"),
+    [
+        (
+            {"c.yaml": "cases: [{inputs: 1}]\nevaluators: [Mine]\n"},
+            [],
+            "no evaluator is called 'Mine'; name your own with --evaluator-type module:Name",
+        ),
+        (
+            {"c.yaml": "cases: [{inputs: 1}]\nevaluators: ['mine:judge']\n"},
+            [],
+            "evaluators of the module 'mine' are not allowed here: --allow-module mine allows them",
+        ),
+        ({"c.csv": "name\n1\n"}, [], "--column inputs=COLUMN says which it is"),
+        ({"c.csv": "inputs,other\n1,2\n"}, [], "--column FIELD=COLUMN says what other columns hold"),
+        ({"c.csv": "inputs\n1\n"}, ["--column", "imputs=a"], "--column says where"),
+        ({"c.yaml": GOOD}, ["--column", "inputs=a"], "--column is for tables, CSV and Parquet files"),
+        ({"c.txt": GOOD}, [], "end it with .yaml, .yml, .json, .jsonl, .csv, .parquet\n"),
+        (
+            {"c.yaml": GOOD},
+            ["--evaluator-type", "mine:judge", "--evaluator-type", "also:judge"],
+            "two of --evaluator-type are called 'judge'",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", [["check"], ["run", "--task", "mine:judge"]], ids=["check", "run"])
+def test_advice_names_options_and_no_python(calipers, write, command, files, args, message):
+    write("mine.py", "def judge(output): ...\n")
+    write("also.py", "def judge(output): ...\n")
+    for name, text in files.items():
+        write(name, text)
+    done = calipers(*command, *files, *args)
+    assert message in done.output
+    assert not re.search(r"columns=|types=|modules=|format=|evaluator_types", done.output)
 
 
 @pytest.mark.parametrize(

@@ -369,6 +369,38 @@ def test_a_file_that_cannot_be_imported_is_shown_with_its_own_traceback_and_noth
     assert "importlib" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def eval_it(): return load_dataset(PATH), task",
+        "async def eval_it(): return load_dataset(PATH), task",
+        "dataset = load_dataset(PATH)",
+    ],
+    ids=["function", "async", "import"],
+)
+def test_what_is_wrong_with_a_dataset_file_is_told_without_the_code_that_loads_it(
+    calipers, write, write_eval, text
+):
+    write("data/cases.yaml", "cases:\n  - imputs: 1\nevaluators: [Mine]\n")
+    write_eval(
+        f"""
+        from pathlib import Path
+        from calipers.files import load_dataset
+        PATH = Path(__file__).with_name("data") / "cases.yaml"
+        {text}
+        """
+    )
+    done = calipers("run")
+    assert (done.exit_code, done.stdout) == (3, "")
+    first, *rest = done.stderr.splitlines()
+    assert first == "Error: 3 problems in data/cases.yaml:"
+    assert [line.partition(": ")[0] for line in rest] == ["  data/cases.yaml:2:5"] * 2 + [
+        "  data/cases.yaml:3:14"
+    ]
+    # The file is loaded by Python code, so the argument is the way out there.
+    assert "evaluator_types=[...]" in done.stderr
+
+
 def test_what_several_targets_name_runs_once(calipers, write_eval):
     write_eval(PASSES)
     done = calipers(

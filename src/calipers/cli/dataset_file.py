@@ -1,15 +1,38 @@
-"""Dataset files for commands, read with the types and evaluators that the command line names."""
+"""Dataset files for commands, read with the types and evaluators that the command line names.
 
-from collections.abc import Sequence
+What is wrong with a file is told in the words of the command line: where the library names an argument, the option.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from calipers.dataset import Dataset
-from calipers.errors import InvalidOptionError
+from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.files import Problem, check_file, dataset_schema, load_dataset
 from calipers.files.value_type import type_arguments
 
 from .loading import load_object, make_importable
+from .message import problem_lines
+
+_OPTIONS: Final = tuple(
+    (re.compile(argument), option)
+    for argument, option in {
+        r"your own go into evaluator_types=\[\.\.\.\]": "name your own with --evaluator-type module:Name",
+        r"two of evaluator_types": "two of --evaluator-type",
+        r"allow_modules=\['(.*?)'\]": r"--allow-module \1",
+        r"columns=\{'inputs': \.\.\.\}": "--column inputs=COLUMN",
+        r"columns=\{\.\.\.\}": "--column FIELD=COLUMN",
+        r"columns=(?= is for)": "--column",
+        r"^columns says": "--column says",
+        r",? or pass format=": "",
+    }.items()
+)
+"""What messages of the library call an argument, and what takes its place here."""
 
 
 class DatasetFiles:
@@ -43,28 +66,53 @@ class DatasetFiles:
 
     def load(self, path: Path) -> Dataset[Any, Any, Any]:
         """The dataset that a file holds."""
-        return load_dataset(
-            path,
-            types=self._types,
-            evaluator_types=self._evaluator_types,
-            allow_modules=self._allow_modules,
-            columns=self._columns,
-        )
+        with _in_options():
+            return load_dataset(
+                path,
+                types=self._types,
+                evaluator_types=self._evaluator_types,
+                allow_modules=self._allow_modules,
+                columns=self._columns,
+            )
 
     def check(self, path: Path) -> list[Problem]:
         """All that is wrong with a file."""
-        return check_file(
-            path,
-            types=self._types,
-            evaluator_types=self._evaluator_types,
-            allow_modules=self._allow_modules,
-            columns=self._columns,
-        )
+        with _in_options():
+            problems = check_file(
+                path,
+                types=self._types,
+                evaluator_types=self._evaluator_types,
+                allow_modules=self._allow_modules,
+                columns=self._columns,
+            )
+        return [_with_options(problem) for problem in problems]
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of such files."""
         inputs, output, metadata = (*(self._types or ()), Any, Any, Any)[:3]
         return dataset_schema(inputs, output, metadata, evaluator_types=self._evaluator_types)
+
+
+@contextmanager
+def _in_options() -> Iterator[None]:
+    """What the library raises, with options for its arguments."""
+    try:
+        yield
+    except DatasetFileError as error:
+        problems = [_with_options(problem) for problem in error.problems]
+        raise DatasetFileError(problem_lines(problems) or str(error), problems) from error
+    except InvalidOptionError as error:
+        raise InvalidOptionError(_options_in(str(error))) from error
+
+
+def _with_options(problem: Problem) -> Problem:
+    return msgspec.structs.replace(problem, message=_options_in(problem.message))
+
+
+def _options_in(message: str) -> str:
+    for argument, option in _OPTIONS:
+        message = argument.sub(option, message)
+    return message
 
 
 def _types(found: Sequence[Any]) -> tuple[Any, ...] | None:

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from calipers.errors import CalipersError, InvalidOptionError
+from calipers.errors import CalipersError, DatasetFileError, InvalidOptionError
 
 from .exits import ERRORED, INTERRUPTED, USAGE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
+
+    from calipers.files import Problem
 
 
 class CommandError(click.ClickException):
@@ -27,10 +30,14 @@ class CommandError(click.ClickException):
 
 
 class UserCodeError(CommandError):
-    """The user's own code raised; the message ends with their part of the traceback."""
+    """The user's own code raised; the message ends with their part of the traceback.
+
+    What is wrong with a dataset file that it loads is not in the code: its problems are the message then.
+    """
 
     def __init__(self, what: str, error: BaseException) -> None:
-        super().__init__(f"{what}\n\n{user_traceback(error)}")
+        problems = error.problems if isinstance(error, DatasetFileError) else ()
+        super().__init__(problem_lines(problems) if problems else f"{what}\n\n{user_traceback(error)}")
 
 
 def note(message: str) -> None:
@@ -96,6 +103,24 @@ def user_traceback(error: BaseException) -> str:
     while found is not None and found.tb_frame.f_code.co_filename.startswith(ours):
         found = found.tb_next
     return "".join(traceback.format_exception(type(error), error, found)).rstrip()
+
+
+def problem_lines(problems: "Sequence[Problem]") -> str:
+    """All problems of a dataset file, with its path as it is seen from the current folder."""
+    lines = [near_path(each.file) + str(each).removeprefix(each.file) for each in problems]
+    if len(lines) < 2:
+        return "".join(lines)
+    return "\n  ".join([f"{len(lines)} problems in {near_path(problems[0].file)}:", *lines])
+
+
+def near_path(path: str) -> str:
+    """The path from the current folder, for what is in it or below it."""
+    from pathlib import Path
+
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except (OSError, ValueError):  # it is elsewhere, or the current folder is gone
+        return path
 
 
 def shown(message: str) -> str:
