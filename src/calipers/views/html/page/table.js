@@ -321,8 +321,8 @@ function follow() {
   history.scrollRestoration = "manual"; // the address says where to look, not the last visit
   const shown = focusOn(attempt);
   // The head of the table stays in sight and may be as high as its longest name: what is shown stands below it.
-  const head = table.tHead?.getBoundingClientRect().height ?? 0;
-  shown.style.scrollMarginTop = `${Math.ceil(head)}px`;
+  const kept = Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
+  shown.style.scrollMarginTop = `${Math.max(0, Math.ceil(table.tHead.offsetHeight - kept))}px`;
   shown.scrollIntoView();
 }
 
