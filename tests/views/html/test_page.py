@@ -561,20 +561,18 @@ def test_a_report_without_attempts_shows_no_table(visit, records):
 
 
 def test_a_link_shows_its_attempt_below_the_head_of_the_table_however_high_that_is(visit):
-    clause = (
-        "the refund policy, its exceptions and the time it takes, in the very first sentence of the answer"
-    )
-    names = [
-        f"{word} {clause}" for word in ("mentions", "explains", "quotes", "avoids", "repeats", "improves")
-    ]
+    words = ("mentions", "explains", "quotes", "avoids")
     dataset = Dataset(
         cases=[Case(name=f"case {number}", inputs=number) for number in range(60)],
-        evaluators=[as_evaluator(lambda output: output != 30, name=name) for name in names],
+        evaluators=[
+            as_evaluator(lambda output: output != 30, name=f"{word} the refund policy in the first sentence")
+            for word in words
+        ],
     )
     page = visit(
         dataset.evaluate_sync(lambda inputs: inputs, progress=False), width=1200, fragment="#case-31"
     )
-    head = page.locator("table.attempts thead").bounding_box()
+    head = page.locator("table.attempts thead th").first.bounding_box()
     row = page.locator("button.name", has_text="case 30").bounding_box()
-    assert head["height"] > 80, "the names have to wrap for this to mean anything"
-    assert row["y"] >= head["y"] + head["height"] - 1
+    assert head["height"] > 70, "the names have to wrap for this to mean anything"
+    assert row["y"] >= head["y"] + head["height"]
