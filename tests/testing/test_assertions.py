@@ -191,8 +191,9 @@ def test_repeats_are_told():
         ({"at_most": -0.1}, "at_most is a rate from 0 to 1, got -0.1"),
         ({"at_least": float("nan")}, "at_least must be a finite number, got nan"),
         ({"at_least": True}, "at_least must be a finite number, got True"),
-        ({"evaluator": "EqualExpected", "at_least": 0.5}, "'EqualExpected'; there are ['EqualsExpected']"),
-        ({"evaluator": "length", "at_least": 0.5}, "no assertion is called 'length'"),
+        ({"evaluator": "EqualExpected", "at_least": 0.5}, "'EqualExpected'; did you mean 'EqualsExpected'?"),
+        ({"evaluator": "Polite", "at_least": 0.5}, "is called 'Polite'; there are 'EqualsExpected'"),
+        ({"evaluator": "length", "at_least": 0.5}, "'length' is a score, which has a mean: use assert_mean"),
     ],
 )
 def test_a_bound_or_name_that_cannot_be_meant_is_a_mistake(options, problem):
@@ -222,5 +223,18 @@ def test_a_mean_that_leaves_out_what_crashed_is_refused():
 
 
 def test_a_name_that_is_no_score_is_a_mistake():
-    with pytest.raises(CalipersError, match=re.escape("no score is called 'size'; there are ['length']")):
+    with pytest.raises(CalipersError, match=re.escape("no score is called 'size'; there are 'length'")):
         assert_mean(report_of(), "size", at_least=1)
+    with pytest.raises(CalipersError, match="'EqualsExpected' is an assertion, which has a rate: use"):
+        assert_mean(report_of(), "EqualsExpected", at_least=1)
+    with pytest.raises(CalipersError, match="no score is called 'size'; the report has no score"):
+        assert_mean(report_of(evaluators=[EqualsExpected()]), "size", at_least=1)
+
+
+@pytest.mark.parametrize("check", [assert_rate, assert_mean])
+def test_a_label_has_neither_rate_nor_mean(check):
+    def tone(output):
+        return "calm"
+
+    with pytest.raises(CalipersError, match="'tone' is a label, which has neither a rate nor a mean"):
+        check(report_of(evaluators=[tone]), "tone", at_least=0.5)

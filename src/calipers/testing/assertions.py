@@ -5,6 +5,7 @@ expected and what came, and what the evaluators said. Nothing vacuous passes: a 
 which nothing was asserted and a run that ended early fail every one of them.
 """
 
+from difflib import get_close_matches
 from math import isfinite
 from typing import Literal
 
@@ -20,6 +21,12 @@ from calipers.views.text import fit
 
 _NAME = 100
 """Cells of a name."""
+_KINDS: dict[Kind, str] = {
+    "assertion": "an assertion, which has a rate: use assert_rate",
+    "score": "a score, which has a mean: use assert_mean",
+    "label": "a label, which has neither a rate nor a mean: add an evaluator that returns True or False",
+}
+"""What there is to say of a result that was taken for one of another kind."""
 
 
 def assert_passed(outcome: Report | ReportCase | ReportCaseFailure, *, min_pass: int | None = None) -> None:
@@ -168,11 +175,20 @@ def assert_mean(
 def _column(report: Report, name: str, kind: Kind, confidence: float) -> Summary:
     """The summary of the results of one name and kind."""
     __tracebackhide__ = True
-    columns = [column for column in report.summaries(confidence=confidence).values() if column.kind == kind]
+    columns = list(report.summaries(confidence=confidence).values())
+    for column in columns:
+        if (column.name, column.kind) == (name, kind):
+            return column
     for column in columns:
         if column.name == name:
-            return column
-    raise InvalidOptionError(f"no {kind} is called {name!r}; there are {[column.name for column in columns]}")
+            raise InvalidOptionError(f"{name!r} is {_KINDS[column.kind]}")
+    names = [column.name for column in columns if column.kind == kind]
+    near = get_close_matches(name, names, n=1)
+    if near:
+        hint = f"did you mean {near[0]!r}?"
+    else:
+        hint = f"there are {', '.join(map(repr, names))}" if names else f"the report has no {kind}"
+    raise InvalidOptionError(f"no {kind} is called {name!r}; {hint}")
 
 
 class _Bounds:
