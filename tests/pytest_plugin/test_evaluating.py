@@ -48,6 +48,37 @@ def test_tests_evaluate_in_an_ordinary_and_in_an_async_test(folder):
     assert without.counts == {"passed": 1, "deselected": 8}, without.out
 
 
+def test_a_task_that_cannot_be_called_is_told_where_the_test_hands_it_over(folder):
+    folder.write(
+        "test_it.py",
+        """
+def task(one, two): ...
+
+def test_blocking(evaluate):
+    evaluate(dataset, task)
+
+@pytest.mark.asyncio
+async def test_on_loop(evaluate):
+    await evaluate.on_loop(dataset, task)
+
+@pytest.mark.calipers(dataset)
+def test_case(evaluate_case):
+    evaluate_case(task)
+
+@pytest.mark.asyncio
+@pytest.mark.calipers(dataset)
+async def test_case_on_loop(evaluate_case):
+    await evaluate_case.on_loop(task)
+""",
+    )
+    settings = ["-o", "asyncio_default_fixture_loop_scope=function", "-k", "not case or Peru"]
+    done = folder.pytest("-q", *settings, plugins=["calipers.pytest_plugin", "pytest_asyncio.plugin"])
+    assert done.counts == {"failed": 4, "deselected": 4}, done.out
+    assert done.out.count("\nE  ") == 4, "the message, once for each test"
+    assert "src/calipers" not in done.out
+    assert "During handling" not in done.out
+
+
 def test_what_a_test_gets_is_a_report_or_the_record_of_an_attempt(folder):
     folder.write(
         "test_it.py",

@@ -63,7 +63,10 @@ class Evaluate:
     ) -> Report:
         """The same on the event loop of an async test."""
         __tracebackhide__ = True
-        report = await dataset.evaluate(task, **self._with_defaults(options))
+        try:
+            report = await dataset.evaluate(task, **self._with_defaults(options))
+        except CalipersError as error:
+            raise error.with_traceback(None) from None
         return kept(self._session, report, whole_test=False)
 
     def __repr__(self) -> str:
@@ -120,7 +123,10 @@ class EvaluateCase:
     ) -> ReportCase | ReportCaseFailure:
         """The same on the event loop of an async test."""
         __tracebackhide__ = True
-        report = await self._alone().evaluate(task, **self._with_defaults(options))
+        try:
+            report = await self._alone().evaluate(task, **self._with_defaults(options))
+        except CalipersError as error:
+            raise error.with_traceback(None) from None
         return _only(kept(self._session, report, whole_test=True))
 
     def repeatedly(self, task: Callable[[Any], Any], repeat: int) -> Report:
