@@ -33,6 +33,12 @@ UNJUDGED = """
     def eval_unjudged():
         return numbers(1, evaluators=[]), task
 """
+SKIPPED = """
+    def eval_skipped():
+        from calipers.evaluators import EqualsExpected
+
+        return numbers(1, evaluators=[EqualsExpected()]), task
+"""
 SCORED = """
     def eval_scored():
         return numbers(1, 2, evaluators=[size]), task
@@ -71,7 +77,13 @@ BROKEN = """
         (BREAKS, [], 3, "Error: evaluator judge did not finish on 1 attempt"),
         (BROKEN, [], 3, "could not be read any further after 1 attempts: OSError: the file is gone"),
         (EMPTY, [], 4, "Error: there are no cases: nothing ran"),
-        (UNJUDGED, [], 4, "Error: no evaluator gave a result: nothing was judged"),
+        (
+            UNJUDGED,
+            [],
+            4,
+            "Error: no evaluator gave a result: nothing was judged (give the dataset evaluators)",
+        ),
+        (SKIPPED, [], 4, "Error: no evaluator gave a result: nothing was judged\n"),
         (SCORED, [], 0, "Nothing was asserted, so nothing could fail: --fail-under NAME=NUMBER"),
         (SCORED, ["--fail-under", "0.5"], 1, "the pass rate should be at least 0.5 and was not measured"),
     ],
@@ -263,6 +275,16 @@ def test_what_options_say_of_a_dataset_file_and_what_is_wrong_with_it_are_told_a
     assert message in done.stderr
 
 
+def test_a_file_of_cases_without_evaluators_says_where_they_go(calipers, write, write_eval):
+    write_eval("", "app.py")
+    write("cases.jsonl", '{"inputs": 1}\n')
+    done = calipers("run", "cases.jsonl", "--task", "app:task")
+    assert done.exit_code == 4
+    assert "write a YAML file with `cases: cases.jsonl` and `evaluators: [...]`, and run that" in done.stderr
+    write("cases.yaml", "cases: cases.jsonl\nevaluators: [{Equals: 1}]\n")
+    assert calipers("run", "cases.yaml", "--task", "app:task").exit_code == 0
+
+
 def test_a_task_option_replaces_the_task_of_a_file(calipers, write_eval, write):
     write_eval(FAILS)
     write("app.py", "def better(inputs):\n    return abs(inputs)\n")
@@ -290,6 +312,20 @@ def test_a_task_option_replaces_the_task_of_a_file(calipers, write_eval, write):
         (["--out", "json:new/"], 2, "--out 'new/' is a folder: name a file in it"),
         (["--out", "json:."], 2, "--out '.' is a folder: name a file in it"),
         (["--json", "--out", "json:-"], 2, "exclude each other"),
+        (
+            [
+                "--types",
+                "builtins:int",
+                "--column",
+                "inputs=x",
+                "--evaluator-type",
+                "no:X",
+                "--allow-module",
+                "m",
+            ],
+            2,
+            "so --types, --evaluator-type, --allow-module, --column would have no effect",
+        ),
         (["--param", "x"], 2, "--param must be NAME=VALUE, got 'x'"),
         (["--param", "x=1"], 2, "has no parameter 'x' for --param; it has none"),
     ],

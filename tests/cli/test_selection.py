@@ -58,10 +58,16 @@ def test_why_nothing_was_chosen():
     both = Selection(filters=["xyz"], tags=["fst"])
     assert not both.of(dataset).cases
     assert both.why_nothing() == (
-        "no case matches both --filter and --tag: no case is called 'xyz'; there are 'case 0', 'case 1', 'case 10', "
+        "no case is called 'xyz'; there are 'case 0', 'case 1', 'case 10', "
         "'case 11', 'case 2', 'case 3', 'case 4', 'case 5', 'case 6', 'case 7' and 2 more; "
         "no case has the tag 'fst'; did you mean 'fast'?"
     )
+    misnamed = Selection(filters=["nothing"], tags=["fast"])
+    misnamed.of(Dataset(cases=[Case(name="a", inputs=1, tags=["fast"])]))
+    assert misnamed.why_nothing() == "no case is called 'nothing'; there are 'a'"
+    apart = Selection(filters=["a"], tags=["fast"])
+    apart.of(Dataset(cases=[Case(name="a", inputs=1), Case(name="b", inputs=2, tags=["fast"])]))
+    assert apart.why_nothing() == "no case matches both --filter and --tag, though some match either"
     untagged = Selection(tags=["fast"])
     untagged.of(Dataset(cases=[Case(inputs=1)]))
     assert untagged.why_nothing() == "no case has the tag 'fast'; no case has any"

@@ -4,7 +4,6 @@ The current directory can be imported from. A file is imported as Python would i
 its siblings, and as a part of its package if the folder is one. What it raises is shown with its own traceback.
 """
 
-import os
 import sys
 from contextlib import suppress
 from difflib import get_close_matches
@@ -34,8 +33,9 @@ def load_object(address: str) -> Any:
 def split_address(address: str) -> tuple[str, str | None]:
     """The module or file, and the name of the object in it."""
     home, colon, name = address.rpartition(":")
-    # A colon also follows a drive letter: in C:\evals\a.py there is no name.
-    if not colon or len(home) < 2 or os.sep in name or "/" in name:
+    # A colon also follows a drive letter: in C:\evals\a.py and C:a.py there is no name.
+    is_path = "/" in name or "\\" in name or (len(home) == 1 and name.endswith(".py"))
+    if not colon or not home or is_path:
         return address, None
     return home, name
 

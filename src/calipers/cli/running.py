@@ -45,6 +45,9 @@ _FOR_RUNNING = (
 )
 """Options that say how to run, and mean nothing to a report that is finished."""
 
+_FOR_DATASET_FILES = ("types", "evaluator_type", "allow_module", "column")
+"""Options that say how to read dataset files, and mean nothing where no target is one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
@@ -132,6 +135,8 @@ class Session:
         self.task = None if options.task is None else load_task(options.task)
         finder = Finder(load_dataset=self._load_dataset, has_task=self.task is not None)
         evaluations = finder.find(options.targets, options.param)
+        if not any(evaluation.file for evaluation in evaluations):
+            self._refuse_file_options()
         self.names = [evaluation.name for evaluation in evaluations]
         check_paths(self.outputs, self.names)
         self._protect_files(evaluations)
@@ -154,6 +159,12 @@ class Session:
             self._problem(message)
             codes.append(USAGE)
         return first_of(codes)
+
+    def _refuse_file_options(self) -> None:
+        if flags := self._given(_FOR_DATASET_FILES):
+            raise InvalidOptionError(
+                f"no target is a dataset file, so {flags} would have no effect: Python code says it to load_dataset"
+            )
 
     def _protect_files(self, evaluations: Sequence[Evaluation]) -> None:
         """Let no report be written over a dataset file, nor over the file of cases that one names."""
@@ -200,7 +211,7 @@ class Session:
                 self._show(report, title=None if alone else evaluation.label)
             files.end(report, self.stdout)
             outcome.files = files.written
-            self._judge(outcome, report)
+            self._judge(outcome, report, evaluation)
         outcome.complaints += [Complaint(ERRORED, problem) for problem in files.problems]
         self._tell(outcome, alone=alone)
         return outcome
@@ -231,11 +242,15 @@ class Session:
 
     def _finished(self, evaluation: Evaluation, report: Report) -> Report:
         """A report that the evaluation made itself."""
-        unused = [name for name in _FOR_RUNNING if getattr(self.options, name) not in {None, ()}]
-        if unused:
-            flags = ", ".join("--" + name.replace("_", "-") for name in unused)
+        if flags := self._given(_FOR_RUNNING):
             note(f"{evaluation.label} returned a finished report: {flags} had no effect on it")
         return report
+
+    def _given(self, names: Sequence[str]) -> str:
+        """Those of the options that were given, as they are written."""
+        return ", ".join(
+            "--" + name.replace("_", "-") for name in names if getattr(self.options, name) not in {None, ()}
+        )
 
     def _how_to_run(
         self, dataset: Dataset[Any, Any, Any], task: Callable[[Any], Any], files: Outputs
@@ -281,12 +296,17 @@ class Session:
             tracebacks=options.tracebacks,
         )
 
-    def _judge(self, outcome: Outcome, report: Report) -> None:
+    def _judge(self, outcome: Outcome, report: Report, evaluation: Evaluation) -> None:
         try:
             outcome.findings = compare(self.thresholds, report) if self.thresholds else None
         except InvalidOptionError as error:
             outcome.complaints.append(Complaint(USAGE, str(error)))
-        outcome.complaints += judge(report, outcome.findings, allow_errors=self.options.allow_errors)
+        outcome.complaints += judge(
+            report,
+            outcome.findings,
+            allow_errors=self.options.allow_errors,
+            way_to_judge=evaluation.way_to_judge,
+        )
 
     def _tell(self, outcome: Outcome, *, alone: bool) -> None:
         """Say what the exit code will say, and where the report went."""

@@ -33,6 +33,10 @@ class Selection:
         """Names that were seen."""
         self.known_tags: set[str] = set()
         """Tags that were seen."""
+        self.named_any = False
+        """Whether a case was seen that the filters let through."""
+        self.tagged_any = False
+        """Whether a case was seen that has one of the tags."""
 
     @property
     def is_narrow(self) -> bool:
@@ -58,24 +62,24 @@ class Selection:
         if len(self.names) < _REMEMBERED:
             self.names.add(name)
         self.known_tags.update(case.tags)
-        return (not self.filters or any(_fits(each, name) for each in self.filters)) and (
-            not self.tags or not set(self.tags).isdisjoint(case.tags)
-        )
+        named = not self.filters or any(_fits(each, name) for each in self.filters)
+        tagged = not self.tags or not set(self.tags).isdisjoint(case.tags)
+        self.named_any |= named
+        self.tagged_any |= tagged
+        return named and tagged
 
     def why_nothing(self) -> str:
         """Why no case was chosen, with what may have been meant."""
         if not self.names:
             return "there are no cases"
         parts: list[str] = []
-        if self.filters:
+        if not self.named_any:
             wanted = " or ".join(repr(each) for each in self.filters)
             parts.append(f"no case is called {wanted}{_near(self.filters, self.names)}")
-        if self.tags:
+        if not self.tagged_any:
             wanted = " or ".join(repr(each) for each in self.tags)
             parts.append(f"no case has the tag {wanted}{_near(self.tags, self.known_tags)}")
-        if self.filters and self.tags:
-            return f"no case matches both --filter and --tag: {'; '.join(parts)}"
-        return parts[0]
+        return "; ".join(parts) or "no case matches both --filter and --tag, though some match either"
 
 
 def _named(cases: Iterable[Any]) -> Iterator[Any]:

@@ -53,6 +53,14 @@ class Evaluation:
     file: Path | None = None
     """The dataset file that it was made from, if the target is one."""
 
+    @property
+    def way_to_judge(self) -> str:
+        """What to do if there are no evaluators."""
+        if self.file is None or self.file.suffix.lower() in {".yaml", ".yml", ".json"}:
+            return "give the dataset evaluators"
+        name = self.file.name
+        return f"write a YAML file with `cases: {name}` and `evaluators: [...]`, and run that"
+
     def read(self, made: Any, *, task: Callable[[Any], Any] | None = None) -> Made:
         """What `make` gave, understood.
 

@@ -42,7 +42,11 @@ class Outcome:
 
 
 def judge(
-    report: Report, findings: Sequence[Finding] | None, *, allow_errors: bool = False
+    report: Report,
+    findings: Sequence[Finding] | None,
+    *,
+    allow_errors: bool = False,
+    way_to_judge: str = "give the dataset evaluators",
 ) -> list[Complaint]:
     """Everything that is wrong with a report.
 
@@ -50,8 +54,10 @@ def judge(
         report: the report.
         findings: what it says to the thresholds; `None` if there are none.
         allow_errors: leave what did not finish to the thresholds.
+        way_to_judge: what to do if there are no evaluators.
     """
-    complaints = [*_ended_early(report), *([] if allow_errors else _errors(report)), *_nothing(report)]
+    errors = [] if allow_errors else _errors(report)
+    complaints = [*_ended_early(report), *errors, *_nothing(report, way_to_judge)]
     if findings is None:
         complaints += _not_passed(report)
     else:
@@ -89,7 +95,7 @@ def _errors(report: Report) -> list[Complaint]:
     return found
 
 
-def _nothing(report: Report) -> list[Complaint]:
+def _nothing(report: Report, way_to_judge: str) -> list[Complaint]:
     counts = report.counts()
     if report.incomplete is not None:
         return []  # that it ended early says enough
@@ -97,8 +103,10 @@ def _nothing(report: Report) -> list[Complaint]:
         return [Complaint(NOTHING, "there are no cases: nothing ran")]
     if counts.failed_tasks or counts.failed_evaluators or report.analyses:
         return []
-    if not any(summary.count for summary in report.summaries().values()):
-        return [Complaint(NOTHING, "no evaluator gave a result: nothing was judged")]
+    summaries = report.summaries()
+    if not any(summary.count for summary in summaries.values()):
+        hint = "" if summaries else f" ({way_to_judge})"
+        return [Complaint(NOTHING, f"no evaluator gave a result: nothing was judged{hint}")]
     return []
 
 
