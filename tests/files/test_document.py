@@ -103,6 +103,7 @@ BAD = {
 }
 PROBLEMS = [
     ("nam", "unknown key 'nam' (did you mean 'name'?)"),
+    ("cases[2].name", "cases[1] has this name, too"),
     ("cases[2].evaluators[0].MaxDuration", "expected a valid number, or a valid duration"),
     ("cases[3]", "expected a case"),
     ("evaluators", "expected a list of evaluators"),
@@ -113,9 +114,9 @@ PROBLEMS = [
 @pytest.mark.parametrize(
     ("name", "content", "places"),
     [
-        ("a.yaml", BAD_YAML, [(1, 1), (8, 22), (9, 5), (10, 13), (12, 5)]),
-        ("a.json", json.dumps(BAD), [(1, 2), (1, 125), (1, 135), (1, 163), (1, 203)]),
-        ("a.json", json.dumps(BAD, indent="\t"), [(2, 2), (16, 21), (20, 3), (22, 16), (24, 3)]),
+        ("a.yaml", BAD_YAML, [(1, 1), (5, 11), (8, 22), (9, 5), (10, 13), (12, 5)]),
+        ("a.json", json.dumps(BAD), [(1, 2), (1, 76), (1, 125), (1, 135), (1, 163), (1, 203)]),
+        ("a.json", json.dumps(BAD, indent="\t"), [(2, 2), (12, 12), (16, 21), (20, 3), (22, 16), (24, 3)]),
     ],
     ids=["yaml", "json", "json with tabs"],
 )
@@ -192,4 +193,36 @@ def test_checking_a_document_checks_the_file_of_its_cases(write, shown):
     assert shown(check_file(path)) == [
         "cases.csv:3: the row has 1 cell, and the header has 2 cells",
         "cases.csv:4: name: line 2 has this name, too, got 'x'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.yaml", "cases:\n - {inputs: 1, inputs: 2, x: 3}\n - 5\n", "the key stands twice in one mapping"),
+        (
+            "a.json",
+            '{"cases":\n [{"inputs": 1, "inputs": 2, "x": 3},\n 5]}',
+            "the key stands twice in one object",
+        ),
+    ],
+)
+def test_a_key_that_stands_twice_hides_nothing_else(write, name, content, message):
+    found = [(problem.path, problem.message) for problem in check_file(write(name, content))]
+    assert found[0] == ("cases[0].inputs", message)
+    assert [path for path, _ in found[1:]] == ["cases[0].x", "cases[1]"]
+
+
+def test_a_name_is_noticed_again_though_the_first_case_is_wrong(write, shown):
+    path = write("a.yaml", "cases:\n- {name: a}\n- {name: a, inputs: 1}\n")
+    assert shown(check_file(path))[1:] == ["a.yaml:3:10: cases[1].name: cases[0] has this name, too, got 'a'"]
+
+
+def test_what_is_wrong_with_the_file_of_cases_is_found_with_what_is_wrong_with_the_document(write, shown):
+    write("b.csv", "inputs,topic\n1,2\n3\n")
+    path = write("a.yaml", "nam: x\ncases: b.csv\n")
+    assert [problem.partition(": ")[0] for problem in shown(check_file(path))] == [
+        "a.yaml:1:1",
+        "b.csv:1",
+        "b.csv:3",
     ]

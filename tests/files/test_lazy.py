@@ -73,3 +73,54 @@ def test_a_bad_line_costs_itself_alone_and_is_named_in_the_report(write):
     assert "a.jsonl:3:17: inptus: unknown key" in report.failures[1].error_message
     assert report.incomplete is None
     assert report.pass_rate().value == 0.5
+
+
+def test_a_name_is_noticed_again_though_the_first_line_is_wrong(write, shown):
+    path = write(
+        "a.jsonl", '{"name": "x"}\n{"inputs": 2, "name": "x"}\n{"name": "x", "name": "x", "inputs": 3}\n'
+    )
+    assert shown(check_file(path))[1:] == [
+        "a.jsonl:2: name: line 1 has this name, too, got 'x'",
+        "a.jsonl:3:15: name: the key stands twice in one object",
+        "a.jsonl:3: name: line 1 has this name, too, got 'x'",
+    ]
+    path = write("a.csv", "name,inputs\nx,one\nx,2\n")
+    assert shown(check_file(path, types=(int,)))[1:] == ["a.csv:3: name: line 2 has this name, too, got 'x'"]
+
+
+def test_a_name_that_was_there_before_is_named_with_its_line_in_a_run(write):
+    path = write("a.jsonl", '{"inputs": "1", "name": "x"}\n{"inputs": "2", "name": "x"}\n{"inputs": "3"}\n')
+    report = load_dataset(path, evaluators=[lambda output: True]).evaluate_sync(int, progress=False)
+    assert len(report.cases) == 2
+    (failure,) = report.failures
+    assert "a.jsonl:2: name: line 1 has this name, too, got 'x'" in failure.error_message
+
+
+def test_what_is_wrong_with_rows_is_found_though_the_header_is_wrong(write, shown):
+    path = write("a.csv", "name,inputs,topic\nx,1,2\nx,one,3\n")
+    assert [problem.partition(" ")[0] for problem in shown(check_file(path, types=(int,)))] == [
+        "a.csv:1:",
+        "a.csv:3:",
+        "a.csv:3:",
+    ]
+
+
+@pytest.mark.parametrize("columns", [{"inputs": "text"}, {"inputs": ["a", "text"]}])
+def test_rows_are_not_read_where_the_column_of_inputs_is_not_there(write, columns):
+    (problem,) = check_file(write("a.csv", "a,b\n1\n"), columns=columns)
+    assert problem.message.startswith("there is no column 'text'")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.jsonl", "\n", "a.jsonl: there are no cases"),
+        ("a.csv", "inputs,name\n", "a.csv: there are no cases"),
+        ("a.yaml", "name: x\ncases: []", "a.yaml:2:8: cases: there are no cases"),
+        ("a.json", '{"cases": []}', "a.json:1:11: cases: there are no cases"),
+    ],
+)
+def test_a_file_without_cases_can_be_loaded_but_is_not_in_order(write, shown, name, content, problem):
+    path = write(name, content)
+    assert shown(check_file(path)) == [problem]
+    assert list(load_dataset(path).cases) == []

@@ -68,6 +68,12 @@ class CaseReader:
         ]
 
 
+def name_in(data: Any) -> str | None:
+    """The name that a case gives itself, whatever else is wrong with it."""
+    name = data.get("name") if isinstance(data, dict) else None
+    return name if isinstance(name, str) and name else None
+
+
 def check_keys(data: dict[Any, Any], known: tuple[str, ...], steps: Steps, problems: Problems) -> None:
     """Add the keys that nobody knows to the problems."""
     for key in data:

@@ -12,7 +12,7 @@ from typing import IO, Any
 from calipers.case import Case
 
 from .case_data import CaseReader
-from .lazy import Found, LazyCases, raise_if_any
+from .lazy import Found, LazyCases, Rejected
 from .problem import Problems
 from .table import RowReader, Source
 
@@ -27,12 +27,13 @@ class CSVFile(LazyCases):
 
     def __init__(self, path: Path, reader: CaseReader, columns: Mapping[str, Source] | None = None) -> None:
         super().__init__(path)
-        problems = Problems(str(path), line=1)
+        self.header = Problems(str(path), line=1)
         with self._open() as file:
-            self._header = self._read_header(file, problems)
-        raise_if_any(problems)
-        self._rows = RowReader(self._header, columns, reader, problems, text=True)
-        raise_if_any(problems)
+            self._header = self._read_header(file, self.header)
+        self.is_readable = not self.header.found
+        if self.is_readable:
+            self._rows = RowReader(self._header, columns, reader, self.header, text=True)
+            self.is_readable = self._rows.is_usable
 
     def read(self, *, strict: bool = False) -> Iterator[tuple[int, Found]]:  # noqa: ARG002
         """Each case, or what is wrong with its row."""
@@ -52,7 +53,8 @@ class CSVFile(LazyCases):
                 if first == 1 or not (row or problems.found):
                     continue
                 case = None if problems.found else self._read_row(row, problems)
-                yield first, (problems.found if case is None else case)
+                name = self._rows.name_in(row) if len(row) == len(self._header) else None
+                yield first, (Rejected(problems.found, name) if case is None else case)
 
     def _read_row(self, row: list[str], problems: Problems) -> Case[Any, Any, Any] | None:
         if len(row) != len(self._header):

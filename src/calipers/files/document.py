@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from calipers.errors import CalipersError, DatasetFileError
+from calipers.errors import CalipersError
 
-from .case_data import CaseReader, check_keys
+from .case_data import CaseReader, check_keys, name_in
 from .csv_file import CSVFile
 from .format import DOCUMENTS, Format, format_of
 from .json_reader import parse_json
@@ -40,8 +40,9 @@ def open_cases(
 ) -> LazyCases:
     """The cases of a file that holds cases only.
 
+    Its `header` says what is wrong with its header or schema.
+
     Raises:
-        DatasetFileError: the file's header or schema is not that of a table of cases.
         OSError: the file cannot be read.
     """
     if form == "csv":
@@ -118,9 +119,10 @@ def _read_cases(
         return []
     found = [reader.read(case, ("cases", index), problems) for index, case in enumerate(cases)]
     first: dict[str, int] = {}
-    for index, case in enumerate(found):
-        if case is not None and case.name is not None and first.setdefault(case.name, index) != index:
-            problems.add(("cases", index, "name"), f"cases[{first[case.name]}] has this name, too", case.name)
+    for index, case in enumerate(cases):
+        name = name_in(case)
+        if name is not None and first.setdefault(name, index) != index:
+            problems.add(("cases", index, "name"), f"cases[{first[name]}] has this name, too", name)
     return found
 
 
@@ -133,8 +135,6 @@ def _open_file(
             problems.add(("cases",), "expected the name of a .jsonl, .csv or .parquet file", path.name)
             return []
         return open_cases(path, form, reader, columns)
-    except DatasetFileError as error:
-        problems.found += error.problems
     except (CalipersError, OSError) as error:
         problems.add(("cases",), f"the file of cases cannot be read: {error}")
     return []

@@ -25,7 +25,10 @@ class _Member(NamedTuple):
 
 
 def parse_json(text: str, problems: Problems) -> Any:
-    """The data, or `ABSENT` where the text is no JSON; what is wrong is added to the problems."""
+    """The data, or `ABSENT` where the text is no JSON; what is wrong is added to the problems.
+
+    Of a key that stands twice, the last value is taken, so that whatever else is wrong can be found, too.
+    """
     faults: list[str] = []
 
     def read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -36,13 +39,13 @@ def parse_json(text: str, problems: Problems) -> Any:
 
     def read_float(digits: str) -> float:
         number = float(digits)
-        if math.isinf(number):
+        if not math.isfinite(number):
             faults.append(digits)
         return number
 
     try:
         data = json.loads(
-            text, object_pairs_hook=read_object, parse_float=read_float, parse_constant=faults.append
+            text, object_pairs_hook=read_object, parse_float=read_float, parse_constant=read_float
         )
     except json.JSONDecodeError as error:
         line = (problems.line or 1) + error.lineno - 1
@@ -58,7 +61,6 @@ def parse_json(text: str, problems: Problems) -> Any:
     problems.locate = places.locate
     if faults:
         places.report_faults(problems)
-        return ABSENT
     return data
 
 

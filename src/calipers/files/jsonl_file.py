@@ -13,9 +13,9 @@ import msgspec
 
 from calipers.case import Case
 
-from .case_data import CaseReader
+from .case_data import CaseReader, name_in
 from .json_reader import parse_json
-from .lazy import Found, LazyCases
+from .lazy import Found, LazyCases, Rejected
 from .problem import ABSENT, Problems
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -127,10 +127,12 @@ class JSONLines(LazyCases):
             text = line.decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
             problems.add_at(number, len(line[: error.start].decode()) + 1, "the line is not UTF-8")
-            return problems.found
+            return Rejected(problems.found)
         data = parse_json(text, problems)
         case = None if data is ABSENT else self._reader.read(data, (), problems)
-        return problems.found if case is None else case
+        if case is not None and not problems.found:
+            return case
+        return Rejected(problems.found, name_in(data))
 
 
 def _repeats_a_key(line: bytes) -> bool:

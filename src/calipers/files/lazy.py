@@ -1,22 +1,33 @@
 """Cases that stay in their file until they are run, so that a file larger than memory can be.
 
-Iterating opens the file anew, so the same dataset can be evaluated twice. A line or row that is no case costs itself
-alone: in its place comes the error that names it, and a run records that as a failure.
+Iterating opens the file anew, so the same dataset can be evaluated twice. A line or row that is no case, or whose name an
+earlier one has, costs itself alone: in its place comes the `DatasetFileError` that names it, and a run records that as a
+failure.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from calipers.case import Case
 from calipers.errors import DatasetFileError
+from calipers.work import REMEMBERED_NAMES
 
 from .problem import Problem, Problems, in_words, shorten
 
-Found: TypeAlias = Case[Any, Any, Any] | list[Problem]
+
+class Rejected(NamedTuple):
+    """What is wrong with a line or row that is no case."""
+
+    problems: list[Problem]
+    name: str | None = None
+    """The name that it gives itself, where that could be read."""
+
+
+Found: TypeAlias = Case[Any, Any, Any] | Rejected
 """A case, or what is wrong with it."""
 
 
@@ -28,6 +39,10 @@ class LazyCases(ABC):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.header = Problems(str(path))
+        """What is wrong with the file before its first case; a dataset is made only if nothing is."""
+        self.is_readable = True
+        """Whether cases can be made of the file in spite of that."""
 
     @abstractmethod
     def read(self, *, strict: bool = False) -> Iterator[tuple[int, Found]]:
@@ -37,8 +52,8 @@ class LazyCases(ABC):
         """
 
     def __iter__(self) -> Iterator[Any]:
-        for _, found in self.read():
-            yield found if isinstance(found, Case) else self._error(found)
+        for found in self._read_once_each(remember=REMEMBERED_NAMES):
+            yield found if isinstance(found, Case) else self._error(found.problems)
 
     def _error(self, problems: list[Problem]) -> DatasetFileError:
         # A report shows only the beginning, which must not be all folders.
@@ -47,18 +62,34 @@ class LazyCases(ABC):
 
     def problems(self) -> Iterator[Problem]:
         """Everything that is wrong with the file, from a strict reading of all of it."""
+        yield from self.header.found
+        if not self.is_readable:
+            return
+        is_empty = True
+        for found in self._read_once_each(strict=True):
+            is_empty = False
+            if isinstance(found, Rejected):
+                yield from found.problems
+        if is_empty:
+            yield Problem(file=str(self.path), message="there are no cases")
+
+    def _read_once_each(self, *, strict: bool = False, remember: int | None = None) -> Iterator[Found]:
+        """What `read` finds, but a name that an earlier case has is a problem; so many names are remembered."""
         names: dict[str, int] = {}
-        for number, found in self.read(strict=True):
-            if not isinstance(found, Case):
-                yield from found
-            elif found.name is not None:
-                first = names.setdefault(found.name, number)
-                if first != number:
-                    place: dict[str, Any] = {self.unit: number}
-                    message = f"{self.unit} {first} has this name, too"
-                    yield Problem(
-                        file=str(self.path), message=message, path="name", value=shorten(found.name), **place
-                    )
+        for number, found in self.read(strict=strict):
+            name = found.name
+            first = number if name is None else names.get(name, number)
+            if name is not None and first == number and (remember is None or len(names) < remember):
+                names[name] = number
+            if first == number:
+                yield found
+                continue
+            place: dict[str, Any] = {self.unit: number}
+            message = f"{self.unit} {first} has this name, too"
+            repeated = Problem(
+                file=str(self.path), message=message, path="name", value=shorten(name), **place
+            )
+            yield Rejected([*(found.problems if isinstance(found, Rejected) else ()), repeated], name)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r})"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from calipers.dataset import Dataset
-from calipers.errors import DatasetFileError, InvalidOptionError
+from calipers.errors import InvalidOptionError
 
 from .case_data import CaseReader
 from .catalog import Catalog, Kind
@@ -78,7 +78,7 @@ def load_as(
     columns: Mapping[str, Source] | None,
 ) -> DatasetT:
     """The dataset that a file holds, as the given class or `Dataset[...]`, whose types its values are to have."""
-    parts = read_parts(
+    parts, problems = read_parts(
         path,
         types=type_arguments(kind, Dataset),
         evaluator_types=evaluator_types,
@@ -86,6 +86,9 @@ def load_as(
         format=format,
         columns=columns,
     )
+    if isinstance(parts.cases, LazyCases):
+        problems.found += parts.cases.header.found
+    raise_if_any(problems)
     return kind(
         name=parts.name,
         cases=parts.cases,
@@ -105,24 +108,27 @@ def check_file(
 ) -> list[Problem]:
     """All that is wrong with a dataset file, each line of a lazy one included; nothing if it can be run as it is.
 
+    A dataset without cases can be loaded, and filled, but not run: that is a problem here.
+
     The arguments are those of `load_dataset`.
 
     Raises:
         InvalidOptionError: an argument makes no sense.
         OSError: the file cannot be read.
     """
-    try:
-        parts = read_parts(
-            path,
-            types=types,
-            evaluator_types=evaluator_types,
-            allow_modules=allow_modules,
-            format=format,
-            columns=columns,
-        )
-    except DatasetFileError as error:
-        return list(error.problems)
-    return list(parts.cases.problems()) if isinstance(parts.cases, LazyCases) else []
+    parts, problems = read_parts(
+        path,
+        types=types,
+        evaluator_types=evaluator_types,
+        allow_modules=allow_modules,
+        format=format,
+        columns=columns,
+    )
+    if isinstance(parts.cases, LazyCases):
+        return [*problems.found, *parts.cases.problems()]
+    if not parts.cases and not problems.found:
+        problems.add(("cases",), "there are no cases")
+    return problems.found
 
 
 def read_parts(
@@ -133,21 +139,16 @@ def read_parts(
     allow_modules: Sequence[str],
     format: Format | None,  # noqa: A002 - the word users know
     columns: Mapping[str, Source] | None,
-) -> Parts:
-    """What a file says of a dataset.
-
-    Raises:
-        DatasetFileError: something is wrong with the file; the error lists all of it.
-    """
+) -> tuple[Parts, Problems]:
+    """What a file says of a dataset, and what is wrong with that; a lazy file has its own problems besides."""
     where = Path(path)
     form = format_of(where, format)
     reader = CaseReader(case_types(types), Catalog(evaluator_types, allow_modules))
+    problems = Problems(str(path))
     if form in DOCUMENTS:
-        problems = Problems(str(path))
         parts = read_document(where, form, reader, problems, columns)
-        raise_if_any(problems)
     else:
         parts = Parts(None, open_cases(where, form, reader, columns), [], [])
-    if columns is not None and not isinstance(parts.cases, CSVFile | ParquetFile):
+    if columns is not None and not isinstance(parts.cases, CSVFile | ParquetFile) and not problems.found:
         raise InvalidOptionError(f"columns= is for tables, CSV and Parquet files: {str(path)!r} has keys")
-    return parts if parts.name is not None else parts._replace(name=where.stem)
+    return (parts if parts.name is not None else parts._replace(name=where.stem)), problems

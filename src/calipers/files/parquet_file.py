@@ -12,7 +12,7 @@ from typing import Any
 from calipers.errors import MissingExtraError
 
 from .case_data import CaseReader
-from .lazy import Found, LazyCases, raise_if_any
+from .lazy import Found, LazyCases, Rejected
 from .problem import Problems
 from .table import RowReader, Source
 
@@ -26,17 +26,17 @@ class ParquetFile(LazyCases):
 
     def __init__(self, path: Path, reader: CaseReader, columns: Mapping[str, Source] | None = None) -> None:
         super().__init__(path)
-        problems = Problems(str(path))
+        self.is_readable = False
         try:
             with self._open() as file:
                 self._header = list(file.schema_arrow.names)
         except (_arrow().ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise  # the system's refusal, and nothing about the content
-            problems.add((), f"not a Parquet file: {error}")
-        raise_if_any(problems)
-        self._rows = RowReader(self._header, columns, reader, problems, text=False)
-        raise_if_any(problems)
+            self.header.add((), f"not a Parquet file: {error}")
+            return
+        self._rows = RowReader(self._header, columns, reader, self.header, text=False)
+        self.is_readable = self._rows.is_usable
 
     def read(self, *, strict: bool = False) -> Iterator[tuple[int, Found]]:  # noqa: ARG002
         """Each case, or what is wrong with its row."""
@@ -59,12 +59,12 @@ class ParquetFile(LazyCases):
             except Exception as error:  # whatever damaged bytes lead to
                 rest = f", nor can the rows to {last}" if last > number else ""
                 problems.add((), f"the row cannot be read{rest}: {str(error) or type(error).__name__}")
-                yield number, problems.found
+                yield number, Rejected(problems.found)
                 return
             for row in zip(*cells, strict=True):
                 problems = Problems(str(self.path), row=number)
                 case = self._rows.read(row, problems)
-                yield number, (problems.found if case is None else case)
+                yield number, (Rejected(problems.found, self._rows.name_in(row)) if case is None else case)
                 number += 1
 
     def _open(self) -> Any:

@@ -46,6 +46,11 @@ class _Place:
     is_json: bool = False
     parts: tuple[tuple[str, int], ...] = ()
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether the table lacks a column that the caller named."""
+        return any(index < 0 for _, index in self.parts) if self.parts else self.index < 0
+
 
 class RowReader:
     """Makes cases of rows, whose cells are all text or all typed."""
@@ -66,7 +71,11 @@ class RowReader:
         for column in sorted({c for c in header if header.count(c) > 1}):
             problems.add((column,), "two columns have this name")
         self._places = _by_name(header, problems) if columns is None else _as_told(header, columns, problems)
-        if "inputs" not in {place.field for place in self._places} and not problems.found:
+        fields = {place.field: place for place in self._places}
+        self._name = fields["name"].index if "name" in fields else None
+        self.is_usable = "inputs" in fields and not any(place.is_missing for place in self._places)
+        """Whether cases can be made of the rows, in spite of what may be wrong with the header."""
+        if "inputs" not in fields and not problems.found:
             shown = ", ".join(map(repr, header)) or "none"
             problems.add(
                 (),
@@ -82,6 +91,11 @@ class RowReader:
             if value is not ABSENT:
                 fields[place.field] = value
         return Case(**fields) if len(problems.found) == before else None
+
+    def name_in(self, row: Sequence[Any]) -> str | None:
+        """The name that a row gives its case, whatever else is wrong with it."""
+        name = None if self._name is None else row[self._name]
+        return name if isinstance(name, str) and name else None
 
     def _gather(self, place: _Place, row: Sequence[Any], problems: Problems) -> Any:
         """A value that several columns make."""
@@ -119,7 +133,7 @@ def _read_tags(value: Any, column: tuple[str], problems: Problems) -> Any:
 def _read_json(value: Any, kind: ValueType, column: tuple[str], problems: Problems) -> Any:
     inner = Problems("")
     data = parse_json(value, inner) if isinstance(value, str) else ABSENT
-    if data is ABSENT:
+    if data is ABSENT or inner.found:
         message = inner.found[0].message if inner.found else "expected JSON as text"
         problems.add(column, message, value)
         return ABSENT

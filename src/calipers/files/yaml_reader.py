@@ -65,7 +65,10 @@ for _kind, _pattern, _first in [
 
 
 def parse_yaml(text: str, problems: Problems) -> Any:
-    """The data, or `ABSENT` where the text is no YAML; what is wrong is added to the problems."""
+    """The data, or `ABSENT` where the text is no YAML or says what is no data; what is wrong is added to the problems.
+
+    Of a key that stands twice, the last value is taken, so that whatever else is wrong can be found, too.
+    """
     control = yaml.reader.Reader.NON_PRINTABLE.search(text)
     if control is not None:
         at = control.start()
@@ -84,9 +87,9 @@ def parse_yaml(text: str, problems: Problems) -> Any:
         problems.add_at(1, 1, "the file is empty")
         return ABSENT
     problems.locate = YAMLPlaces(root).locate
-    before = len(problems.found)
-    data = _Construction(problems).read(root, ())
-    return data if len(problems.found) == before else ABSENT
+    construction = _Construction(problems)
+    data = construction.read(root, ())
+    return data if construction.is_complete else ABSENT
 
 
 def _about_syntax(error: yaml.MarkedYAMLError, *, is_tab: bool) -> str:
@@ -145,6 +148,8 @@ class _Construction:
         self._seen = set[int]()
         self._open = set[int]()
         self._copied = 0
+        self.is_complete = True
+        """Whether the data holds all that the nodes say, but for keys that stand twice."""
 
     def read(self, node: Node, steps: Steps) -> Any:
         """The data of a node."""
@@ -172,6 +177,10 @@ class _Construction:
             self._open.discard(id(node))
 
     def _note(self, node: Node, steps: Steps, message: str) -> None:
+        self.is_complete = False
+        self._place(node, steps, message)
+
+    def _place(self, node: Node, steps: Steps, message: str) -> None:
         self._problems.add_at(node.start_mark.line + 1, node.start_mark.column + 1, message, steps)
 
     def _read_scalar(self, node: Node, steps: Steps) -> Any:
@@ -194,7 +203,7 @@ class _Construction:
                 self._note(key_node, steps, str(error))
                 continue
             if key in found:
-                self._note(key_node, (*steps, key), "the key stands twice in one mapping")
+                self._place(key_node, (*steps, key), "the key stands twice in one mapping")
             found[key] = self.read(value_node, (*steps, key))
         for other in merged:
             if not isinstance(other, MappingNode):
