@@ -73,7 +73,8 @@ class Folder:
 
     def pytest(self, *arguments: str, plugins: Sequence[str] = (PLUGIN,), **environment: str) -> Outcome:
         """Run pytest here, with these plugins and no others. A warning is an error."""
-        env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        dropped = ("PYTEST_", "GITHUB_")
+        env = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
         env |= {
             "COLUMNS": "100",
             "PYTHONDONTWRITEBYTECODE": "1",

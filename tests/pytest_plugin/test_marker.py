@@ -100,17 +100,24 @@ def test_cases_without_a_name_get_that_of_the_report_and_are_left_alone():
 # ---------------------------------------------------------------------- what is refused
 
 REFUSED = {
-    "calipers()": "takes a Dataset and then options by name, got ()",
-    "calipers([1, 2])": "takes a Dataset and then options by name, got ([1, 2],)",
-    "calipers(dataset, right)": "takes a Dataset and then options by name",
+    "calipers()": "takes a Dataset and then options by name, got none",
+    "calipers([1, 2])": "takes a Dataset and then options by name, got [1, 2]",
+    "calipers(dataset, right)": "takes a Dataset and then options by name, got Dataset(name='capitals'",
+    "calipers('x.yaml')": "got 'x.yaml': if that is a file, write Dataset.from_file('x.yaml')",
+    "calipers(__import__('pathlib').Path('x.yaml'))": "write Dataset.from_file('x.yaml')",
     "calipers(Dataset(cases=(Case(inputs=n) for n in [1])))": "is lazy, and pytest has to know all tests before",
+    "calipers(Dataset(cases=iter([Case(inputs=1)])))": (
+        "Dataset(cases=list(dataset.cases), evaluators=dataset.evaluators), or evaluate it in one test"
+    ),
     "calipers(Dataset(cases=[]))": "has no cases: there is nothing to test",
     "calipers(dataset, task='agent')": "task= must be a function of a case's inputs, got 'agent'",
     "calipers(dataset, repeat=2)": "repeat= and min_pass= need task=",
     "calipers(dataset, task=right, repeat=0)": "whole numbers from 1, min_pass at most repeat, got 0 and 0",
     "calipers(dataset, task=right, repeat=2, min_pass=3)": "min_pass at most repeat, got 2 and 3",
-    "calipers(dataset, task=right, timeout=3)": "knows no option ['timeout']; it takes task, repeat, min_pass",
-    "calipers(dataset, task=right, keep='failed')": "knows no option ['keep']",
+    "calipers(dataset, task=right, timeout=3)": "knows no option 'timeout', did you mean 'task_timeout'? It takes",
+    "calipers(dataset, taks=right)": "option 'taks', did you mean 'task'? It takes task, repeat, min_pass, evaluator_",
+    "calipers(dataset, task=right, keep='failed')": "knows no option 'keep'. It takes task, repeat, min_pass, eval",
+    "calipers(dataset, zz=1, task=right, yy=2)": "knows no option 'zz', 'yy'. It takes",
 }
 
 
@@ -124,6 +131,96 @@ def test_a_marker_that_cannot_be_meant_is_an_error_of_its_file_in_words(folder):
     for error, (mark, problem) in zip(errors, REFUSED.items(), strict=True):
         assert problem in error.partition("short test summary")[0], mark
     assert "marker.py" not in done.out, "no traceback of the plugin"
+
+
+NOTHING = """
+@pytest.mark.calipers(dataset)
+def test_it({}): ...
+"""
+TWO = """
+other = Dataset(cases=[Case(inputs=1)], evaluators=dataset.evaluators)
+
+@pytest.mark.calipers(dataset, task=right)
+@pytest.mark.calipers(other, task=right)
+def test_it(): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "problem"),
+    [
+        (NOTHING.format(""), "test_it would measure nothing: give the marker task=, or let the test take"),
+        (NOTHING.format("evaluate"), "test_it would measure nothing"),
+        (TWO, "this test has several calipers markers, and only one dataset can be what it is about"),
+        (TWO.replace("def test_it()", "class TestIt:\n    def test_it(self)"), "several calipers markers"),
+    ],
+    ids=["no argument", "another argument", "two markers", "two markers of a class"],
+)
+def test_a_test_that_cannot_measure_what_its_markers_say_is_an_error_of_its_file(folder, test, problem):
+    folder.write("test_it.py", test)
+    done = folder.pytest("-q")
+    assert (done.code, done.counts) == (2, {"error": 1})
+    assert problem in done.out
+    assert "marker.py" not in done.out
+
+
+def test_what_a_test_is_about_can_be_said_nearer_to_it_and_taken_by_its_fixtures(folder):
+    folder.write(
+        "test_it.py",
+        """
+pytestmark = pytest.mark.calipers(dataset, task=right)
+one = Dataset(cases=[Case(name="one", inputs="France", expected_output="Paris")], evaluators=[EqualsExpected()])
+
+@pytest.fixture
+def record(evaluate_case):
+    return evaluate_case(paris)
+
+def test_of_the_module(): ...
+
+@pytest.mark.calipers(one, task=paris)
+class TestNearer:
+    def test_of_the_class(self): ...
+
+    @pytest.mark.calipers(one)
+    def test_of_the_function(self, record):
+        assert_passed(record)
+
+@pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.calipers(one)), 2])
+@pytest.mark.calipers(dataset, task=right)
+def test_of_a_parameter(n): ...
+""",
+    )
+    done = folder.pytest("-q")
+    assert done.counts == {"passed": 8, "error": 3}
+    assert done.out.partition("short test summary")[0].count("this test has several calipers markers") == 3
+
+
+def test_a_test_that_takes_evaluate_case_and_makes_no_attempt_fails(folder):
+    folder.write(
+        "test_it.py",
+        """
+@pytest.mark.calipers(dataset)
+def test_forgot(case, evaluate_case):
+    if case.inputs == "Peru":
+        pytest.skip("a test that was not run to its end has its own news")
+    if case.inputs == "Chad":
+        evaluate_case(right)
+
+@pytest.mark.calipers(dataset, task=right)
+def test_measured_by_the_marker(evaluate_case): ...
+
+@pytest.mark.calipers(dataset)
+def test_case_alone(case): ...
+""",
+    )
+    done = folder.pytest("-q")
+    assert done.counts == {"failed": 1, "passed": 7, "skipped": 1}
+    (failure,) = done.out.partition("= calipers =")[0].split("FAILURES")[1].split("test_forgot[France]")[1:]
+    assert failure.splitlines()[1] == (
+        "nothing was measured: the test takes evaluate_case and made no attempt with it; "
+        "call evaluate_case(task), or take case alone"
+    )
+    assert "src/calipers" not in done.out
 
 
 def test_a_marker_that_comes_to_nothing_is_no_pass(folder):
@@ -154,7 +251,10 @@ def test_bad_task():
     assert "not of unittest.TestCase" in done.out
     assert "mark the test with @pytest.mark.calipers(dataset), or use evaluate(dataset, task)" in done.out
     assert "max_concurrency must be a whole number from 1, got 0" in done.out
-    assert "TaskContractError" in done.out
+    failures = done.out.partition("short test summary")[0]
+    assert failures.count("TaskContractError: the task <function <lambda>") == 3
+    assert failures.count("must accept one argument") == 3, "once for each test"
+    assert "During handling" not in done.out
     assert "Traceback" not in done.out
     assert "marker.py" not in done.out
 

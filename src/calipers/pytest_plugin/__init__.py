@@ -11,6 +11,7 @@ pytest finds it by its entry point. Until a test uses it, it loads nothing of Ca
 | `merging` | many small reports as one |
 | `section` | the section at the end of pytest's output |
 | `report_files` | `--calipers-out` |
+| `github_log` | pytest's summary in the log of GitHub Actions |
 """
 
 from calipers.pytest_plugin.hooks import (

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calipers.pytest_plugin.session import SESSION, Session
+from calipers.pytest_plugin.session import SESSION, Session, SummaryGuard
 
 if TYPE_CHECKING:
     from calipers.pytest_plugin.evaluating import Evaluate, EvaluateCase
@@ -50,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     session = Session(config, seed=seed, targets=targets, is_worker=worker is not None)
     config.stash[SESSION] = session
     config.pluginmanager.register(session, "calipers-session")
+    config.pluginmanager.register(SummaryGuard(session), "calipers-summary-guard")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -107,4 +108,6 @@ def evaluate_case(request: pytest.FixtureRequest) -> "EvaluateCase":
             pytrace=False,
         )
     marked = read_mark(mark)
-    return EvaluateCase(request.config.stash[SESSION], marked.dataset, case_of(request.node), marked.options)
+    session = request.config.stash[SESSION]
+    session.unmeasured = request.node
+    return EvaluateCase(session, marked.dataset, case_of(request.node), marked.options)

@@ -4,12 +4,18 @@ The test gets the case as its argument `case`, if it asks for it. With `task=`, 
 the test runs, and the test fails unless `min_pass` of the `repeat` attempts passed (default: all of them). A case is one
 test however often it is repeated, because the rule is about the case: which two of three attempts failed is luck.
 
+Without `task=`, only the body can measure anything, so a test is refused that takes neither `case` nor `evaluate_case`.
+Of two markers, the one on the function comes before that of its class, and that one before its module's; two in one place
+are refused, because only one dataset can be what the test is about.
+
 A lazy dataset is refused: pytest has to know all tests before the first one runs.
 """
 
 import copy
+import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, NoReturn, cast
 
 import pytest
@@ -18,11 +24,13 @@ from calipers.case import Case
 from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import CalipersError
 from calipers.pytest_plugin.evaluating import NOT_FOR_ONE, EvaluateCase
-from calipers.pytest_plugin.session import SESSION
+from calipers.pytest_plugin.session import SESSION, SEVERAL_MARKERS, marks_of
 from calipers.scoring import Plan, unique
 from calipers.testing.assertions import missing_passes
 from calipers.work import work_items
 
+OWN_OPTIONS = ("task", "repeat", "min_pass")
+"""Options of the marker that it does not hand on to `Dataset.evaluate`."""
 _ID = 80
 """Characters of a case's name in the name of its test."""
 _UNESCAPED = "disable_test_id_escaping_and_forfeit_all_rights_to_community_support"
@@ -45,12 +53,21 @@ def read_mark(mark: pytest.Mark) -> Marked:
     """What a marker says, checked."""
     given: dict[str, Any] = {**dict(zip(("dataset",), mark.args, strict=False)), **mark.kwargs}
     dataset = given.pop("dataset", None)
-    if len(mark.args) > 1 or not isinstance(dataset, Dataset):
-        _refuse(f"@pytest.mark.calipers takes a Dataset and then options by name, got {mark.args!r:.200}")
+    if len(mark.args) > 1:
+        _refuse(f"@pytest.mark.calipers takes a Dataset and then options by name, got {_listed(mark.args)}")
+    if isinstance(dataset, str | PathLike):
+        _refuse(
+            f"@pytest.mark.calipers takes a Dataset, got {dataset!r}: "
+            f"if that is a file, write Dataset.from_file({str(dataset)!r})"
+        )
+    if not isinstance(dataset, Dataset):
+        got = "none" if dataset is None else f"{dataset!r:.200}"
+        _refuse(f"@pytest.mark.calipers takes a Dataset and then options by name, got {got}")
     if not isinstance(dataset.cases, list):
         _refuse(
-            f"{dataset!r} is lazy, and pytest has to know all tests before the first one runs: make the dataset "
-            "from a list of cases, or evaluate it in one test with evaluate(dataset, task)"
+            f"{dataset!r} is lazy, and pytest has to know all tests before the first one runs: mark the test with "
+            "Dataset(cases=list(dataset.cases), evaluators=dataset.evaluators), or evaluate it in one test with "
+            "evaluate(dataset, task)"
         )
     if not dataset.cases:
         _refuse(f"{dataset!r} has no cases: there is nothing to test")
@@ -65,17 +82,24 @@ def read_mark(mark: pytest.Mark) -> Marked:
         _refuse(
             f"repeat= and min_pass= are whole numbers from 1, min_pass at most repeat, got {repeat!r} and {min_pass!r}"
         )
-    known = EvaluateOptions.__annotations__.keys() - NOT_FOR_ONE
-    if unknown := sorted(given.keys() - known):
-        _refuse(
-            f"@pytest.mark.calipers knows no option {unknown}; it takes task, repeat, min_pass, {sorted(known)}"
-        )
+    known = [*OWN_OPTIONS, *sorted(EvaluateOptions.__annotations__.keys() - NOT_FOR_ONE)]
+    if unknown := [name for name in given if name not in known]:
+        near = difflib.get_close_matches(unknown[0], known, n=1)
+        hint = f", did you mean {near[0]!r}?" if near else "."
+        _refuse(f"@pytest.mark.calipers knows no option {_listed(unknown)}{hint} It takes {', '.join(known)}")
     return Marked(dataset, task, repeat, min_pass, cast("EvaluateOptions", given))
 
 
 def parametrize(metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
     """Make one test of each case of the dataset."""
+    if len(marks_of(metafunc.definition)) > 1:
+        _refuse(SEVERAL_MARKERS)
     marked = read_mark(mark)
+    if marked.task is None and not {"case", "evaluate_case"} & set(metafunc.fixturenames):
+        _refuse(
+            f"{metafunc.function.__name__} would measure nothing: give the marker task=, or let the test take "
+            "evaluate_case and call evaluate_case(task), or at least take case"
+        )
     cases = named_cases(marked.dataset.cases)
     unescaped: bool = metafunc.config.getini(_UNESCAPED)
     escape = _printable if unescaped else _ascii
@@ -135,14 +159,19 @@ def attempt(item: pytest.Function, mark: pytest.Mark) -> None:
     try:
         report = evaluate_case.repeatedly(marked.task, marked.repeat)
     except CalipersError as error:
-        _refuse(f"{type(error).__name__}: {error}")
-    text = missing_passes([*report.cases, *report.failures], min_pass=marked.min_pass)
-    if text is not None:
-        pytest.fail(text, pytrace=False)
+        problem: str | None = f"{type(error).__name__}: {error}"
+    else:
+        problem = missing_passes([*report.cases, *report.failures], min_pass=marked.min_pass)
+    if problem is not None:  # not failed in the handler: pytest would show what is handled there once more
+        pytest.fail(problem, pytrace=False)
 
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _listed(values: Iterable[Any]) -> str:
+    return ", ".join(f"{value!r:.100}" for value in values)
 
 
 def _refuse(message: str) -> NoReturn:

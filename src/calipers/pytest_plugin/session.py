@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     from pluggy import Result
 
+SEVERAL_MARKERS = (
+    "this test has several calipers markers, and only one dataset can be what it is about: write one test for each, "
+    "or one Dataset with all the cases"
+)
 ATTRIBUTE = "calipers_runs"
 """Where a pytest report carries runs."""
 
@@ -41,6 +45,10 @@ class Session:
         """Why some of what was to be measured is not among the runs."""
         self.problems: list[str] = []
         """Report files that could not be written."""
+        self.written: list[str] = []
+        """Report files that were written."""
+        self.unmeasured: pytest.Item | None = None
+        """A test that took `evaluate_case` and has made no attempt with it yet."""
         self.started_at = datetime.now(UTC).isoformat()
         self._start = perf_counter()
         self._unsent: list[dict[str, Any]] = []
@@ -59,6 +67,8 @@ class Session:
             whole_test: the run is what the test is for: one case of the dataset that the test is marked with.
         """
         item = self.item
+        if whole_test:
+            self.unmeasured = None
         assert item is not None, "fixtures are only ever used by tests"
         if not self._positions:
             self._positions = {each: number for number, each in enumerate(item.session.items)}
@@ -88,6 +98,9 @@ class Session:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Note which test runs, and refuse one whose marker came to nothing: it would pass without any case."""
         self.item = item
+        self.unmeasured = None
+        if len(marks_of(item)) > 1:
+            pytest.fail(SEVERAL_MARKERS, pytrace=False)
         if item.get_closest_marker("calipers") is not None:
             callspec = getattr(item, "callspec", None)
             if callspec is None or id(callspec.params.get("case")) not in self.case_ids:
@@ -96,6 +109,16 @@ class Session:
                     "plain classes only, not of unittest.TestCase",
                     pytrace=False,
                 )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        """After a body that ran to its end, refuse a test that could have made an attempt at its case and did not."""
+        if self.unmeasured is item:
+            pytest.fail(
+                "nothing was measured: the test takes evaluate_case and made no attempt with it; "
+                "call evaluate_case(task), or take case alone",
+                pytrace=False,
+            )
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self) -> "Generator[None, Result[pytest.TestReport], None]":
@@ -133,11 +156,37 @@ class Session:
                 session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
-        """Show what was measured, if anything was."""
-        if self.problems or (self.runs and terminalreporter.verbosity >= -1):
+        """Show what was measured, if anything was, and which files hold it."""
+        if self.problems or ((self.runs or self.written) and terminalreporter.verbosity >= -1):
             from calipers.pytest_plugin.section import show_section
 
             show_section(self, terminalreporter)
+
+
+class SummaryGuard:
+    """The hook around the summaries of pytest and of all plugins, `Session`'s among them."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_terminal_summary(
+        self, terminalreporter: "pytest.TerminalReporter"
+    ) -> "Generator[None, Result[None], None]":
+        """Keep GitHub Actions from obeying what was measured; a session that measured nothing is left as it is."""
+        if not self.session.runs:
+            yield
+            return
+        from calipers.pytest_plugin.github_log import without_commands
+
+        with without_commands(terminalreporter):
+            yield
+
+
+def marks_of(node: Any) -> list[pytest.Mark]:
+    """The calipers markers of a test that stand nearest to it: on the function, else on its class, else in its module."""
+    found = list(node.iter_markers_with_node("calipers"))
+    return [mark for holder, mark in found if holder is found[0][0]]
 
 
 SESSION = pytest.StashKey[Session]()
