@@ -40,13 +40,42 @@ def test_one_report_of_the_session_is_written_in_every_format_that_is_asked_for(
     assert report.started_at.endswith("+00:00")
     assert len(list(ET.parse(folder.path / "sub" / "results").iter("testcase"))) == 9
     assert done.out.count("\n::error") == 2, "each on a line of its own"
+    assert done.section.splitlines()[-2:] == ["Wrote out.json", "Wrote sub/results"]
+    silent = folder.pytest("-qq", "--calipers-out=out.json", f"--calipers-out=json:{folder.path}/sub/again")
+    assert "Wrote" not in silent.out
+
+
+def test_a_file_elsewhere_is_told_by_its_whole_path(folder, tmp_path_factory):
+    folder.write("test_it.py", "def test_ordinary(): ...\n")
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "out.json"
+    done = folder.pytest("-q", f"--calipers-out={elsewhere}", COLUMNS="400")
+    assert f"Wrote {elsewhere}\n" in done.section
+
+
+def test_in_github_actions_commands_come_from_the_format_for_them_and_from_no_other(folder):
+    folder.write(
+        "test_it.py",
+        """
+hostile = Case(name="::error::forged", inputs=1, expected_output=2)
+
+@pytest.mark.calipers(Dataset(cases=[hostile], evaluators=[EqualsExpected()]), task=str)
+def test_it(): ...
+""",
+    )
+    out = ["--calipers-out=md:-", "--calipers-out=github:-"]
+    lines = folder.pytest("-qq", *out, GITHUB_ACTIONS="true").out.splitlines()
+    stops = [number for number, line in enumerate(lines) if line.startswith("::stop-commands::")]
+    errors = [number for number, line in enumerate(lines) if line.startswith("::error ")]
+    assert (len(stops), len(errors)) == (2, 1), "one block for Markdown, one for the summary of pytest"
+    ends = [lines.index(f"::{lines[stop].removeprefix('::stop-commands::')}::") for stop in stops]
+    assert stops[0] < ends[0] < errors[0] < stops[1] < ends[1]
 
 
 def test_a_session_that_measured_nothing_replaces_the_file_of_an_earlier_one(folder):
     folder.write("test_it.py", "def test_ordinary(): ...\n")
     (folder.path / "out.json").write_text("an old report")
     done = folder.pytest("-q", "--calipers-out=out.json")
-    assert (done.code, done.section) == (0, "")
+    assert (done.code, done.section) == (0, "Nothing was measured.\nWrote out.json\n")
     report = read_report(folder.path / "out.json")
     assert (report.cases, report.failures, report.pass_rate()) == ([], [], None)
     assert folder.pytest("-q", "missing.py", "--calipers-out=none.json").code == 4

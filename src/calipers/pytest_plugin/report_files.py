@@ -8,7 +8,9 @@ import pytest
 from calipers.errors import CalipersError
 from calipers.pytest_plugin.merging import read_runs, report_of_all
 from calipers.pytest_plugin.session import Session
+from calipers.report import Report
 from calipers.views.formats import parse_target, write_report
+from calipers.views.github import commands_off
 
 
 def checked_targets(targets: list[str], folder: Path) -> list[str]:
@@ -27,6 +29,23 @@ def checked_targets(targets: list[str], folder: Path) -> list[str]:
     return found
 
 
+def _write(report: Report, target: str, session: Session) -> None:
+    form, path = parse_target(target)
+    if path != "-":
+        write_report(report, target)
+        session.written.append(_shown(path, session.config.invocation_params.dir))
+    elif form == "github":
+        write_report(report, target)  # commands are what it is made of, and it keeps them apart from the text
+    else:
+        with commands_off():
+            write_report(report, target)
+
+
+def _shown(path: str, folder: Path) -> str:
+    """The path as it was given, as far as it is in the folder where pytest began."""
+    return str(Path(path).relative_to(folder)) if Path(path).is_relative_to(folder) else path
+
+
 def write_reports(session: Session) -> None:
     """Write everything that was measured to the report files; what goes wrong is noted and shown."""
     report = report_of_all(read_runs(session.runs), name="pytest", seed=session.seed)
@@ -40,7 +59,7 @@ def write_reports(session: Session) -> None:
         terminal.flush()
     for target in session.targets:
         try:
-            write_report(report, target)
+            _write(report, target, session)
         except (CalipersError, OSError) as error:
             session.problems.append(f"--calipers-out could not write {target}: {error}")
     if terminal is None:

@@ -67,6 +67,10 @@ def _measured(session: Session, page: Page) -> "Iterator[Text]":
         yield page.line(("INCOMPLETE: ", "bold red"), (page.fit(reason, 3 * page.width), "red"))
     if reports:
         yield page.line((f"seed {session.seed}: --calipers-seed={session.seed} draws the same again", "dim"))
+    elif session.written:
+        yield page.line(("Nothing was measured.", "dim"))
+    for path in session.written:
+        yield page.line(("Wrote ", "dim"), (page.fit(path, 5 * page.width), "dim"))
 
 
 def _test(page: Page, test: str, report: Report) -> "Iterator[Text]":
