@@ -1,3 +1,5 @@
+import re
+
 import yaml
 
 from calipers.cli.starter import FILES
@@ -10,7 +12,7 @@ def test_the_example_runs_in_an_empty_folder_and_explains_its_failure(calipers, 
     ran = calipers("run")
     assert ran.exit_code == 1
     assert "Passed 2 of 3 cases" in ran.stdout
-    assert "fails on purpose: expected 'I do not know'" in ran.stdout
+    assert "honest: expected 'I do not know'" in ran.stdout
     assert ran.stderr == "Failed: 1 of 3 cases did not pass\n"
 
 
@@ -18,9 +20,11 @@ def test_the_example_passes_once_it_is_mended_as_its_comment_says(calipers, fold
     calipers("init")
     path = folder / "eval_helpdesk.py"
     text = path.read_text(encoding="utf-8")
-    assert '# Wrong on purpose: it should say "I do not know" instead.' in text
-    path.write_text(text.replace("Yes, of course.", "I do not know."), encoding="utf-8")
-    assert calipers("run").exit_code == 0
+    (better,) = re.findall(r'# Wrong on purpose: it should be (".*") instead', text)
+    path.write_text(text.replace('return "Yes, of course. Thank you!"', f"return {better}"), encoding="utf-8")
+    mended = calipers("run")
+    assert mended.exit_code == 0
+    assert "on purpose" not in mended.stdout
 
 
 def test_the_dataset_of_the_example_has_no_problems_and_its_tags_select(calipers, folder):
@@ -50,6 +54,10 @@ def test_it_makes_the_folder_it_is_given(calipers, folder):
         path.relative_to(folder / "new/evals").as_posix() for path in folder.rglob("*") if path.is_file()
     }
     assert written == set(FILES)
+
+
+def test_the_next_command_can_be_copied_whatever_the_folder_is_called(calipers):
+    assert "Next:  cd 'my evals/a' && calipers run" in calipers("init", "my evals/a").stdout
 
 
 def test_nothing_that_exists_is_overwritten_unless_forced(calipers, write, folder):

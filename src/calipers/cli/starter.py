@@ -1,5 +1,6 @@
 """The example that `calipers init` writes: a help desk that is wrong in one place, so that there is something to see."""
 
+import shlex
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +29,7 @@ cases:
     evaluators:
       - Contains:
           value: I do not know
-          evaluation_name: fails on purpose
+          evaluation_name: honest
     tags: [policy]
 evaluators:
   - EqualsExpected
@@ -56,7 +57,7 @@ def answer(question: str) -> str:
     for word, text in ANSWERS.items():
         if word in question.lower():
             return text
-    # Wrong on purpose: it should say "I do not know" instead. Mend it, and run again.
+    # Wrong on purpose: it should be "I do not know. Thank you!" instead. Mend it, and run again.
     return "Yes, of course. Thank you!"
 
 
@@ -136,7 +137,7 @@ def write_starter(*, folder: str = ".", force: bool = False) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
         click.echo(f"Wrote {path}")
-    go = "" if folder == "." else f"cd {folder} && "
+    go = "" if folder == "." else f"cd {shlex.quote(folder)} && "
     click.echo(
         f"\nNext:  {go}calipers run\n"
         "One case fails on purpose, to show what a failure looks like; eval_helpdesk.py says how to mend it."
