@@ -74,7 +74,7 @@ def test_debug_also_shows_the_traceback_of_an_evaluation_that_the_run_survives(c
 
 
 def test_what_the_system_refuses_is_told_in_its_words(calipers, folder):
-    (folder / "r.json").mkdir()
-    done = calipers("show", "r.json")
+    (folder / "file").touch()
+    done = calipers("schema", "--out", "file/s.json")
     assert done.exit_code == 3
-    assert done.stderr.startswith("Error: Is a directory")
+    assert done.stderr.startswith(("Error: Not a directory", "Error: File exists"))

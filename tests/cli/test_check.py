@@ -1,4 +1,5 @@
 import json
+import os
 import re
 
 import pytest
@@ -22,6 +23,44 @@ def test_every_problem_of_every_file_is_a_line_with_its_place(calipers, write):
     places = [line.partition(": ")[0] for line in done.stdout.splitlines()]
     assert places == ["bad.yaml:2:5", "bad.yaml:2:5", "bad.yaml:4:11", "worse.jsonl:2:12"]
     assert "4 problems in 3 files" in done.stderr
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
+def test_what_cannot_be_checked_does_not_keep_the_other_files_from_it(calipers, write, folder, more):
+    write("bad.yaml", BAD)
+    write("bad.txt", BAD)
+    (folder / "folder.yaml").mkdir()
+    os.mkfifo(folder / "pipe.yaml")
+    files = ["nope.yaml", "folder.yaml", "pipe.yaml", "bad.txt", "bad.yaml"]
+    done = calipers("check", *files, *more)
+    assert done.exit_code == 2
+    assert done.stdout.count('"file": "bad.yaml"' if more else "bad.yaml:") == 3
+    for message in (
+        "Error: there is no file 'nope.yaml'",
+        "Error: 'folder.yaml' is a folder: name a file",
+        "Error: 'pipe.yaml' is no regular file",
+        "Error: the name of 'bad.txt' does not tell its format",
+    ):
+        assert message in done.stderr
+    assert more or "3 problems in 1 file\n" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("c.yaml", "cases: []\n"),
+        ("c.json", '{"cases": []}'),
+        ("c.jsonl", ""),
+        ("c.csv", "name,inputs\n"),
+        ("more.yaml", "cases: c.jsonl\n"),
+    ],
+)
+def test_a_file_without_cases_is_a_problem(calipers, write, name, text):
+    write("c.jsonl", "")
+    write(name, text)
+    done = calipers("check", name)
+    assert done.exit_code == 1
+    assert "there are no cases" in done.stdout
 
 
 def test_the_problems_are_data_on_request(calipers, write):

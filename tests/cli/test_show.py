@@ -73,6 +73,23 @@ def test_one_case_is_shown_with_all_that_is_known_of_it(calipers, report):
         assert line in shown, line
 
 
+def test_several_cases_are_shown_in_the_order_they_are_asked_for(calipers, report):
+    shown = calipers("show", "report.json", "--case", "odd", "--case", "good", "--case", "odd").stdout
+    assert [shown.count(f"{name}: ") for name in ("odd", "good", "bad")] == [1, 1, 0]
+    assert shown.index("odd: ") < shown.index("good: ")
+
+
+def test_the_summary_of_a_run_is_told_from_a_report(calipers, write_eval, write):
+    write_eval("def eval_it():\n    return numbers(1), task\n")
+    write("summary.json", calipers("run", "--json").stdout)
+    done = calipers("show", "summary.json")
+    assert done.exit_code == 3
+    assert (
+        "the summary of `calipers run --json`: `calipers run --out json:PATH` writes the report"
+        in done.stderr
+    )
+
+
 def test_a_value_of_several_lines_keeps_them_and_an_expectation_of_none_is_shown(calipers, report):
     assert "Inputs\n    b\n    B\n" in calipers("show", "report.json", "--case", "bad").stdout
     odd = calipers("show", "report.json", "--case", "odd").stdout
@@ -136,6 +153,7 @@ def test_lines_without_their_end_are_shown_as_incomplete(calipers, report, folde
     ("args", "code", "message"),
     [
         (["nowhere.json"], 2, "there is no file 'nowhere.json'"),
+        (["."], 2, "'.' is a folder: name a file"),
         (["other.json"], 3, "'other.json' cannot be shown: this is no stored report"),
         (["report.json", "--to", "jsn:x"], 2, "did you mean 'json'?"),
         (["report.json", "--to", "html:./report.json"], 2, "would overwrite the report: name another file"),

@@ -1,4 +1,7 @@
-"""What `calipers check` does."""
+"""What `calipers check` does.
+
+Every file is checked, whatever is wrong with another. A file without cases is a problem: a run of it has nothing to say.
+"""
 
 import json
 from collections.abc import Sequence
@@ -7,13 +10,14 @@ from typing import Any
 
 import click
 
+from calipers.errors import CalipersError
 from calipers.files import Problem
 from calipers.plain import plain
 from calipers.views.numbers import plural
 
 from .dataset_file import DatasetFiles
-from .exits import FAILED, PASSED, USAGE
-from .message import CommandError, note, shown
+from .exits import FAILED, PASSED, first_of
+from .message import CommandError, describe, no_file, note, shown, trace
 
 
 def check(
@@ -29,18 +33,31 @@ def check(
     reader = DatasetFiles(
         types=types, evaluator_types=evaluator_type, allow_modules=allow_module, columns=column
     )
-    missing = [file for file in files if not Path(file).is_file()]
-    if missing:
-        raise CommandError(f"there is no file {', '.join(map(repr, missing))}", USAGE)
-    problems = [problem for file in files for problem in reader.check(Path(file))]
+    problems: list[Problem] = []
+    codes: list[int] = []
+    for file in files:
+        try:
+            problems += _check_one(reader, Path(file))
+        except (CommandError, CalipersError, OSError) as error:
+            trace(error)
+            code, message = describe(error)
+            codes.append(code)
+            note(f"Error: {message}")
     if json:
         click.echo(_as_json(problems))
     else:
         for problem in problems:
             click.echo(shown(str(problem)))
-        of = f" in {plural(len(files), 'file')}"
-        note((plural(len(problems), "problem") if problems else "No problems") + of)
-    return FAILED if problems else PASSED
+        of = f" in {plural(len(files) - len(codes), 'file')}"
+        if len(codes) < len(files):
+            note((plural(len(problems), "problem") if problems else "No problems") + of)
+    return first_of([*codes, FAILED if problems else PASSED])
+
+
+def _check_one(reader: DatasetFiles, path: Path) -> list[Problem]:
+    if not path.is_file():
+        raise no_file(path)
+    return reader.check(path)
 
 
 def _as_json(problems: Sequence[Problem]) -> str:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from .exits import USAGE
-from .message import CommandError, UserCodeError
+from .message import CommandError, UserCodeError, no_file
 
 
 def load_object(address: str) -> Any:
@@ -67,7 +67,7 @@ def load_module(name: str) -> ModuleType:
 def load_file(path: Path) -> ModuleType:
     """A module by the path of its file; one that is loaded already is not loaded again."""
     if not path.is_file():
-        raise CommandError(f"there is no file {str(path)!r}", USAGE)
+        raise no_file(path)
     path = path.resolve()
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) == str(path) and module.__name__ != "__main__":

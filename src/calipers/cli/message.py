@@ -16,6 +16,7 @@ from .exits import ERRORED, INTERRUPTED, USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
     from types import TracebackType
 
     from calipers.files import Problem
@@ -38,6 +39,18 @@ class UserCodeError(CommandError):
     def __init__(self, what: str, error: BaseException) -> None:
         problems = error.problems if isinstance(error, DatasetFileError) else ()
         super().__init__(problem_lines(problems) if problems else f"{what}\n\n{user_traceback(error)}")
+
+
+def no_file(path: "str | Path") -> CommandError:
+    """What to say of a path where a file was expected."""
+    from pathlib import Path
+
+    shown_path = repr(str(path))
+    if Path(path).is_dir():
+        return CommandError(f"{shown_path} is a folder: name a file", USAGE)
+    if Path(path).exists():
+        return CommandError(f"{shown_path} is no regular file: save what it gives to one", USAGE)
+    return CommandError(f"there is no file {shown_path}", USAGE)
 
 
 def note(message: str) -> None:

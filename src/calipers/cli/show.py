@@ -19,7 +19,7 @@ calipers show report.jsonl --to html:report.html
 
 @click.command(cls=Command, examples=EXAMPLES)
 @click.argument("report", metavar="REPORT", shell_complete=complete_files)
-@click.option("--case", metavar="NAME", help="Show all that is known of one case.")
+@click.option("--case", metavar="NAME", multiple=True, help="Show all that is known of one case. Repeatable.")
 @click.option(
     "--to",
     metavar="FORMAT:PATH",

@@ -1,5 +1,6 @@
 """What `calipers show` does: read a report, then show it, one case of it, or write it anew."""
 
+import json
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,14 +13,14 @@ from calipers.views.formats import parse_target, read_report, write_report
 
 from .details import Record, attempt_lines, case_name
 from .exits import PASSED, USAGE
-from .message import CommandError, note
+from .message import CommandError, no_file, note
 from .screen import IncludeCases, show_report
 
 
 def show(
     *,
     report: str,
-    case: str | None = None,
+    case: Sequence[str] = (),
     to: Sequence[str] = (),
     include_cases: IncludeCases = "failed",
     max_cases: int = 20,
@@ -27,29 +28,48 @@ def show(
 ) -> int:
     """Show or convert a saved report; returns the exit code."""
     targets = [parse_target(each) for each in to]
-    if case is not None and targets:
+    if case and targets:
         raise InvalidOptionError("--case shows one case, and --to writes the whole report: give one of them")
-    if not Path(report).exists():
-        raise CommandError(f"there is no file {report!r}", USAGE)
+    if not Path(report).exists() or Path(report).is_dir():
+        raise no_file(report)
     for target in targets:
         if target.path != "-" and Path(target.path).exists() and Path(target.path).samefile(report):
             raise InvalidOptionError(f"--to {target.path!r} would overwrite the report: name another file")
     try:
         found = read_report(report)
     except ReportFormatError as error:
-        raise CommandError(f"{report!r} cannot be shown: {error}") from error
+        raise CommandError(f"{report!r} cannot be shown: {error}{_summary_hint(report)}") from error
     for target in targets:
         write_report(found, f"{target.format}:{target.path}")
         if target.path != "-":
             note(f"Wrote {target.path}")
-    if case is not None:
-        _show_case(found, case)
+    if case:
+        _show_cases(found, case)
     elif not targets:
         show_report(found, include_cases=include_cases, max_cases=max_cases, tracebacks=tracebacks)
     return PASSED
 
 
-def _show_case(report: Report, name: str) -> None:
+def _summary_hint(path: str) -> str:
+    """The way out for what `calipers run --json` printed, which is easily taken for a report."""
+    try:
+        found = json.loads(Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return ""
+    if isinstance(found, dict) and "calipers_run" in found:
+        return (
+            "; it is the summary of `calipers run --json`: `calipers run --out json:PATH` writes the report"
+        )
+    return ""
+
+
+def _show_cases(report: Report, names: Sequence[str]) -> None:
+    found = [record for name in dict.fromkeys(names) for record in _attempts_at(report, name)]
+    for number, record in enumerate(found):
+        click.echo("\n" * (number > 0) + "\n".join(attempt_lines(record)))
+
+
+def _attempts_at(report: Report, name: str) -> list[Record]:
     records: list[Record] = [*report.cases, *report.failures]
     found = [record for record in records if name in {record.name, record.source_case_name}]
     if not found:
@@ -59,5 +79,4 @@ def _show_case(report: Report, name: str) -> None:
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else some if names else "it has none"
         kept = "" if report.totals is None else "; the report keeps only attempts that did not pass"
         raise CommandError(f"no case of the report is called {name!r}; {hint}{kept}", USAGE)
-    for number, record in enumerate(found):
-        click.echo("\n" * (number > 0) + "\n".join(attempt_lines(record)))
+    return found
