@@ -244,6 +244,24 @@ def test_a_process_without_streams_ends_with_its_code(write_eval, folder):
         assert done.returncode == 1, closed
 
 
+@pytest.mark.parametrize("args", [[], ["--json"], ["--out", "json:-"]], ids=["text", "json", "out"])
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_a_task_that_closes_a_stream_costs_no_output(write_eval, folder, name, args):
+    write_eval(f"""
+        def close(inputs):
+            import sys
+            sys.{name}.close()
+            return inputs
+
+        def eval_it():
+            return numbers(-1), close
+    """)
+    done = run("run", *args, cwd=folder)
+    assert done.returncode == 1, done.stderr
+    assert "positive" in done.stdout
+    assert "Failed: 1 of 1 case did not pass" in done.stderr
+
+
 @pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="the system does not tell what a process needed"
 )

@@ -182,6 +182,14 @@ def _identity(path: str | Path) -> tuple[object, ...]:
     return (found.st_dev, found.st_ino)
 
 
+def reopen_streams() -> None:
+    """Open anew what the user's code closed: the file below `sys.stdout` is still there, and so is who reads it."""
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name).closed:
+            stream = open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+
+
 @contextmanager
 def clean_stdout(*, wanted: bool) -> Iterator[TextIO]:
     """A block in which whatever the user's code prints goes to standard error; gives the real standard output.

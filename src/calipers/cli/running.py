@@ -23,7 +23,7 @@ from calipers.views.numbers import plural
 from .digest import digest
 from .exits import ERRORED, FAILED, INTERRUPTED, NOTHING, USAGE, first_of
 from .message import CommandError, UserCodeError, describe, note, silence, trace
-from .output import Outputs, check_paths, clean_stdout, protect
+from .output import Outputs, check_paths, clean_stdout, protect, reopen_streams
 from .screen import IncludeCases, show_report
 from .selection import Selection
 from .target import Evaluation, Finder, load_task
@@ -198,7 +198,10 @@ class Session:
         outcome = Outcome(label=evaluation.label)
         files = Outputs(self.outputs, evaluation.name, folder=self.folder)
         try:
-            report = self._report(evaluation, files)
+            try:
+                report = self._report(evaluation, files)
+            finally:
+                reopen_streams()
         except (CommandError, CalipersError, OSError) as error:
             trace(error)
             files.drop()
