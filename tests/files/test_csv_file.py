@@ -52,7 +52,7 @@ def test_what_is_wrong_with_a_row_is_said_with_its_first_line(write, shown):
         "a.csv:4: the row has 1 cell, and the header has 3 cells",
         "a.csv:5: not CSV: ',' expected after '\"'",
         "a.csv:6: the row has 4 cells, and the header has 3 cells",
-        "a.csv:7: the row is not UTF-8",
+        "a.csv:7: inputs: the cell is not UTF-8: it has the byte 0xff at its beginning; save the file as UTF-8",
         "a.csv:8: expected_output: expected a valid integer, unable to parse string as an integer, got 'oops'",
     ]
 
@@ -75,3 +75,14 @@ def test_the_header_is_checked_at_once(write, problems_of, content, problem):
 def test_an_unclosed_quote_is_a_problem_and_not_a_silent_end(write, shown):
     path = write("a.csv", 'inputs\n1\n"2\n3\n')
     assert shown(check_file(path)) == ["a.csv:3: not CSV: unexpected end of data"]
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_columns_that_are_not_separated_by_commas_are_called_so(write, problems_of, mark):
+    path = write("a.csv", f"name{mark}inputs\na{mark}1\n")
+    header = repr(f"name{mark}inputs")
+    assert problems_of(load_dataset, path) == [
+        f"a.csv:1: the columns seem to be separated by {mark!r}: separate them by commas, got {header}"
+    ]
+    (case,) = load_dataset(path, columns={"inputs": f"name{mark}inputs"}).cases
+    assert case.inputs == f"a{mark}1"

@@ -1,3 +1,4 @@
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,3 +129,41 @@ def test_cells_of_text_are_converted_to_the_type(write):
         Case(inputs=2, expected_output=False),
         Case(inputs=3, expected_output=True),
     ]
+
+
+def test_a_folder_or_a_pipe_is_called_what_it_is(tmp_path):
+    (tmp_path / "a.yaml").mkdir()
+    with pytest.raises(IsADirectoryError, match=r"this is a folder, not a dataset file: .*a\.yaml"):
+        check_file(tmp_path / "a.yaml")
+    os.mkfifo(tmp_path / "a.jsonl")
+    with pytest.raises(InvalidOptionError, match=r"a\.jsonl' is a pipe, which can be read only once"):
+        load_dataset(tmp_path / "a.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        (
+            "a.yaml",
+            b"cases:\n  - inputs: \xc3\xa9 \xe9",
+            "a.yaml:2:15: the file is not UTF-8: it has the byte 0xe9 here; save the file as UTF-8",
+        ),
+        (
+            "a.jsonl",
+            b'{"inputs": "\xc3\xa9 \xe9"}\n',
+            "a.jsonl:1:15: the line is not UTF-8: it has the byte 0xe9 here; save the file as UTF-8",
+        ),
+        (
+            "a.csv",
+            b"name,inputs\na,caf\xe9\n",
+            "a.csv:2: inputs: the cell is not UTF-8: it has the byte 0xe9 after 'caf'; save the file as UTF-8",
+        ),
+        (
+            "a.csv",
+            b"inputs,\xe9\n1,2\n",
+            "a.csv:1: the header is not UTF-8: it has the byte 0xe9 at its beginning; save the file as UTF-8",
+        ),
+    ],
+)
+def test_what_is_not_utf_8_is_named_with_its_byte_and_the_way_out(write, shown, name, content, problem):
+    assert shown(check_file(write(name, content))) == [problem]

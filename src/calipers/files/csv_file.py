@@ -13,9 +13,10 @@ from calipers.case import Case
 
 from .case_data import CaseReader
 from .lazy import Found, LazyCases, Rejected
-from .problem import Problems
+from .problem import Problems, about_encoding
 from .table import RowReader, Source
 
+_OTHER_DELIMITERS = ";\t|"
 _LONGEST_CELL = 1 << 30
 """Python's default, 131,072 characters, is less than some prompts have."""
 
@@ -34,6 +35,8 @@ class CSVFile(LazyCases):
         if self.is_readable:
             self._rows = RowReader(self._header, columns, reader, self.header, text=True)
             self.is_readable = self._rows.is_usable
+            if self.header.found:
+                self._suspect_delimiter()
 
     def read(self, *, strict: bool = False) -> Iterator[tuple[int, Found]]:  # noqa: ARG002
         """Each case, or what is wrong with its row."""
@@ -60,8 +63,7 @@ class CSVFile(LazyCases):
         if len(row) != len(self._header):
             problems.add((), f"the row has {_count(row)}, and the header has {_count(self._header)}")
             return None
-        if not _is_text(row):
-            problems.add((), "the row is not UTF-8")
+        if not _check_text(row, self._header, "the cell", problems):
             return None
         return self._rows.read(row, problems)
 
@@ -73,9 +75,18 @@ class CSVFile(LazyCases):
             return []
         if not header:
             problems.add((), "the file has no header: its first line names the columns")
-        elif not _is_text(header):
-            problems.add((), "the header is not UTF-8")
+        else:
+            _check_text(header, header, "the header", problems)
         return header
+
+    def _suspect_delimiter(self) -> None:
+        """Put a single problem in place of those that follow from a header which is not separated by commas."""
+        other = next((mark for mark in _OTHER_DELIMITERS if mark in self._header[0]), None)
+        if other is not None and len(self._header) == 1:
+            message = f"the columns seem to be separated by {other!r}: separate them by commas"
+            self.header.found.clear()
+            self.header.add((), message, self._header[0])
+            self.is_readable = False
 
     def _open(self) -> IO[str]:
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
@@ -87,14 +98,18 @@ def _count(row: Sequence[str]) -> str:
     return f"{len(row)} cell{'' if len(row) == 1 else 's'}"
 
 
-def _is_text(row: list[str]) -> bool:
-    text = "".join(row)
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
+def _check_text(cells: Sequence[str], header: Sequence[str], what: str, problems: Problems) -> bool:
+    """Whether all cells were UTF-8; the first that was not is added to the problems, with its column."""
+    for column, cell in zip(header, cells, strict=True):
+        try:
+            cell.encode()
+        except UnicodeEncodeError as error:
+            raw = cell.encode(errors="surrogateescape")
+            at = len(cell[: error.start].encode())
+            steps = () if cells is header else (column,)
+            where = f"after {cell[: error.start][-20:]!r}" if at else "at its beginning"
+            problems.add(steps, about_encoding(what, raw, at, where))
+            return False
     return True
 
 

@@ -18,7 +18,7 @@ from .json_reader import parse_json
 from .jsonl_file import JSONLines
 from .lazy import LazyCases
 from .parquet_file import ParquetFile
-from .problem import ABSENT, Problems
+from .problem import ABSENT, Problems, about_encoding
 from .table import Source
 
 KEYS = ("$schema", "name", "cases", "evaluators", "report_evaluators")
@@ -66,7 +66,10 @@ def read_document(
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = error.object[: error.start]
-        problems.add_at(before.count(b"\n") + 1, error.start - before.rfind(b"\n"), "the file is not UTF-8")
+        column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
+        problems.add_at(
+            before.count(b"\n") + 1, column, about_encoding("the file", error.object, error.start)
+        )
         return nothing
     if form == "yaml":
         from .yaml_reader import parse_yaml  # PyYAML is loaded where YAML is

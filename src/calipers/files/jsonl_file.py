@@ -16,7 +16,7 @@ from calipers.case import Case
 from .case_data import CaseReader, name_in
 from .json_reader import parse_json
 from .lazy import Found, LazyCases, Rejected
-from .problem import ABSENT, Problems
+from .problem import ABSENT, Problems, about_encoding
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -126,7 +126,8 @@ class JSONLines(LazyCases):
         try:
             text = line.decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
-            problems.add_at(number, len(line[: error.start].decode()) + 1, "the line is not UTF-8")
+            column = len(line[: error.start].decode()) + 1
+            problems.add_at(number, column, about_encoding("the line", line, error.start))
             return Rejected(problems.found)
         data = parse_json(text, problems)
         case = None if data is ABSENT else self._reader.read(data, (), problems)

@@ -1,5 +1,6 @@
 """Datasets from files: `load_dataset` makes one, `check_file` says all that is wrong with a file."""
 
+import errno
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -145,6 +146,12 @@ def read_parts(
     form = format_of(where, format)
     reader = CaseReader(case_types(types), Catalog(evaluator_types, allow_modules))
     problems = Problems(str(path))
+    if where.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder, not a dataset file", str(path))
+    if where.is_fifo() and form not in DOCUMENTS:
+        raise InvalidOptionError(
+            f"{str(path)!r} is a pipe, which can be read only once: save the cases to a file"
+        )
     if form in DOCUMENTS:
         parts = read_document(where, form, reader, problems, columns)
     else:

@@ -108,6 +108,11 @@ def _one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c == "\n" else f"\\x{ord(c):02x}" for c in text)
 
 
+def about_encoding(what: str, raw: bytes, at: int, where: str = "here") -> str:
+    """Says which byte is no UTF-8, and the way out."""
+    return f"{what} is not UTF-8: it has the byte 0x{raw[at]:02x} {where}; save the file as UTF-8"
+
+
 def suggest(name: str, known: Iterable[str]) -> str:
     """` (did you mean 'x'?)` if a known name is near, else nothing."""
     close = difflib.get_close_matches(name, list(known), n=1)
