@@ -1,5 +1,7 @@
+import json
 import re
 
+import jsonschema_rs
 import yaml
 
 from calipers.cli.starter import FILES
@@ -31,6 +33,18 @@ def test_the_dataset_of_the_example_has_no_problems_and_its_tags_select(calipers
     calipers("init")
     assert calipers("check", "cases.yaml", "--evaluator-type", "eval_helpdesk.py:Polite").exit_code == 0
     assert "Passed 1 of 1 case" in calipers("run", "--tag", "facts").stdout
+
+
+def test_the_schema_that_the_readme_speaks_of_accepts_the_dataset(calipers, folder):
+    calipers("init")
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^    calipers (schema .*)$", readme, re.MULTILINE)
+    assert calipers(*command.split()).exit_code == 0
+    (named,) = re.findall(r"# yaml-language-server: \$schema=(\S+)", readme)
+    schema = json.loads((folder / named).read_bytes())
+    dataset = yaml.safe_load((folder / "cases.yaml").read_text(encoding="utf-8"))
+    assert jsonschema_rs.is_valid(schema, dataset)
+    assert not jsonschema_rs.is_valid(schema, {**dataset, "evaluators": ["Rude"]})
 
 
 def test_the_command_of_the_ci_job_runs_and_passes(calipers, folder):

@@ -110,6 +110,11 @@ README: Final = """\
     calipers run --out report.html    with a report for the browser
     calipers evaluators               which evaluators there are
 
+To let your editor complete and check `cases.yaml`, write its schema, and name that in the first line of the file:
+
+    calipers schema --evaluator-type eval_helpdesk.py:Polite --out cases.schema.json
+    # yaml-language-server: $schema=cases.schema.json
+
 One case fails on purpose. Its reason says what was expected and what came; a comment in `answer` says how to mend it.
 """
 

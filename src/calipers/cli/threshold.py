@@ -92,7 +92,7 @@ def unknown(thresholds: Sequence[Threshold], reports: Sequence[Report]) -> list[
     for evaluator, minimum in thresholds:
         if evaluator is not None and evaluator not in names:
             near = get_close_matches(evaluator, names, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            there = f"There are {', '.join(map(repr, names))}." if names else "There are no results."
-            messages.append(f"--fail-under {evaluator}={minimum:g}: no evaluator is called so; {hint}{there}")
+            there = f"there are {', '.join(map(repr, names))}" if names else "there are no results"
+            hint = f"did you mean {near[0]!r}? T{there[1:]}." if near else there
+            messages.append(f"--fail-under {evaluator}={minimum:g}: no evaluator is called so; {hint}")
     return messages
