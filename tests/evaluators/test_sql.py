@@ -112,9 +112,9 @@ def test_a_dialect_is_known_whatever_its_case(judge):
 
 
 @pytest.mark.parametrize("kind", [ParsesAsSQL, IsReadOnlySQL])
-def test_an_unknown_dialect_is_an_error_that_names_the_known_ones(judge, kind):
+def test_an_unknown_dialect_is_an_error_that_names_the_known_ones(kind):
     with pytest.raises(InvalidOptionError, match=r"'postgre'.*mysql, .*postgres"):
-        judge(kind("postgre"), "SELECT 1")
+        kind("postgre")
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "1"])

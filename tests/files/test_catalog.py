@@ -13,6 +13,7 @@ from calipers.evaluators import (
     InRange,
     Length,
     MaxDuration,
+    ParsesAsSQL,
     ROCEvaluator,
 )
 from calipers.files.catalog import Catalog, built_in_types, name_of
@@ -58,11 +59,15 @@ def needs(output, limit: int):
     return output < limit
 
 
+def between(output, low: int, high: int):
+    return low < output < high
+
+
 def claim(report):
     return []
 
 
-MINE = [Polite, Renamed, Pair, Demanding, close, needs, claim]
+MINE = [Polite, Renamed, Pair, Demanding, close, needs, between, claim]
 
 
 def build(spec, *, of_report=False, **options):
@@ -78,7 +83,8 @@ def build(spec, *, of_report=False, **options):
         ({"EqualsExpected": {}}, EqualsExpected()),
         ({"EqualsExpected": {"evaluation_name": "right"}}, EqualsExpected(evaluation_name="right")),
         ({"Contains": "x"}, Contains("x")),
-        ({"Contains": None}, Contains(None)),
+        ({"Contains": {"value": None}}, Contains(None)),
+        ({"ParsesAsSQL": None}, ParsesAsSQL()),
         ({"Contains": ["x"]}, Contains(["x"])),
         ({"Contains": {1: "x"}}, Contains({1: "x"})),
         ({"Contains": {"value": {"a": 1}, "as_strings": True}}, Contains({"a": 1}, as_strings=True)),
@@ -123,7 +129,13 @@ def test_report_evaluators_have_the_same_forms():
         ({1: 2}, "a: e: expected an evaluator as Name"),
         ({"MaxDuration": "abc"}, "a: e.MaxDuration: expected a valid number, or a valid duration"),
         ({"MaxDuration": -1}, "a: e.MaxDuration: MaxDuration needs a positive number of seconds"),
-        ("MaxDuration", "a: e: the parameter seconds is missing"),
+        ("MaxDuration", "a: e: the parameter 'seconds' is missing"),
+        ("between", "a: e: the parameters 'low', 'high' are missing"),
+        (
+            {"Contains": None},
+            "a: e.Contains: Contains needs a value, and there is none: write {value: null} if you mean null",
+        ),
+        ({"ParsesAsSQL": "nope"}, "a: e.ParsesAsSQL: Unknown dialect 'nope'"),
         (
             {"EqualsExpected": None},
             "a: e.EqualsExpected: EqualsExpected takes no value: write its name alone, or",
@@ -137,7 +149,7 @@ def test_report_evaluators_have_the_same_forms():
         ({"Demanding": 4}, "a: e.Demanding: level is 4"),
         ("ROCEvaluator", "a: e: ROCEvaluator judges a whole report: list it under report_evaluators"),
         ("claim", "a: e: "),
-        ("needs", "a: e: the parameter limit is missing"),
+        ("needs", "a: e: the parameter 'limit' is missing"),
         (
             "os:system",
             "a: e: evaluators of the module 'os' are not allowed here: allow_modules=['os'] allows them",
@@ -155,7 +167,7 @@ def test_what_is_wrong_is_said_with_the_way_out(spec, problem):
 def test_a_mapping_that_was_meant_as_a_value_is_told_apart():
     _, problems = build({"Contains": {"a": 1}})
     assert "(a mapping as a value needs its parameter's name: {value: {...}})" in problems[0]
-    assert problems[1] == "a: e.Contains: the parameter value is missing"
+    assert problems[1] == "a: e.Contains: the parameter 'value' is missing"
 
 
 def test_an_evaluator_of_attempts_makes_no_claim_about_a_report():

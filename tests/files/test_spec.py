@@ -78,7 +78,7 @@ def write(evaluator, **options):
         (Contains("x"), {"Contains": "x"}),
         (Contains({"a": 1}), {"Contains": {"value": {"a": 1}}}),
         (Contains("x", case_sensitive=False), {"Contains": {"value": "x", "case_sensitive": False}}),
-        (Equals(None), {"Equals": None}),
+        (Equals(None), {"Equals": {"value": None}}),
         (Equals([1, 2]), {"Equals": [1, 2]}),
         (ContainsAll(("a", "b")), {"ContainsAll": ["a", "b"]}),
         (MaxDuration(2), {"MaxDuration": 2}),

@@ -10,7 +10,7 @@ The text may be wrapped in a Markdown code block. Text that is not SQL fails, an
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import local
 from typing import Any
@@ -48,12 +48,12 @@ class ParsesAsSQL(Evaluator):
         limit = self.max_statements
         if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
             raise InvalidOptionError(f"max_statements must be a whole number from 1 up, got {limit!r}")
+        _check_dialect(self.dialect)
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason:
         """True if it parses; otherwise the reason says where it does not.
 
         Raises:
-            InvalidOptionError: there is no such dialect.
             MissingExtraError: sqlglot is not installed.
             CalipersError: the statement is nested too deeply for the parser.
         """
@@ -81,11 +81,13 @@ class IsReadOnlySQL(Evaluator):
     evaluation_name: str | None = field(default=None, kw_only=True)
     """What the result is called; `None` for the class's name."""
 
+    def __post_init__(self) -> None:
+        _check_dialect(self.dialect)
+
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason:
         """True if it only reads; otherwise the reason names what does not.
 
         Raises:
-            InvalidOptionError: there is no such dialect.
             MissingExtraError: sqlglot is not installed.
             CalipersError: the statement is nested too deeply for the parser.
         """
@@ -180,6 +182,13 @@ def _dialect(sqlglot: Any, name: str | None) -> Any:
     except ValueError as error:
         known = ", ".join(sorted(each.value for each in sqlglot.Dialects if each.value))
         raise InvalidOptionError(f"{error} Known dialects: {known}") from error
+
+
+def _check_dialect(name: str | None) -> None:
+    """Refuse a dialect that does not exist, before anything is run; without sqlglot, only a run can tell."""
+    if name is not None:
+        with suppress(MissingExtraError):
+            _dialect(_load(), name)
 
 
 class _Quiet(local):

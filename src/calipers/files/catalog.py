@@ -1,7 +1,8 @@
 """Evaluators by the names that files give them.
 
 A file names an evaluator in one of three ways: `Name`, `{Name: value}` with its first parameter, or
-`{Name: {parameter: value, ...}}`. A mapping is always taken for named parameters.
+`{Name: {parameter: value, ...}}`. A mapping is always taken for named parameters. Null is no value for a first parameter
+that must be given: YAML takes a forgotten value for it, so who means it writes the parameter's name.
 
 A name is that of a type the reader was given, else of a built-in evaluator, or it is `module:Name`. A module is imported
 only if the caller allowed it by name or pattern, so that a file alone can never make code run.
@@ -173,6 +174,12 @@ def _read_arguments(
         way_out = ", or parameters with their names" if parameters else ""
         problems.add(steps, f"{steps[-1]} takes no value: write its name alone{way_out}", given)
         return {}
+    if given is None and first.required:
+        message = (
+            f"{steps[-1]} needs a value, and there is none: write {{{first.name}: null}} if you mean null"
+        )
+        problems.add(steps, message)
+        return {}
     missing = [each.name for each in parameters.values() if each.required and each is not first]
     if missing:
         problems.add(
@@ -197,7 +204,10 @@ def _read_named(
         problems.add((*steps, key), f"no parameter is called {key!r}{hint}", of_key=True)
     missing = [name for name, each in parameters.items() if each.required and name not in given]
     if missing:
-        problems.add(steps, f"the parameter {', '.join(missing)} is missing")
+        are = "is" if len(missing) == 1 else "are"
+        problems.add(
+            steps, f"the parameter{'s' * (are == 'are')} {', '.join(map(repr, missing))} {are} missing"
+        )
     return arguments
 
 

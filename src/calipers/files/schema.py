@@ -169,7 +169,10 @@ def _short_form(parameters: Iterable[Parameter], given: dict[str, Any]) -> list[
     if any(other is not None and other.required for other in others):
         return []
     schema = given[first.name]
-    return [schema if _is_scalar(schema) else {"allOf": [schema], "not": {"type": "object"}}]
+    if _is_scalar(schema):
+        return [schema]
+    never = ["object", "null"] if first.required else "object"
+    return [{"allOf": [schema], "not": {"type": never}}]
 
 
 def _long_form(parameters: Iterable[Parameter], given: dict[str, Any]) -> dict[str, Any]:

@@ -67,7 +67,8 @@ def _write(evaluator: Any, kind: Kind, *, of_report: bool) -> Any:
     first = next(iter(parameters.values()), None)
     if len(written) == 1 and first is not None and first.by_position and first.name in written:
         value = written[first.name]
-        if not (isinstance(value, dict) and all(isinstance(key, str) for key in value)):
+        is_mapping = isinstance(value, dict) and all(isinstance(key, str) for key in value)
+        if not is_mapping and not (value is None and first.required):
             return {name: value}
     return {name: written}
 
