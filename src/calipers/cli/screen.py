@@ -4,6 +4,7 @@ import sys
 from typing import Final, Literal, TypeAlias
 
 from calipers.report import Report
+from calipers.views.github import commands_off
 from calipers.views.terminal import print_report
 
 from .message import silence
@@ -33,11 +34,12 @@ def show_report(
         tracebacks: show where in the code a task or an evaluator failed.
     """
     try:
-        print_report(
-            report,
-            include_cases=_INCLUDE[include_cases],
-            max_cases=max_cases or None,
-            include_tracebacks=tracebacks,
-        )
+        with commands_off():  # in a GitHub log, text that a model wrote must not become a command
+            print_report(
+                report,
+                include_cases=_INCLUDE[include_cases],
+                max_cases=max_cases or None,
+                include_tracebacks=tracebacks,
+            )
     except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
         silence(sys.stdout)
