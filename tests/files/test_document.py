@@ -142,7 +142,7 @@ def test_a_name_that_two_cases_have_is_a_problem(write, problems_of):
     ("name", "content", "problem"),
     [
         ("a.yaml", "", "a.yaml:1:1: the file is empty"),
-        ("a.json", "", "a.json:1:1: not JSON: expecting value"),
+        ("a.json", "", "a.json:1:1: not JSON: the text is empty"),
         (
             "a.yaml",
             "[1]",

@@ -40,9 +40,25 @@ def test_what_is_no_strict_json_is_a_problem_with_its_place(text, problem):
 
 
 def test_an_integer_that_python_does_not_convert_is_a_problem():
-    data, problems = parse("9" * 5000)
+    many = "9" * 5000
+    data, problems = parse(f'{{"a": "{many}",\n "b": -{many}}}')
     assert data is ABSENT
-    assert len(problems) == 1
+    assert problems == ["a.json:2:7: an integer of 5000 digits is too long to be read"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1, 2,]", "there is a comma, and nothing after it but ']'"),
+        ('{"a": 1, }', "there is a comma, and nothing after it but '}'"),
+        ("[1, 2", "it ends too early"),
+        (" \n", "the text is empty"),
+        ("[1] [2]", "it ends here, and more follows"),
+    ],
+)
+def test_common_slips_are_said_plainly(text, message):
+    (problem,) = parse(text)[1]
+    assert problem.partition(" not JSON: ")[2] == message
 
 
 def test_every_fault_is_reported():
@@ -56,7 +72,7 @@ def test_every_fault_is_reported():
 
 
 def test_a_line_of_a_longer_file_is_counted_from_there():
-    assert parse("[1,", line=7)[1] == ["a.json:7:4: not JSON: expecting value"]
+    assert parse("[1,", line=7)[1] == ["a.json:7:4: not JSON: it ends too early"]
     assert parse("[NaN]", line=7)[1] == ["a.json:7:2: [0]: NaN is no JSON number"]
 
 

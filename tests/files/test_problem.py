@@ -73,7 +73,7 @@ def test_problems_are_found_where_the_locator_says():
     problems.add(("cases",), "two", None, of_key=True)
     assert [str(problem) for problem in problems.found] == [
         "a.yaml:2:2: cases[0]: one",
-        "a.yaml:1:1: cases: two, got None",
+        "a.yaml:1:1: cases: two, got null",
     ]
 
 
@@ -83,3 +83,13 @@ def test_an_error_lists_every_problem_and_survives_pickling():
     assert error.problems == tuple(problems)
     assert str(error).splitlines() == ["5 problems in a.yaml:", *(f"  {problem}" for problem in problems)]
     assert in_words(problems[:1]) == "a.yaml:1: problem 1"
+
+
+def test_a_null_in_a_file_is_called_null_and_none_in_python_none():
+    for problems, value in (
+        (Problems("a", line=1), "null"),
+        (Problems("a", row=1), "null"),
+        (Problems("a"), "None"),
+    ):
+        problems.add(("x",), "expected text", None)
+        assert problems.found[0].value == value

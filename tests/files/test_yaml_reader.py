@@ -99,7 +99,7 @@ def test_nan_is_read_only_where_it_is_meant():
         ("a: *b", "a.yaml:1:4: not YAML: found undefined alias"),
         ("a: [1", "a.yaml:"),
         ("a: 1\n\tb: 2", "a.yaml:2:"),
-        ("a: 1\n---\nb: 2", "a.yaml:2:1: not YAML: but found another document"),
+        ("a: 1\n---\nb: 2", "a.yaml:2:1: a second document begins here: a file holds one"),
         (
             "a: \x07",
             "a.yaml:1:4: YAML does not allow the character '\\x07': write it as an escape, in double quotes",

@@ -7,11 +7,13 @@ Python's own parser takes them. The places are looked for only when there is a p
 import json
 import math
 import re
+import sys
 from bisect import bisect_left
 from typing import Any, NamedTuple
 
 from .problem import ABSENT, Problems, Steps
 
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 
@@ -49,19 +51,53 @@ def parse_json(text: str, problems: Problems) -> Any:
         )
     except json.JSONDecodeError as error:
         line = (problems.line or 1) + error.lineno - 1
-        problems.add_at(line, error.colno, f"not JSON: {error.msg[0].lower()}{error.msg[1:]}")
+        problems.add_at(line, error.colno, f"not JSON: {_about_syntax(text, error)}")
         return ABSENT
     except RecursionError:
         problems.add((), "nested too deeply to be read")
         return ABSENT
     except ValueError as error:  # an integer of more digits than Python converts
-        problems.add((), str(error))
+        _report_integer(text, str(error), problems)
         return ABSENT
     places = JSONPlaces(text, first_line=problems.line or 1)
     problems.locate = places.locate
     if faults:
         places.report_faults(problems)
     return data
+
+
+def _about_syntax(text: str, error: json.JSONDecodeError) -> str:
+    """What is wrong at a place that Python's parser refused."""
+    # Some versions of Python stop at a comma that should not be there, and others after it.
+    at = error.pos + len(text[error.pos :]) - len(text[error.pos :].lstrip(", \t\r\n"))
+    before, here = text[:at].rstrip(), text[at : at + 1]
+    if not text.strip():
+        return "the text is empty"
+    if not here:
+        return "it ends too early"
+    if here in "]}" and before.endswith(","):
+        return f"there is a comma, and nothing after it but {here!r}"
+    if error.msg.startswith("Extra data"):
+        return "it ends here, and more follows"
+    return f"{error.msg[0].lower()}{error.msg[1:]}"
+
+
+def _report_integer(text: str, message: str, problems: Problems) -> None:
+    """Add that the text has an integer of more digits than Python converts, with its place."""
+    found = re.search(rf"-?\d{{{sys.get_int_max_str_digits() + 1},}}", re.sub(_TEXT, _blank, text))
+    if found is None:
+        problems.add((), message)
+        return
+    at = found.start()
+    line = (problems.line or 1) + text.count("\n", 0, at)
+    digits = len(found[0].lstrip("-"))
+    problems.add_at(
+        line, at - text.rfind("\n", 0, at), f"an integer of {digits} digits is too long to be read"
+    )
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 class JSONPlaces:

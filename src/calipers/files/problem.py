@@ -25,6 +25,16 @@ ABSENT: Final[Any] = object()
 _LONGEST_VALUE = 80
 
 
+class _Null:
+    """What a file says where Python says None."""
+
+    def __repr__(self) -> str:
+        return "null"
+
+
+_NULL: Final = _Null()
+
+
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that is wrong with a dataset file. As text it is one line: place, path, what is wrong, what was found."""
 
@@ -67,6 +77,8 @@ class Problems:
         line, column = self.line, None
         if self.locate is not None:
             line, column = self.locate(steps, of_key)
+        if value is None and (line or self.row) is not None:
+            value = _NULL
         self._note(line, column, show_path(steps), message, value)
 
     def add_at(self, line: int, column: int, message: str, steps: Steps = ()) -> None:

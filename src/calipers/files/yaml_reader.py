@@ -94,6 +94,8 @@ def parse_yaml(text: str, problems: Problems) -> Any:
 
 def _about_syntax(error: yaml.MarkedYAMLError, *, is_tab: bool) -> str:
     context = f" {error.context}" if error.context and error.context.startswith("while") else ""
+    if error.problem == "but found another document":
+        return "a second document begins here: a file holds one"
     hint = ": indent with spaces, not tabs" if is_tab else ""
     return f"not YAML: {error.problem}{context}{hint}"
 
