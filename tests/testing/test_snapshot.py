@@ -76,7 +76,6 @@ def test_what_nobody_touched_has_not_changed(value):
         (Case(inputs=[1]), lambda v: v.inputs.append(2)),
         (cyclic(), lambda v: v["items"].append(1)),
     ],
-    ids=repr,
 )
 def test_a_change_shows_however_deep(value, change):
     before = snapshot(value)

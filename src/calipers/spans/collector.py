@@ -7,7 +7,7 @@ thread, task or context a span ends.
 
 import threading
 import weakref
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -61,11 +61,13 @@ class SpanCollector(SpanProcessor):
         self._lock = threading.Lock()
         # A closed trace maps to None until the `REMEMBERED_TRACES` limit pushes it out.
         self._traces: dict[int, CollectedTrace | None] = {}
-        self._closed: deque[int] = deque()
+        self._closed: OrderedDict[int, None] = OrderedDict()
 
     def open(self, trace_id: int, trace: CollectedTrace) -> None:
         """Begins to keep the spans of a trace."""
         with self._lock:
+            # A task that seeds the global `random` makes OpenTelemetry draw the same trace ids again.
+            self._closed.pop(trace_id, None)
             self._traces[trace_id] = trace
 
     def close(self, trace_id: int) -> None:
@@ -74,9 +76,10 @@ class SpanCollector(SpanProcessor):
             if self._traces.get(trace_id) is None:
                 return
             self._traces[trace_id] = None
-            self._closed.append(trace_id)
+            self._closed[trace_id] = None
             if len(self._closed) > REMEMBERED_TRACES:
-                del self._traces[self._closed.popleft()]
+                oldest, _ = self._closed.popitem(last=False)
+                del self._traces[oldest]
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Notes a span of a captured trace as running."""
