@@ -293,3 +293,37 @@ def test_every_built_in_evaluator_has_its_own_name():
     assert len({name_of(kind) for kind in kinds}) == len(kinds)
     assert {InRange, ROCEvaluator} <= set(kinds)
     assert Evaluator not in kinds
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """An installed package that offers an evaluator."""
+    (tmp_path / "tone_plugin.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from calipers.evaluators import Evaluator\n\n"
+        "@dataclass\n"
+        "class Warm(Evaluator):\n"
+        "    least: int = 1\n\n"
+        "    def evaluate(self, ctx):\n"
+        "        return ctx.output.count('thank') >= self.least\n"
+    )
+    info = tmp_path / "tone_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tone-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[calipers.evaluators]\nWarm = tone_plugin:Warm\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    sys.modules.pop("tone_plugin", None)
+
+
+def test_an_installed_package_offers_evaluators_by_their_names_to_those_who_allow_it(plugin):
+    problems = Problems("a")
+    made = Catalog(allow_modules=["tone_plugin"]).build({"Warm": 2}, (), problems)
+    assert (type(made).__name__, made.least, problems.found) == ("Warm", 2, [])
+
+
+def test_an_installed_package_alone_makes_no_code_run(plugin):
+    problems = Problems("a")
+    assert Catalog().build("Warm", (), problems) is None
+    assert "allow_modules=['tone_plugin'] allows them" in str(problems.found)
+    assert "tone_plugin" not in sys.modules

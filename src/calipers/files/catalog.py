@@ -4,8 +4,9 @@ A file names an evaluator in one of three ways: `Name`, `{Name: value}` with its
 `{Name: {parameter: value, ...}}`. A mapping is always taken for named parameters. Null is no value for a first parameter
 that must be given: YAML takes a forgotten value for it, so who means it writes the parameter's name.
 
-A name is that of a type the reader was given, else of a built-in evaluator, or it is `module:Name`. A module is imported
-only if the caller allowed it by name or pattern, so that a file alone can never make code run.
+A name is that of a type the reader was given, else of a built-in evaluator, else of one that an installed package
+offers as an entry point of the group `calipers.evaluators`, or it is `module:Name`. A module is imported only if the
+caller allowed it by name or pattern, so that neither a file alone nor a package alone can make code run.
 """
 
 import functools
@@ -13,6 +14,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 from calipers import evaluators as built_in
@@ -23,6 +25,9 @@ from calipers.styles import as_evaluator
 
 from .parameters import Parameter, parameters_of
 from .problem import Problems, Steps, shorten, suggest
+
+PLUGINS = "calipers.evaluators"
+"""The group of entry points by which a package offers evaluators: `Name = "package.module:Name"`."""
 
 Kind = Callable[..., Any]
 """A class or function of evaluators."""
@@ -76,6 +81,8 @@ class Catalog:
             kind = getattr(built_in, name)
             if is_built_in(kind):
                 return kind  # type: ignore[no-any-return]
+        for entry in entry_points(group=PLUGINS, name=name):
+            return self._import(f"{entry.module}:{entry.attr}", steps, problems)
         known = [*self._given, *(each.__name__ for each in built_in_types())]
         hint = suggest(name, known) or "; your own go into evaluator_types=[...]"
         problems.add(steps, f"no evaluator is called {shorten(name)}{hint}")
