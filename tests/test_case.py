@@ -157,6 +157,7 @@ def test_a_case_cannot_take_fields_it_does_not_have():
         ),
         (Case(inputs=1, evaluators=[absolute]), f"Case(inputs=1, evaluators=[{absolute!r}])"),
     ],
+    ids=["inputs", "an expectation", "a name", "evaluators"],
 )
 def test_a_case_shows_what_it_was_made_with(case, text):
     assert repr(case) == text

@@ -82,7 +82,6 @@ def test_a_function_that_fails_to_decide_stops_the_retries_and_says_so_on_the_er
         {"on": ValueError()},
         {"on": decides_later},
     ],
-    ids=repr,
 )
 def test_an_option_out_of_its_range_is_refused_by_name(options):
     [name] = options
