@@ -17,7 +17,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self, TypeAlias, cast, get_args
 
-from . import attributes as attribute_values
+from .attributes import from_json, to_json
 from .query import SpanQuery, SpanStatus, compile_query, walk_ancestors, walk_descendants
 
 FORMAT_VERSION = 1
@@ -336,12 +336,12 @@ def _node_to_dict(node: SpanNode) -> dict[str, Any]:
         "start_ns": node.start_ns,
         "end_ns": node.end_ns,
         "status": node.status,
-        "attributes": attribute_values.to_json(node.attributes),
+        "attributes": to_json(node.attributes),
         "events": [
             {
                 "name": event.name,
                 "time_ns": event.time_ns,
-                "attributes": attribute_values.to_json(event.attributes),
+                "attributes": to_json(event.attributes),
             }
             for event in node.events
         ],
@@ -359,12 +359,12 @@ def _node_from_dict(data: Mapping[str, Any]) -> SpanNode:
             start_ns=data["start_ns"],
             end_ns=data["end_ns"],
             status=_known_status(data["status"]),
-            attributes=attribute_values.from_json(data["attributes"]),
+            attributes=from_json(data["attributes"]),
             events=tuple(
                 SpanEvent(
                     event["name"],
                     time_ns=event["time_ns"],
-                    attributes=attribute_values.from_json(event["attributes"]),
+                    attributes=from_json(event["attributes"]),
                 )
                 for event in data["events"]
             ),
