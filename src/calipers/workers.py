@@ -94,8 +94,9 @@ class ThreadWorkers:
         self.running: dict[threading.Thread, tuple[Work, Attempt, float]] = {}
         self.alive = 0
         self.finished: deque[tuple[Work, Attempt, float]] = deque()
-        # Threads wait here when the evaluators fall behind: beside the tasks in flight, as many attempts are being judged.
-        self.room = threading.Semaphore(2 * self.limit)
+        # Threads wait here when the evaluators fall far behind, so that finished attempts do not pile up. There is room to
+        # spare, because a thread that has to wait for it costs more than the attempt it holds back.
+        self.room = threading.Semaphore(4 * self.limit + 64)
         self.stopped = threading.Event()
         self.signalled = False
         self.judging: set[asyncio.Task[None]] = set()
