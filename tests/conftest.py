@@ -1,5 +1,6 @@
 """Settings for the whole suite."""
 
+import os
 import signal
 
 from hypothesis import HealthCheck, settings
@@ -11,3 +12,11 @@ settings.load_profile("calipers")
 # A job started in the background by a shell ignores Ctrl-C, and so would every program that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Programs print otherwise when they believe that a CI service, or a colour terminal, reads them. Tests mean the same
+# on a desk and in CI: those that want such a variable set it themselves.
+for name in list(os.environ):
+    if name.startswith(("GITHUB_", "CALIPERS_")) and name != "CALIPERS_CHROMIUM":
+        del os.environ[name]
+for name in ("CI", "BUILD_NUMBER", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "PYTEST_ADDOPTS"):
+    os.environ.pop(name, None)

@@ -54,8 +54,8 @@ def run_python(text, module, page):
 def run_console(text, folder):
     """Check each command of a console block against the output shown below it."""
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", text, re.MULTILINE):
-        env = {name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")}
-        env |= {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "80"}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        env = os.environ | {"PATH": path, "COLUMNS": "80"}
         done = subprocess.run(
             command, shell=True, cwd=folder, capture_output=True, text=True, env=env, timeout=120
         )
