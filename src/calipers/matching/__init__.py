@@ -1,0 +1,1 @@
+"""Tool calls compared: how well what an agent did fits what was expected of it."""

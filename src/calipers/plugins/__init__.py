@@ -1,0 +1,1 @@
+"""What a plugin may provide, and the manager that finds it."""
