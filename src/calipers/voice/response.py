@@ -1,0 +1,57 @@
+"""What an agent answered: the tools it called, what it said, and what could not be read.
+
+`tool_calls` holds every call that the agent made, in order. A call whose arguments cannot be read is still a call, so
+it is there too, but under a name that no expectation has (`unreadable_call`): it must neither vanish nor match as a
+call without arguments. `problems` says what was wrong with it.
+
+A response with `timed_out` is not an answer, whatever it holds: the agent had not finished. Adapters raise
+`AgentTimeoutError` and attach the response; a pipeline that is handed such a response counts a failed run.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from calipers.trace import ToolCall
+
+ProblemKind = Literal["malformed_arguments", "missing_name", "malformed_call", "malformed_message", "refused"]
+"""What can be wrong with an answer: `malformed_arguments` (no JSON object), `missing_name` (a call of no tool),
+`malformed_call` (an entry that is no call), `malformed_message` (not what the protocol says), `refused` (the provider
+broke the answer off, such as by a filter or a token limit)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseProblem:
+    """One thing in an answer that could not be read."""
+
+    kind: ProblemKind
+    """What was wrong."""
+    message: str
+    """The same for a person, with the place."""
+    raw: Any = None
+    """What was found there, unchanged."""
+
+
+@dataclass
+class AgentResponse:
+    """What an agent answered to one request."""
+
+    tool_calls: list[ToolCall] = field(default_factory=list)
+    """Every call the agent made, in its order."""
+    raw: Any = None
+    """The answer as the provider gave it."""
+    text: str | None = None
+    """What the agent said or wrote; `None` if it said nothing."""
+    transcript: str | None = None
+    """What the agent heard, where the provider tells."""
+    problems: list[ResponseProblem] = field(default_factory=list)
+    """What could not be read."""
+    timed_out: bool = False
+    """True when the agent had not finished when its time was over."""
+    timings: dict[str, float] = field(default_factory=dict)
+    """Seconds from the start of the request to each event that was measured, by the name of the event."""
+
+
+def unreadable_call(name: str | None, arguments: Any, *, error: str, call_id: str | None = None) -> ToolCall:
+    """A call that was made but cannot be read, under a name that no expectation has."""
+    shown = f"{name} (unreadable arguments)" if name else "(call without a name)"
+    return ToolCall(shown, {"unreadable": arguments}, success=False, error=error, call_id=call_id)
