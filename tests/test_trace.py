@@ -2,12 +2,16 @@
 
 import copy
 import pickle
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from calipers import LLMCall, ToolCall, Trace
+from calipers import LLMCall, ToolCall, Trace, Turn
 from calipers.errors import InvalidTraceError
+from calipers.trace import TurnType
 
 
 def test_a_tool_call_is_built_and_read_under_both_vocabularies():
@@ -98,9 +102,170 @@ def test_totals_follow_from_the_calls_unless_they_are_given():
     assert (given.total_input_tokens, given.total_output_tokens) == (99, 0)
 
 
-def test_a_trace_has_a_default_for_everything_and_none_for_what_was_not_measured():
+def test_a_trace_has_a_default_for_everything_and_says_what_was_not_measured():
     trace = Trace()
     assert (trace.agent_name, trace.output_text, trace.tool_calls, trace.metadata) == ("", "", (), {})
-    assert trace.total_latency_ms is None
+    assert (trace.total_input_tokens, trace.total_output_tokens, trace.total_latency_ms) == (0, 0, 0)
+    assert (trace.tokens_measured, trace.latency_measured) == (False, False)
     assert LLMCall(model="m").latency_ms is None
     assert Trace().metadata is not Trace().metadata
+    assert Trace().trace_id != Trace().trace_id
+    assert Trace() == Trace()
+
+
+@pytest.mark.parametrize(
+    ("given", "tokens", "latency"),
+    [
+        ({"total_latency_ms": 5}, False, True),
+        ({"total_output_tokens": 1}, True, False),
+        ({"llm_calls": [LLMCall(model="m")]}, True, False),
+        ({"llm_calls": [LLMCall(model="m", latency_ms=0)]}, True, True),
+        ({"tool_calls": [ToolCall("t", latency_ms=0.0)]}, False, True),
+        ({"tool_calls": [ToolCall("t")]}, False, False),
+    ],
+)
+def test_a_trace_tells_whether_tokens_and_time_were_measured(given, tokens, latency):
+    trace = Trace(**given)
+    assert (trace.tokens_measured, trace.latency_measured) == (tokens, latency)
+
+
+def test_latency_follows_from_the_calls_that_were_timed():
+    trace = Trace(
+        llm_calls=[LLMCall(model="m", latency_ms=100), LLMCall(model="m")],
+        tool_calls=[ToolCall("t", latency_ms=20.5)],
+    )
+    assert trace.total_latency_ms == 120.5
+    assert trace.replace(total_latency_ms=90).total_latency_ms == 90
+
+
+def test_the_model_is_the_one_that_every_request_names():
+    assert Trace(llm_calls=[LLMCall(model="m"), LLMCall(model="m")]).model == "m"
+    assert Trace(llm_calls=[LLMCall(model="m"), LLMCall(model="n")]).model is None
+    assert Trace(model="given", llm_calls=[LLMCall(model="m")]).model == "given"
+
+
+# ---------------------------------------------------------------------- turns and calls agree
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+calls = st.builds(
+    ToolCall,
+    st.sampled_from("abc"),
+    st.dictionaries(st.sampled_from("xy"), st.integers(0, 2)),
+    timestamp=st.none() | st.integers(0, 9).map(lambda second: START + timedelta(seconds=second)),
+)
+requests = st.builds(
+    LLMCall,
+    model=st.sampled_from("mn"),
+    input_tokens=st.integers(0, 9),
+    timestamp=st.none() | st.integers(0, 9).map(lambda second: START + timedelta(seconds=second)),
+)
+messages = st.builds(
+    Turn, turn_type=st.sampled_from([TurnType.USER_MESSAGE, TurnType.AGENT_MESSAGE]), content=st.text()
+)
+turns = st.builds(lambda call: Turn(tool_call=call), calls) | st.builds(
+    lambda call: Turn(llm_call=call), requests
+)
+
+
+def tools_among(trace):
+    return tuple(turn.tool_call for turn in trace.turns if turn.tool_call is not None)
+
+
+def requests_among(trace):
+    return tuple(turn.llm_call for turn in trace.turns if turn.llm_call is not None)
+
+
+@given(st.lists(calls), st.lists(requests))
+def test_calls_make_turns_that_hold_the_same_calls_in_the_same_order(tool_calls, llm_calls):
+    trace = Trace(tool_calls=tool_calls, llm_calls=llm_calls)
+    assert tools_among(trace) == trace.tool_calls == tuple(tool_calls)
+    assert requests_among(trace) == trace.llm_calls == tuple(llm_calls)
+
+
+@given(st.lists(turns | messages))
+def test_turns_make_the_calls_that_are_among_them(given_turns):
+    trace = Trace(turns=given_turns)
+    assert trace.turns == tuple(given_turns)
+    assert tools_among(trace) == trace.tool_calls
+    assert requests_among(trace) == trace.llm_calls
+    assert Trace(turns=given_turns, tool_calls=trace.tool_calls, llm_calls=trace.llm_calls) == trace
+
+
+@given(st.lists(turns | messages), st.lists(calls), st.lists(requests))
+def test_a_copy_with_other_calls_agrees_with_itself_as_well(given_turns, tool_calls, llm_calls):
+    trace = Trace(turns=given_turns)
+    for changes in ({"tool_calls": tool_calls}, {"llm_calls": llm_calls}):
+        changed = trace.replace(**changes)
+        assert tools_among(changed) == changed.tool_calls
+        assert requests_among(changed) == changed.llm_calls
+        assert changed.total_input_tokens == sum(call.input_tokens for call in changed.llm_calls)
+        assert changed.trace_id != trace.trace_id
+    assert trace.replace(tool_calls=tool_calls).tool_calls == tuple(tool_calls)
+
+
+def test_calls_with_timestamps_become_turns_in_the_order_they_happened():
+    def at(second):
+        return START + timedelta(seconds=second)
+
+    trace = Trace(
+        llm_calls=[LLMCall(model="m", timestamp=at(0)), LLMCall(model="m", timestamp=at(2))],
+        tool_calls=[ToolCall("t", timestamp=at(1))],
+    )
+    assert [turn.turn_type.value for turn in trace.turns] == ["llm_call", "tool_call", "llm_call"]
+    unknown = Trace(llm_calls=[LLMCall(model="m")], tool_calls=[ToolCall("t", timestamp=at(1))])
+    assert [turn.turn_type.value for turn in unknown.turns] == ["llm_call", "tool_call"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"turns": [Turn(tool_call=ToolCall("a"))], "tool_calls": [ToolCall("b")]}, "contradict"),
+        ({"turns": [Turn(turn_type="user_message")], "tool_calls": [ToolCall("b")]}, "contradict"),
+        ({"turns": [Turn(tool_call=ToolCall("a"))], "llm_calls": [LLMCall(model="m")]}, "contradict"),
+        ({"tool_calls": ["search"]}, "ToolCall objects, got 'search'"),
+        ({"tool_calls": ToolCall("a")}, "a list of ToolCall"),
+        ({"tags": "fast"}, "tags must be a list of str"),
+        ({"total_input_tokens": -1}, "from 0, got -1"),
+        ({"total_output_tokens": 1.5}, "whole number"),
+        ({"total_output_tokens": True}, "whole number"),
+        ({"total_latency_ms": float("nan")}, "finite"),
+    ],
+)
+def test_a_trace_that_cannot_be_is_refused(fields, says):
+    with pytest.raises(InvalidTraceError, match=says):
+        Trace(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({}, "needs a turn_type"),
+        ({"turn_type": "tool_call"}, "needs its call"),
+        ({"turn_type": "shout"}, "got 'shout'"),
+        ({"turn_type": "user_message", "tool_call": ToolCall("a")}, "tool_call has that as its turn_type"),
+        ({"tool_call": ToolCall("a"), "llm_call": LLMCall(model="m")}, "one thing"),
+    ],
+)
+def test_a_turn_is_one_thing(fields, says):
+    with pytest.raises(InvalidTraceError, match=says):
+        Turn(**fields)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: LLMCall(model="m", input_tokens=-1), "input_tokens"),
+        (lambda: LLMCall(model="m", output_tokens="3"), "output_tokens"),
+        (lambda: LLMCall(model="m", latency_ms=-1.0), "latency_ms"),
+        (lambda: ToolCall("t", latency_ms=float("inf")), "latency_ms"),
+        (lambda: Trace().replace(tools=[]), "no 'tools'"),
+    ],
+)
+def test_numbers_and_names_that_cannot_be_are_refused(make, says):
+    with pytest.raises(InvalidTraceError, match=says):
+        make()
+
+
+def test_a_trace_does_not_change():
+    with pytest.raises(AttributeError):
+        Trace().tool_calls = ()

@@ -3,8 +3,9 @@
 The names load when they are first used, so that `import calipers` costs next to nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .late import late_names
 
 __version__ = "0.1.0"
 
@@ -22,35 +23,36 @@ if TYPE_CHECKING:
     from .retry import Retry
     from .styles import as_evaluator
     from .task import current_attempt, increment_eval_metric, record_trace, set_eval_attribute
-    from .trace import LLMCall, ToolCall, Trace
+    from .trace import LLMCall, ToolCall, Trace, Turn
 
 _HOMES = {
-    "CalipersError": "errors",
-    "Case": "case",
-    "CaseGroup": "report",
-    "CaseLifecycle": "lifecycle",
-    "Dataset": "dataset",
-    "EvalResult": "result",
-    "EvalVerdict": "result",
-    "EvaluationReason": "result",
-    "EvaluationResult": "result",
-    "Evaluator": "evaluator",
-    "EvaluatorContext": "context",
-    "EvaluatorFailure": "result",
-    "EvaluatorOutput": "output",
-    "LLMCall": "trace",
-    "Report": "report",
-    "ReportCase": "record",
-    "ReportCaseFailure": "record",
-    "Retry": "retry",
-    "Skipped": "result",
-    "ToolCall": "trace",
-    "Trace": "trace",
-    "as_evaluator": "styles",
-    "current_attempt": "task",
-    "increment_eval_metric": "task",
-    "record_trace": "task",
-    "set_eval_attribute": "task",
+    "CalipersError": ".errors",
+    "Case": ".case",
+    "CaseGroup": ".report",
+    "CaseLifecycle": ".lifecycle",
+    "Dataset": ".dataset",
+    "EvalResult": ".result",
+    "EvalVerdict": ".result",
+    "EvaluationReason": ".result",
+    "EvaluationResult": ".result",
+    "Evaluator": ".evaluator",
+    "EvaluatorContext": ".context",
+    "EvaluatorFailure": ".result",
+    "EvaluatorOutput": ".output",
+    "LLMCall": ".trace",
+    "Report": ".report",
+    "ReportCase": ".record",
+    "ReportCaseFailure": ".record",
+    "Retry": ".retry",
+    "Skipped": ".result",
+    "ToolCall": ".trace",
+    "Trace": ".trace",
+    "Turn": ".trace",
+    "as_evaluator": ".styles",
+    "current_attempt": ".task",
+    "increment_eval_metric": ".task",
+    "record_trace": ".task",
+    "set_eval_attribute": ".task",
 }
 
 __all__ = [
@@ -75,6 +77,7 @@ __all__ = [
     "Skipped",
     "ToolCall",
     "Trace",
+    "Turn",
     "as_evaluator",
     "current_attempt",
     "increment_eval_metric",
@@ -84,15 +87,4 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a checker that read this would accept every name, misspelt ones too
-
-    def __getattr__(name: str) -> Any:
-        home = _HOMES.get(name)
-        if home is None:
-            raise AttributeError(f"module 'calipers' has no attribute {name!r}")
-        value = getattr(import_module(f".{home}", __name__), name)
-        globals()[name] = value
-        return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    __getattr__, __dir__ = late_names(__name__, _HOMES, globals())

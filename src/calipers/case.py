@@ -4,6 +4,7 @@ An expectation of `None` is an expectation: `Case(inputs=x, expected_output=None
 `None`, while leaving `expected_output` out says that the case expects nothing in particular.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final, Generic
 
@@ -29,6 +30,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         "metadata",
         "name",
         "tags",
+        "timeout",
     )
 
     name: str | None
@@ -47,6 +49,8 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
     """Cases that stand or fall together (one document, one user) share a cluster; intervals widen accordingly."""
     tags: tuple[str, ...]
     """Words to choose cases by."""
+    timeout: float | None
+    """Seconds the task may take for this case; `None`: what the run allows (`task_timeout`)."""
 
     def __init__(
         self,
@@ -58,6 +62,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
         cluster: str | None = None,
         tags: Sequence[str] = (),
+        timeout: float | None = None,
     ) -> None:
         if name is not None and (not isinstance(name, str) or not name):
             raise InvalidCaseError(f"a case's name must be a non-empty string or None, got {name!r}")
@@ -65,6 +70,15 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
             raise InvalidCaseError(f"the cluster of case {name!r} must be a string or None, got {cluster!r}")
         if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
             raise InvalidCaseError(f"the tags of case {name!r} must be a list of strings, got {tags!r}")
+        if timeout is not None and (
+            isinstance(timeout, bool)
+            or not isinstance(timeout, int | float)
+            or not timeout > 0
+            or timeout == math.inf
+        ):
+            raise InvalidCaseError(
+                f"the timeout of case {name!r} must be a positive number of seconds or None, got {timeout!r}"
+            )
         self.name = name
         self.inputs = inputs
         self.metadata = metadata
@@ -73,6 +87,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         self.evaluators = checked_evaluators(evaluators) if evaluators else []
         self.cluster = cluster
         self.tags = tuple(tags)
+        self.timeout = timeout
 
     @property
     def input_text(self) -> str:
@@ -99,6 +114,8 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
             shown.append(f"cluster={self.cluster!r}")
         if self.tags:
             shown.append(f"tags={list(self.tags)!r}")
+        if self.timeout is not None:
+            shown.append(f"timeout={self.timeout!r}")
         return f"Case({', '.join(shown)})"
 
 

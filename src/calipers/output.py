@@ -176,6 +176,8 @@ def _read_verdict(key: str | None, given: Any, output: Any) -> list[Judgement] |
     if verdict is EvalVerdict.SKIP:
         return Skipped(reason or "the evaluator gave the verdict 'skip'")
     if verdict is EvalVerdict.ERROR:
+        if isinstance(error := getattr(output, "error", None), Exception | SystemExit):
+            raise error  # so that the failure tells its type and where it came from
         raise InvalidOutputError(reason or "the evaluator gave the verdict 'error' without a reason")
     score = _score_of(output)
     if score is not None and not 0 <= score <= 1:

@@ -10,8 +10,10 @@ string a *label*. A result that came from a verdict keeps the verdict and its sc
 
 import traceback
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias, TypeVar
+from uuid import uuid4
 
 import msgspec
 
@@ -57,6 +59,15 @@ class EvalResult:
     """From 0 to 1."""
     reason: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
+    error: BaseException | None = field(default=None, repr=False, compare=False)
+    """The exception behind the verdict ERROR, where one was caught."""
+    eval_id: str = field(default_factory=lambda: str(uuid4()), repr=False, compare=False)
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC), repr=False, compare=False)
+
+    @property
+    def duration_ms(self) -> float | None:
+        """Milliseconds the evaluator took; `None` when it was not measured."""
+        return self.metadata.get("duration_ms")
 
 
 class EvaluatorSpec(msgspec.Struct, frozen=True):

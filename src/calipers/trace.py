@@ -1,13 +1,24 @@
-"""What an agent did: the tools it called, the models it asked, and the totals.
+"""What an agent did: the tools it called, the models it asked, the messages between, and the totals.
 
 A tool call is `ToolCall(name, arguments)`. It may also be built and read as `tool_name`, `tool_input` and
 `tool_output`, the words that trace recorders use. Two calls are equal when name and arguments are: what came back,
 how long it took and which id it carried are circumstances, not identity.
+
+A `Trace` is one execution of an agent. Its `turns` are what happened, in order; `tool_calls` and `llm_calls` are the
+calls among them. Give either: the other follows. Given both, they must agree, and a trace never changes afterwards,
+so they always do. Calls without turns become turns in the order of their timestamps where each has one; where the
+order is not known, requests to models stand before tool calls.
+
+Totals follow from the calls unless they are given. A total of zero says that nothing was measured.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Final
+from uuid import uuid4
 
 import msgspec
 
@@ -17,7 +28,7 @@ from .errors import InvalidTraceError
 class ToolCall:
     """One call of one tool."""
 
-    __slots__ = ("arguments", "call_id", "error", "latency_ms", "name", "output", "success")
+    __slots__ = ("arguments", "call_id", "error", "latency_ms", "name", "output", "success", "timestamp")
 
     name: str
     """Which tool."""
@@ -33,6 +44,8 @@ class ToolCall:
     """How long it took, in milliseconds; `None` when it was not measured."""
     call_id: str | None
     """The provider's id of the call."""
+    timestamp: datetime | None
+    """When it began; `None` when it was not recorded."""
 
     def __init__(
         self,
@@ -44,6 +57,7 @@ class ToolCall:
         error: str | None = None,
         latency_ms: float | None = None,
         call_id: str | None = None,
+        timestamp: datetime | None = None,
         tool_name: str | None = None,
         tool_input: Mapping[str, Any] | None = None,
         tool_output: Any = None,
@@ -61,8 +75,9 @@ class ToolCall:
         self.output = _either("output", output, "tool_output", tool_output)
         self.success = success
         self.error = error
-        self.latency_ms = latency_ms
+        self.latency_ms = _measured(f"latency_ms of tool call {called!r}", latency_ms)
         self.call_id = call_id
+        self.timestamp = timestamp
 
     @property
     def tool_name(self) -> str:
@@ -92,15 +107,6 @@ class ToolCall:
         return f"ToolCall({self.name!r}, {self.arguments!r})"
 
 
-def _either(word: str, value: Any, other_word: str, other: Any) -> Any:
-    """The value under whichever of the two words it was given."""
-    if value is not None and other is not None:
-        raise InvalidTraceError(
-            f"{word}={value!r} and {other_word}={other!r} are two words for one thing: give one of them"
-        )
-    return other if value is None else value
-
-
 class LLMCall(msgspec.Struct, kw_only=True):
     """One request to a language model."""
 
@@ -112,25 +118,230 @@ class LLMCall(msgspec.Struct, kw_only=True):
     output_text: str = ""
     latency_ms: float | None = None
     """How long it took, in milliseconds; `None` when it was not measured."""
-
-
-@dataclass(kw_only=True)
-class Trace:
-    """What one execution of an agent left behind. Totals follow from the calls unless they are given."""
-
-    agent_name: str = ""
-    input_text: str = ""
-    output_text: str = ""
-    tool_calls: Sequence[ToolCall] = ()
-    llm_calls: Sequence[LLMCall] = ()
-    total_input_tokens: int | None = None
-    total_output_tokens: int | None = None
-    total_latency_ms: float | None = None
-    """Wall-clock milliseconds; `None` when it was not measured."""
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = {}
+    call_id: str | None = None
+    """The provider's id of the request."""
+    timestamp: datetime | None = None
+    """When it began; `None` when it was not recorded."""
 
     def __post_init__(self) -> None:
-        if self.total_input_tokens is None:
-            self.total_input_tokens = sum(call.input_tokens for call in self.llm_calls)
-        if self.total_output_tokens is None:
-            self.total_output_tokens = sum(call.output_tokens for call in self.llm_calls)
+        _count(f"input_tokens of a call of {self.model!r}", self.input_tokens)
+        _count(f"output_tokens of a call of {self.model!r}", self.output_tokens)
+        _measured(f"latency_ms of a call of {self.model!r}", self.latency_ms)
+
+
+class TurnType(StrEnum):
+    """What kind of thing happened."""
+
+    LLM_CALL = "llm_call"
+    TOOL_CALL = "tool_call"
+    USER_MESSAGE = "user_message"
+    AGENT_MESSAGE = "agent_message"
+
+
+def _new_id() -> str:
+    return str(uuid4())
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """One thing that happened: a message, a request to a model, or a call of a tool."""
+
+    turn_type: TurnType = None  # type: ignore[assignment]  # the calls say it
+    """Follows from `llm_call` or `tool_call` where one is given."""
+    content: str = ""
+    """The text of a message."""
+    llm_call: LLMCall | None = None
+    tool_call: ToolCall | None = None
+    turn_id: str = field(default_factory=_new_id, compare=False, repr=False)
+    timestamp: datetime | None = None
+    """When it happened; `None` when it was not recorded."""
+
+    def __post_init__(self) -> None:
+        if self.llm_call is not None and self.tool_call is not None:
+            raise InvalidTraceError(
+                "a turn is one thing: give llm_call or tool_call, and another turn for the other"
+            )
+        meant = (
+            TurnType.LLM_CALL
+            if self.llm_call is not None
+            else TurnType.TOOL_CALL
+            if self.tool_call is not None
+            else None
+        )
+        given: Any = self.turn_type
+        if given is None and meant is None:
+            raise InvalidTraceError(
+                "a turn needs a turn_type, or the call that it is: "
+                f"turn_type is one of {', '.join(kind.value for kind in TurnType)}"
+            )
+        try:
+            kind = meant if given is None else TurnType(given)
+        except ValueError:
+            raise InvalidTraceError(
+                f"turn_type is one of {', '.join(kind.value for kind in TurnType)}, got {given!r}"
+            ) from None
+        if meant is not None and kind is not meant:
+            raise InvalidTraceError(f"a turn with a {meant.value} has that as its turn_type, got {given!r}")
+        if meant is None and kind in {TurnType.LLM_CALL, TurnType.TOOL_CALL}:
+            raise InvalidTraceError(f"a turn of type {kind.value!r} needs its call: give {kind.value}=...")
+        object.__setattr__(self, "turn_type", kind)
+
+
+_FROM_CALLS: Final[Any] = None
+"""The default of a total: what the calls add up to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """What one execution of an agent left behind."""
+
+    agent_name: str = ""
+    model: str | None = None
+    """The model the agent asked; default: the one its requests name, if they all name the same."""
+    input_text: str = ""
+    output_text: str = ""
+    turns: Sequence[Turn] = field(default=(), repr=False)
+    """What happened, in order."""
+    llm_calls: Sequence[LLMCall] = ()
+    """The requests to models among the turns."""
+    tool_calls: Sequence[ToolCall] = ()
+    """The calls of tools among the turns."""
+    total_input_tokens: int = _FROM_CALLS
+    total_output_tokens: int = _FROM_CALLS
+    total_latency_ms: float = _FROM_CALLS
+    """Milliseconds: wall-clock time where it was recorded, else the sum of the calls' latencies."""
+    tags: Sequence[str] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    trace_id: str = field(default_factory=_new_id, compare=False, repr=False)
+    created_at: datetime = field(default_factory=_now, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        for name in ("turns", "llm_calls", "tool_calls", "tags"):
+            put(self, name, _tuple(name, getattr(self, name)))
+        _agree(self)
+        if self.model is None:
+            models = {call.model for call in self.llm_calls}
+            put(self, "model", models.pop() if len(models) == 1 else None)
+        for name, total in _totals(self).items():
+            if getattr(self, name) is None:
+                put(self, name, total)
+        _count("total_input_tokens", self.total_input_tokens)
+        _count("total_output_tokens", self.total_output_tokens)
+        _measured("total_latency_ms", self.total_latency_ms)
+
+    @property
+    def tokens_measured(self) -> bool:
+        """Whether anything is known about tokens."""
+        return bool(self.llm_calls or self.total_input_tokens or self.total_output_tokens)
+
+    @property
+    def latency_measured(self) -> bool:
+        """Whether anything is known about time."""
+        return (
+            self.total_latency_ms > 0
+            or any(call.latency_ms is not None for call in self.llm_calls)
+            or any(call.latency_ms is not None for call in self.tool_calls)
+        )
+
+    def replace(self, **changes: Any) -> "Trace":
+        """A copy with some fields changed, under a new `trace_id`.
+
+        Other calls make other turns, and other turns other calls; totals that followed from the calls follow again.
+        """
+        known = {each.name for each in fields(self)}
+        if unknown := sorted(changes.keys() - known):
+            raise InvalidTraceError(f"a trace has no {unknown[0]!r}; it has {', '.join(sorted(known))}")
+        kept = {name: getattr(self, name) for name in known - changes.keys() - {"trace_id", "created_at"}}
+        if "turns" in changes:
+            dropped = {"llm_calls", "tool_calls"}
+        elif changes.keys() & {"llm_calls", "tool_calls"}:
+            dropped = {"turns"}
+        else:
+            dropped = set()
+        if dropped:
+            dropped |= {name for name, total in _totals(self).items() if getattr(self, name) == total}
+        return Trace(**{name: value for name, value in kept.items() if name not in dropped}, **changes)
+
+
+def _totals(trace: Trace) -> dict[str, float]:
+    """What the calls add up to."""
+    latencies = [call.latency_ms for call in trace.llm_calls]
+    latencies += [call.latency_ms for call in trace.tool_calls]
+    return {
+        "total_input_tokens": sum(call.input_tokens for call in trace.llm_calls),
+        "total_output_tokens": sum(call.output_tokens for call in trace.llm_calls),
+        "total_latency_ms": sum(latency for latency in latencies if latency is not None),
+    }
+
+
+def _agree(trace: Trace) -> None:
+    """Make the turns of the calls, or the calls of the turns; where both are given, see that they agree."""
+    put = object.__setattr__
+    if not trace.turns:
+        put(trace, "turns", _turns_of(trace.llm_calls, trace.tool_calls))
+        return
+    for name, kind in (("llm_calls", "llm_call"), ("tool_calls", "tool_call")):
+        among = tuple(call for turn in trace.turns if (call := getattr(turn, kind)) is not None)
+        given = getattr(trace, name)
+        if given and given != among:
+            raise InvalidTraceError(
+                f"turns and {name} contradict each other: the turns have {list(among)!r:.200}, "
+                f"{name} is {list(given)!r:.200}; give one of them, and the other follows"
+            )
+        put(trace, name, among)
+
+
+def _turns_of(llm_calls: Sequence[LLMCall], tool_calls: Sequence[ToolCall]) -> tuple[Turn, ...]:
+    turns = [Turn(llm_call=call, timestamp=call.timestamp) for call in llm_calls]
+    turns += [Turn(tool_call=call, timestamp=call.timestamp) for call in tool_calls]
+    times = [turn.timestamp for turn in turns if turn.timestamp is not None]
+    if len(times) == len(turns) and _in_order(llm_calls) and _in_order(tool_calls):
+        turns.sort(key=lambda turn: turn.timestamp.timestamp() if turn.timestamp else 0.0)
+    return tuple(turns)
+
+
+def _in_order(calls: Sequence[LLMCall] | Sequence[ToolCall]) -> bool:
+    """Whether sorting by time would keep these calls as they are listed."""
+    times = [call.timestamp.timestamp() for call in calls if call.timestamp is not None]
+    return times == sorted(times)
+
+
+_ITEMS: dict[str, type] = {"turns": Turn, "llm_calls": LLMCall, "tool_calls": ToolCall, "tags": str}
+
+
+def _tuple(name: str, given: Any) -> tuple[Any, ...]:
+    kind = _ITEMS[name]
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidTraceError(f"{name} must be a list of {kind.__name__}, got {given!r:.200}")
+    for item in given:
+        if not isinstance(item, kind):
+            raise InvalidTraceError(f"{name} must hold {kind.__name__} objects, got {item!r:.200}")
+    return tuple(given)
+
+
+def _either(word: str, value: Any, other_word: str, other: Any) -> Any:
+    """The value under whichever of the two words it was given."""
+    if value is not None and other is not None:
+        raise InvalidTraceError(
+            f"{word}={value!r} and {other_word}={other!r} are two words for one thing: give one of them"
+        )
+    return other if value is None else value
+
+
+def _count(what: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidTraceError(f"{what} must be a whole number from 0, got {value!r}")
+
+
+def _measured(what: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise InvalidTraceError(f"{what} must be a finite number of milliseconds from 0, got {value!r}")
+    return value

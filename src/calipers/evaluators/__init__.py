@@ -3,8 +3,9 @@
 Each name is loaded when it is first used, so that importing this package costs next to nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from calipers.late import late_names
 
 if TYPE_CHECKING:
     from calipers.context import EvaluatorContext
@@ -111,15 +112,4 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a checker that read this would accept every name, misspelt ones too
-
-    def __getattr__(name: str) -> Any:
-        home = _HOMES.get(name)
-        if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(home, __name__), name)
-        globals()[name] = value
-        return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    __getattr__, __dir__ = late_names(__name__, _HOMES, globals())

@@ -1,0 +1,61 @@
+"""`BaseEvaluator`: the base class of evaluators that give a verdict on a trace.
+
+A subclass implements `_evaluate(test_case, trace)`. `evaluate` is what others call: it measures the time and catches
+what goes wrong, so it always gives an `EvalResult`. An evaluator that crashed, or gave no proper result, gives the
+verdict ERROR with the error's type and message. ERROR is never a pass: a report counts it as an evaluator failure.
+"""
+
+import dataclasses
+import inspect
+from abc import ABC, abstractmethod
+from time import perf_counter
+from typing import Any
+
+from calipers.case import Case
+from calipers.errors import InvalidOutputError
+from calipers.output import read_output
+from calipers.result import EvalResult, EvalVerdict, describe_error
+from calipers.trace import Trace
+
+from .test_case import TestCase, as_test_case
+
+
+class BaseEvaluator(ABC):
+    """An evaluator that gives a verdict on what an agent did."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """What its results are called."""
+        return self._name
+
+    async def evaluate(self, test_case: TestCase | Case[Any, Any, Any], trace: Trace) -> EvalResult:
+        """The verdict on a trace, with the time it took under `duration_ms`; a crash gives the verdict ERROR."""
+        start = perf_counter()
+        try:
+            found: Any = self._evaluate(as_test_case(test_case), trace)
+            result = _checked(await found if inspect.isawaitable(found) else found)
+        except (Exception, SystemExit) as error:
+            kind, message, _ = describe_error(error)
+            result = EvalResult(self.name, EvalVerdict.ERROR, 0.0, message, {"error_type": kind}, error=error)
+        duration = (perf_counter() - start) * 1000
+        return dataclasses.replace(result, metadata={"duration_ms": duration, **result.metadata})
+
+    @abstractmethod
+    async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:
+        """The verdict on a trace. An ordinary function will do, too."""
+
+
+def _checked(result: Any) -> EvalResult:
+    """The result if it is a proper one.
+
+    Raises:
+        InvalidOutputError: it is none, or its verdict or score is none.
+    """
+    if not isinstance(result, EvalResult):
+        raise InvalidOutputError(f"_evaluate must return an EvalResult, got {result!r:.200}")
+    if result.verdict != EvalVerdict.ERROR:
+        read_output(result)
+    return result
