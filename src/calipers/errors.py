@@ -6,6 +6,7 @@ CalipersError
 ├── InvalidOptionError (ValueError)     an option out of its range: a negative limit, zero repeats
 ├── InvalidOutputError (ValueError)     an evaluator returned what is not a judgement (recorded, not raised)
 ├── InvalidTraceError (ValueError)      a tool call or trace that cannot be: no tool name, two names for one tool
+├── InvalidAudioError (ValueError)      sound that cannot be read, or that a file or format cannot hold
 ├── TaskContractError (TypeError)       a task broke its own promise, such as an async one with nothing to await
 ├── AttemptTimeoutError (TimeoutError)  a task or evaluator exceeded its time (recorded, not raised)
 ├── DatasetFileError (ValueError)       a dataset file with problems, all of which the error lists with their places
@@ -48,6 +49,10 @@ class InvalidOutputError(CalipersError, ValueError):
 
 class InvalidTraceError(CalipersError, ValueError):
     """A tool call or trace that cannot be: no tool name, arguments that are no mapping, two names for one tool."""
+
+
+class InvalidAudioError(CalipersError, ValueError):
+    """Sound that cannot be read, or that a file or format cannot hold."""
 
 
 class TaskContractError(CalipersError, TypeError):

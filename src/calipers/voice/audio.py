@@ -1,0 +1,383 @@
+"""A piece of sound as a value: bytes, how they are written, and what can be measured of them.
+
+What counts:
+
+- **The header is the truth.** Data labelled `wav` may begin with a WAV header or be bare frames. With a header, rate,
+  channels and width are the header's, whatever the arguments say; without one, they are the arguments'. A header is
+  never put before a header.
+- **A label is believed until the data contradicts it.** Data labelled `wav` that begins like an MP3, Ogg or FLAC file is
+  an error, since as bare frames it would be noise.
+- **Compressed data stays as it is** (`mp3`, `ogg`, `flac`), so that an agent gets the very file. What is measured of it
+  is measured after decoding.
+- **A frame is one sample of every channel.** Frames are little-endian integers: unsigned for a width of one byte, signed
+  for two, three and four. A last frame that is not whole is not counted.
+- **Full scale is 1.0**: samples lie in [-1, 1), and loudness is the root mean square in decibels relative to it (dBFS),
+  over all channels. Digital silence has no loudness.
+
+numpy and soxr load when samples are first asked for; building an `Audio`, and reading and writing WAV, need neither.
+"""
+
+import hashlib
+import math
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from calipers.errors import InvalidAudioError, InvalidOptionError
+from calipers.views.atomic import write_whole
+
+from . import compressed
+from . import wav as wav_file
+from .samples import as_samples, from_frames, mix, resample, to_frames
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
+
+    from .samples import Samples
+
+AudioFormat: TypeAlias = Literal["wav", "mp3", "pcm", "ogg", "flac"]
+"""How the bytes of an `Audio` are written; `pcm` is frames without a header."""
+
+_MAGIC = {b"ID3\x02": "mp3", b"ID3\x03": "mp3", b"ID3\x04": "mp3", b"OggS": "ogg", b"fLaC": "flac"}
+_SUFFIXES: dict[str, AudioFormat] = {
+    ".wav": "wav",
+    ".pcm": "pcm",
+    ".raw": "pcm",
+    ".mp3": "mp3",
+    ".ogg": "ogg",
+    ".flac": "flac",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Audio:
+    """A piece of sound: what a synthesizer makes and an agent hears.
+
+    ```python
+    audio = Audio.load("request.wav")
+    audio.convert(sample_rate=16000, channels=1).save("for-the-agent.wav")
+    ```
+
+    Two are equal if their bytes and labels are; `digest` tells whether they sound the same.
+    """
+
+    data: bytes
+    """The bytes, with or without a header."""
+    format: AudioFormat = "wav"
+    """How the bytes are written; `wav` also for bare frames."""
+    sample_rate: int = 24000
+    """Frames per second: the header's where the data has one. Of compressed data, what was claimed; see `decode`."""
+    channels: int = 1
+    """Samples per frame: the header's where the data has one. Of compressed data, what was claimed."""
+    sample_width: int = 2
+    """Bytes per sample: the header's where the data has one. Of compressed data, what was claimed."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.data, bytearray | memoryview):
+            object.__setattr__(self, "data", bytes(self.data))
+        if not isinstance(self.data, bytes):
+            raise InvalidAudioError(
+                f"audio data are bytes, not {type(self.data).__name__}:"
+                " Audio.from_samples takes numbers, Audio.load a path"
+            )
+        if self.format not in get_args(AudioFormat):
+            raise InvalidAudioError(f"format={self.format!r} is none of {', '.join(get_args(AudioFormat))}")
+        if (layout := self._layout) is not None:
+            object.__setattr__(self, "sample_rate", layout.sample_rate)
+            object.__setattr__(self, "channels", layout.channels)
+            object.__setattr__(self, "sample_width", layout.sample_width)
+        _check_numbers(self.sample_rate, self.channels, self.sample_width)
+
+    @cached_property
+    def _layout(self) -> wav_file.Layout | None:
+        """What the WAV header says, where there is one."""
+        if self.format != "wav":
+            return None
+        if wav_file.is_wav(self.data):
+            return wav_file.read_layout(self.data)
+        if found := _MAGIC.get(self.data[:4]):
+            raise InvalidAudioError(
+                f"the data is labelled 'wav' and begins like {found}: say format={found!r}"
+            )
+        return None
+
+    # ------------------------------------------------------------------ other ways to make one
+
+    @classmethod
+    def from_pcm(
+        cls, pcm: bytes, *, sample_rate: int = 24000, channels: int = 1, sample_width: int = 2
+    ) -> "Audio":
+        """Bare frames, with a header put before them."""
+        return cls(pcm, "pcm", sample_rate, channels, sample_width).decode()
+
+    @classmethod
+    def from_samples(cls, samples: "ArrayLike", sample_rate: int, sample_width: int = 2) -> "Audio":
+        """Numbers in [-1, 1) as sound: one channel, or an array of frames by channels. Beyond full scale they clip.
+
+        Raises:
+            InvalidAudioError: what is no finite number, or has more than two dimensions.
+            MissingExtraError: numpy is not installed.
+        """
+        found = as_samples(samples)
+        channels = found.shape[1]
+        _check_numbers(sample_rate, channels, sample_width)
+        pcm = to_frames(found, sample_width=sample_width)
+        return cls.from_pcm(pcm, sample_rate=sample_rate, channels=channels, sample_width=sample_width)
+
+    @classmethod
+    def silence(
+        cls, seconds: float, *, sample_rate: int = 24000, channels: int = 1, sample_width: int = 2
+    ) -> "Audio":
+        """So many seconds of nothing.
+
+        Raises:
+            InvalidOptionError: a duration that is negative or no number.
+        """
+        if not (math.isfinite(seconds) and seconds >= 0):
+            raise InvalidOptionError(f"seconds={seconds!r}: silence lasts 0 seconds or more")
+        _check_numbers(sample_rate, channels, sample_width)
+        sample = b"\x80" if sample_width == 1 else bytes(sample_width)
+        pcm = sample * channels * round(seconds * sample_rate)
+        return cls.from_pcm(pcm, sample_rate=sample_rate, channels=channels, sample_width=sample_width)
+
+    @classmethod
+    def join(cls, parts: "Iterable[Audio]") -> "Audio":
+        """One after the other; `a + b` joins two.
+
+        Raises:
+            InvalidAudioError: no parts, or parts that differ in rate, channels or width.
+        """
+        found = [part.decode() for part in parts]
+        if not found:
+            raise InvalidAudioError("there is nothing to join, so nobody knows the sample rate of the whole")
+        first = found[0]
+        for other in found:
+            if other.with_pcm(b"") != first.with_pcm(b""):
+                raise InvalidAudioError(
+                    f"{other!r} cannot follow {first!r}: convert one of them to the other's kind"
+                )
+        return first.with_pcm(b"".join(part.pcm for part in found))
+
+    def __add__(self, other: "Audio") -> "Audio":
+        return Audio.join([self, other]) if isinstance(other, Audio) else NotImplemented
+
+    def with_pcm(self, pcm: bytes) -> "Audio":
+        """Other frames of the same rate, channels and width."""
+        sound = self.decode()
+        return Audio.from_pcm(
+            pcm, sample_rate=sound.sample_rate, channels=sound.channels, sample_width=sound.sample_width
+        )
+
+    def with_samples(self, samples: "ArrayLike") -> "Audio":
+        """Other samples at the same rate and width."""
+        sound = self.decode()
+        return Audio.from_samples(samples, sound.sample_rate, sample_width=sound.sample_width)
+
+    def decode(self) -> "Audio":
+        """The same sound as integer frames behind a plain WAV header, whose rate, channels and width are the true ones.
+
+        Raises:
+            InvalidAudioError: compressed data that is not what it is labelled.
+            MissingExtraError: compressed data, and soundfile is not installed.
+        """
+        return self._decoded or self
+
+    @cached_property
+    def _decoded(self) -> "Audio | None":
+        """The sound decoded, or nothing if that is what this is: no object holds itself."""
+        if self.format == "mp3" or self.format == "ogg" or self.format == "flac":  # noqa: PLR1714 - checkers follow this
+            found = compressed.decode(self.data, self.format)
+            return Audio.from_samples(found.samples, found.sample_rate, sample_width=found.sample_width)
+        whole = self.wav
+        return None if self.format == "wav" and whole == self.data else Audio(whole)
+
+    def convert(
+        self,
+        sample_rate: int | None = None,
+        *,
+        channels: int | None = None,
+        sample_width: int | None = None,
+    ) -> "Audio":
+        """The same sound at another rate, width or number of channels; `None` keeps what is.
+
+        Many channels become one by their mean, one becomes many by copying. A smaller width rounds.
+
+        Raises:
+            InvalidAudioError: an impossible rate or width, or many channels to other many.
+            MissingExtraError: numpy or soxr is not installed.
+        """
+        sound = self.decode()
+        rate = sound.sample_rate if sample_rate is None else sample_rate
+        count = sound.channels if channels is None else channels
+        width = sound.sample_width if sample_width is None else sample_width
+        _check_numbers(rate, count, width)
+        if (rate, count, width) == (sound.sample_rate, sound.channels, sound.sample_width):
+            return sound
+        found = sound.samples()
+        if count < sound.channels:
+            found = mix(found, count)
+        found = mix(resample(found, sound.sample_rate, rate), count)
+        return Audio.from_samples(found, rate, sample_width=width)
+
+    # ------------------------------------------------------------------ what is heard
+
+    @cached_property
+    def pcm(self) -> bytes:
+        """The frames, without a header."""
+        if self._layout is not None:
+            return wav_file.frames(self.data, self._layout)
+        if self.format in {"wav", "pcm"}:
+            return self.data[: len(self.data) - len(self.data) % (self.channels * self.sample_width)]
+        return self.decode().pcm
+
+    @property
+    def wav(self) -> bytes:
+        """The sound as the bytes of a WAV file."""
+        if self.format not in {"wav", "pcm"}:
+            return self.decode().wav
+        before = wav_file.header(
+            len(self.pcm),
+            sample_rate=self.sample_rate,
+            channels=self.channels,
+            sample_width=self.sample_width,
+        )
+        return b"".join((before, self.pcm, b"\0" * (len(self.pcm) % 2)))
+
+    def samples(self) -> "Samples":
+        """The sound as an array of float64 in [-1, 1), of frames by channels; it may be changed freely.
+
+        Raises:
+            MissingExtraError: numpy is not installed.
+        """
+        sound = self.decode()
+        return from_frames(sound.pcm, channels=sound.channels, sample_width=sound.sample_width)
+
+    @property
+    def frames(self) -> int:
+        """The number of frames."""
+        sound = self.decode()
+        return len(sound.pcm) // (sound.channels * sound.sample_width)
+
+    @property
+    def duration(self) -> float:
+        """How long it lasts, in seconds."""
+        return self.frames / self.decode().sample_rate
+
+    @property
+    def loudness(self) -> float | None:
+        """The root mean square over all channels in dBFS, so 0 or less; `None` for digital silence and no sound."""
+        found = self.samples()
+        power = float((found**2).mean()) if found.size else 0.0
+        return 10 * math.log10(power) if power else None
+
+    @property
+    def peak(self) -> float | None:
+        """The largest magnitude of a sample, from 0 to 1; `None` for no sound."""
+        found = self.samples()
+        return float(abs(found).max()) if found.size else None
+
+    @property
+    def digest(self) -> str:
+        """A hash of the sound: rate, channels, width and frames, and nothing else of the header."""
+        sound = self.decode()
+        kind = f"{sound.sample_rate} {sound.channels} {sound.sample_width}\n"
+        return hashlib.sha256(kind.encode() + sound.pcm).hexdigest()
+
+    def __repr__(self) -> str:
+        return (
+            f"Audio(<{len(self.data)} bytes>, format={self.format!r}, sample_rate={self.sample_rate},"
+            f" channels={self.channels}, sample_width={self.sample_width})"
+        )
+
+    # ------------------------------------------------------------------ files
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the sound to a file, whole or not at all, and return its path; folders that are missing are made.
+
+        The suffix says how: `.wav`; `.pcm` or `.raw` for bare frames; `.mp3`, `.ogg` or `.flac`, which need soundfile
+        unless that is what the data is already.
+
+        Raises:
+            InvalidAudioError: an unknown suffix, or sound that the format cannot hold.
+            MissingExtraError: a compressed format, and soundfile is not installed.
+        """
+        form = _format_of(path)
+        if form == "wav":
+            data = self.wav
+        elif form == "pcm":
+            data = self.pcm
+        elif form == self.format:
+            data = self.data
+        else:
+            sound = self.decode()
+            data = compressed.encode(
+                sound.samples(), form, sample_rate=sound.sample_rate, sample_width=sound.sample_width
+            )
+        write_whole(path, [data])
+        return Path(path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        sample_rate: int = 24000,
+        channels: int = 1,
+        sample_width: int = 2,
+    ) -> "Audio":
+        """Read a file by its suffix. Rate, channels and width are for `.pcm` and `.raw`, which do not say.
+
+        A compressed file keeps its bytes, and takes rate, channels and width from what they decode to.
+
+        Raises:
+            InvalidAudioError: an unknown suffix, or a file that is not what its suffix says.
+            MissingExtraError: a compressed file, and soundfile is not installed.
+        """
+        form = _format_of(path)
+        data = Path(path).read_bytes()
+        try:
+            if form == "pcm":
+                return cls(data, form, sample_rate, channels, sample_width)
+            if form == "wav":
+                if not wav_file.is_wav(data):
+                    raise InvalidAudioError(  # noqa: TRY301 - it gets the path below, as all others do
+                        f"no WAV header; the data begins with {data[:8]!r}. Bare frames belong in a .pcm file"
+                    )
+                return cls(data)
+            sound = cls(data, form).decode()
+            return cls(data, form, sound.sample_rate, sound.channels, sound.sample_width)
+        except InvalidAudioError as error:
+            raise InvalidAudioError(f"{os.fspath(path)!r}: {error}") from error
+
+
+def _format_of(path: str | os.PathLike[str]) -> AudioFormat:
+    """The format that the suffix of a path stands for.
+
+    Raises:
+        InvalidAudioError: an unknown suffix.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise InvalidAudioError(
+            f"{os.fspath(path)!r} does not say what kind of sound it is: end it in {', '.join(_SUFFIXES)}"
+        )
+    return _SUFFIXES[suffix]
+
+
+def _check_numbers(sample_rate: int, channels: int, sample_width: int) -> None:
+    """Refuse what no sound has.
+
+    Raises:
+        InvalidAudioError: a rate or a number of channels below one, or a width beyond four bytes.
+    """
+    for name, value, most in (
+        ("sample_rate", sample_rate, 0xFFFF_FFFF),
+        ("channels", channels, 0xFFFF),
+        ("sample_width", sample_width, 4),
+    ):
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+            raise InvalidAudioError(f"{name}={value!r} must be a whole number from 1 to {most}")
