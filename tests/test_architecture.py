@@ -77,6 +77,11 @@ TYPING_ONLY = {
 }
 """Imports under `TYPE_CHECKING` that point to a later layer."""
 
+LOADING_LATE = """\
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = late_names(__name__, _HOMES, globals())"""
+"""All the code that a front page may have."""
+
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 70
 
@@ -262,10 +267,10 @@ def test_a_front_page_only_re_exports(name):
                 return True
             case ast.Assign(targets=[ast.Name(id=target)]):
                 return target in allowed_names
-            case ast.FunctionDef(name=function):
-                return function in {"__getattr__", "__dir__"}
-            case ast.If(test=test, body=body, orelse=[]):
-                return "TYPE_CHECKING" in ast.unparse(test) and all(map(is_front_page, body))
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body, orelse=[]):
+                return all(isinstance(line, ast.ImportFrom) for line in body)
+            case ast.If():
+                return ast.unparse(node) == LOADING_LATE
         return False
 
     others = [ast.unparse(node).partition("\n")[0] for node in TREES[name].body if not is_front_page(node)]

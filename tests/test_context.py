@@ -150,7 +150,7 @@ def test_tool_calls_come_from_the_trace_or_from_an_output_that_lists_them(fields
 def test_the_list_of_tool_calls_is_the_readers_own():
     trace = Trace(tool_calls=[CALL])
     context(trace=trace).tool_calls.clear()
-    assert trace.tool_calls == [CALL]
+    assert list(trace.tool_calls) == [CALL]
 
 
 # ---------------------------------------------------------------------- in a run

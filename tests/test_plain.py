@@ -171,6 +171,7 @@ PLAIN_CALL = {
     "error": None,
     "latency_ms": 3.5,
     "call_id": None,
+    "timestamp": None,
 }
 
 
@@ -270,7 +271,9 @@ def test_a_trace_is_all_its_fields():
     assert found["tool_calls"] == [PLAIN_CALL]
     assert found["llm_calls"][0]["model"] == "m"
     assert found["total_input_tokens"] == 2
-    assert found["total_latency_ms"] is None
+    assert found["total_latency_ms"] == 3.5
+    assert [turn["turn_type"] for turn in found["turns"]] == ["llm_call", "tool_call"]
+    assert found["turns"][1]["tool_call"] == PLAIN_CALL
 
 
 def test_a_case_is_all_its_fields():
