@@ -1,0 +1,41 @@
+"""How a value looks in a difference or an edit script: as Python would print it, on one line, shortened.
+
+What a model wrote is data: control characters and marks that turn the direction of writing appear as escapes, because
+only `repr` is ever shown. A long value keeps its beginning and its end, and is cut before it is printed.
+"""
+
+import reprlib
+from typing import Any
+
+_LONGEST = 120
+
+
+class _Shortener(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fillvalue = "…"
+        self.maxlevel = 4
+        self.maxstring = self.maxother = self.maxlong = 80
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = 8
+
+
+_shortener = _Shortener()
+
+
+def show(value: Any, longest: int = _LONGEST) -> str:
+    """The value on one line of at most that many characters."""
+    try:
+        text = _shortener.repr(value)
+    except Exception:  # a repr that raises, an integer too long to print, a structure too deep
+        return f"a value of type {type(value).__name__}"
+    if not text.isprintable():  # the repr of an object of the user's may hold anything
+        text = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+    if len(text) <= longest:
+        return text
+    half = (longest - 1) // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
+def show_typed(value: Any) -> str:
+    """The value with its type, where the type is the point."""
+    return "None" if value is None else f"{show(value)} ({type(value).__name__})"
