@@ -13,10 +13,25 @@ from typing import Any, Literal
 
 from calipers.trace import ToolCall
 
-ProblemKind = Literal["malformed_arguments", "missing_name", "malformed_call", "malformed_message", "refused"]
-"""What can be wrong with an answer: `malformed_arguments` (no JSON object), `missing_name` (a call of no tool),
-`malformed_call` (an entry that is no call), `malformed_message` (not what the protocol says), `refused` (the provider
-broke the answer off, such as by a filter or a token limit)."""
+ProblemKind = Literal[
+    "malformed_arguments",
+    "missing_name",
+    "malformed_call",
+    "malformed_message",
+    "incomplete",
+    "error",
+    "no_answer",
+]
+"""What can be wrong with an answer.
+
+- `malformed_arguments`: a call whose arguments are no JSON object
+- `missing_name`: a call that does not say of which tool
+- `malformed_call`: something in the place of a call that is none
+- `malformed_message`: one message of several that is not what the protocol says
+- `incomplete`: the provider broke the answer off, such as at a token limit or by a filter
+- `error`: the provider reported an error
+- `no_answer`: nothing in the whole reply is an answer; adapters raise this one
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,108 @@
+r"""Tool calls in any JSON answer, found by the names of their fields.
+
+A key may be a path with dots: `result.tool_calls`, `choices.0.message.tool_calls` (a number picks from a list), and
+`function.name` inside each call. A dot that belongs to a key is written with a backslash: `r"v1\.0.calls"`. An empty
+`tool_calls_key` says that each message is itself a call, if it has a name.
+
+An answer of several messages is a list. By default the calls of all messages count, in their order. Where each message
+repeats the calls so far, `merge="last"` takes the last message that has any; `merge="first"` takes the first.
+
+A message without calls is an agent that called nothing, so a `tool_calls_key` that is misspelled finds nothing, too.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from calipers.voice.response import AgentResponse
+
+from .draft import Draft, is_list, read
+
+Merge: TypeAlias = Literal["all", "first", "last"]
+"""Which messages of an answer count: all, or the first or last that has calls."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonResponseParser:
+    """Reads tool calls from JSON, wherever they are.
+
+    ```python
+    parser = JsonResponseParser(tool_calls_key="result.calls", name_key="function.name", arguments_key="function.args")
+    ```
+    """
+
+    tool_calls_key: str = "tool_calls"
+    """Where the list of calls is; empty if each message is a call."""
+    name_key: str = "name"
+    """Where a call has the name of its tool."""
+    arguments_key: str = "arguments"
+    """Where a call has its arguments, as an object or as JSON text."""
+    id_key: str = "id"
+    """Where a call has its id, if it has one."""
+    text_key: str = "text"
+    """Where a message has what the agent said, if it does."""
+    transcript_key: str = "transcript"
+    """Where a message has what the agent heard, if it does."""
+    single: bool = False
+    """Whether there is one call in the place of the list."""
+    merge: Merge = "all"
+    """Which messages count, if there are several."""
+
+    def parse(self, raw: Any) -> AgentResponse:
+        """The calls and words of an answer: an object, JSON text, or a list of messages."""
+        draft = Draft(raw)
+        found: list[list[Any]] = []
+        for message in draft.messages(raw):
+            draft.answered = True
+            draft.say(at(message, self.text_key))
+            draft.hear(at(message, self.transcript_key))
+            if calls := self._calls(draft, message):
+                found.append(calls)
+        if self.merge != "all":
+            found = found[:1] if self.merge == "first" else found[-1:]
+        for entry in (entry for calls in found for entry in calls):
+            self._add(draft, entry)
+        return draft.finish("a JSON object")
+
+    def _calls(self, draft: Draft, message: Any) -> list[Any]:
+        if not self.tool_calls_key:
+            return [message] if at(message, self.name_key) is not None else []
+        value = at(message, self.tool_calls_key)
+        if self.single:
+            return [] if value is None else [value]
+        hint = "" if value is None or is_list(value) else " (is it one call? then pass single=True)"
+        return draft.calls(value, f"{self.tool_calls_key!r}{hint}")
+
+    def _add(self, draft: Draft, entry: Any) -> None:
+        draft.call(
+            at(entry, self.name_key),
+            at(entry, self.arguments_key),
+            call_id=at(entry, self.id_key),
+            where=repr(self.tool_calls_key) if self.tool_calls_key else "a message",
+            raw=entry,
+        )
+
+
+def at(value: Any, path: str) -> Any:
+    """What is at the end of a path, or `None`."""
+    for step in steps(path):
+        if is_list(value):
+            index = int(step) if step.isascii() and step.isdigit() else len(value)
+            value = value[index] if index < len(value) else None
+        else:
+            value = read(value, step)
+    return value
+
+
+def steps(path: str) -> list[str]:
+    """The keys of a path; a backslash takes the dot or backslash after it for a part of the key."""
+    found = [""]
+    rest = iter(path)
+    for character in rest:
+        if character == ".":
+            found.append("")
+        elif character == "\\":
+            following = next(rest, "")
+            found[-1] += following if following in {".", "\\"} else character + following
+        else:
+            found[-1] += character
+    return found

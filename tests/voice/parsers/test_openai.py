@@ -1,0 +1,276 @@
+"""Tool calls in what OpenAI answers: completions, chunks, responses and Realtime events."""
+
+from types import SimpleNamespace as Thing
+
+import pytest
+
+from calipers.trace import ToolCall
+from calipers.voice.parsers import OpenAIResponseParser
+
+PARSER = OpenAIResponseParser()
+BOOK = ToolCall("book", {"to": "LA"})
+
+
+def function(name, arguments, identity="call_1"):
+    return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def completion(*calls, **message):
+    content = {"role": "assistant", "content": None, "tool_calls": list(calls) or None, **message}
+    return {
+        "object": "chat.completion",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": content}],
+    }
+
+
+def kinds(response):
+    return [problem.kind for problem in response.problems]
+
+
+# ---------------------------------------------------------------------- chat completions
+
+
+def test_parallel_calls_come_in_order_with_their_ids():
+    raw = completion(function("book", '{"to": "LA"}', "call_1"), function("pay", "{}", "call_2"))
+    response = PARSER.parse(raw)
+    assert response.tool_calls == [BOOK, ToolCall("pay")]
+    assert [call.call_id for call in response.tool_calls] == ["call_1", "call_2"]
+    assert (response.problems, response.raw) == ([], raw)
+
+
+def test_objects_of_the_sdk_are_read_like_dicts():
+    call = Thing(id="call_1", function=Thing(name="book", arguments='{"to": "LA"}'))
+    message = Thing(content=None, tool_calls=[call], refusal=None, audio=Thing(transcript="Booked."))
+    response = PARSER.parse(Thing(choices=[Thing(message=message, finish_reason="tool_calls")]))
+    assert response.tool_calls == [BOOK]
+    assert response.text == "Booked."
+
+
+def test_an_object_whose_attributes_raise_is_no_answer():
+    class Broken:
+        @property
+        def choices(self):
+            raise RuntimeError("not loaded")
+
+    assert kinds(PARSER.parse(Broken())) == ["no_answer"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (completion(content="Hello."), "Hello."),
+        (completion(content=[{"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}]), "Hel\nlo"),
+        (completion(refusal="I cannot."), "I cannot."),
+        (completion(audio={"id": "a", "transcript": "Hi."}), "Hi."),
+        (completion(), None),
+    ],
+)
+def test_words_are_content_refusal_or_the_transcript_of_what_was_spoken(raw, text):
+    response = PARSER.parse(raw)
+    assert (response.text, response.tool_calls, response.problems) == (text, [], [])
+
+
+def test_the_older_function_call_counts():
+    response = PARSER.parse(completion(function_call={"name": "book", "arguments": '{"to": "LA"}'}))
+    assert response.tool_calls == [BOOK]
+
+
+def test_a_custom_tool_takes_its_text_as_input():
+    raw = completion({"id": "c", "type": "custom", "custom": {"name": "run", "input": "ls"}})
+    assert PARSER.parse(raw).tool_calls == [ToolCall("run", {"input": "ls"})]
+
+
+def test_the_calls_of_all_choices_count():
+    choices = (
+        completion(content="Let me see.")["choices"] + completion(function("book", '{"to": "LA"}'))["choices"]
+    )
+    response = PARSER.parse({"choices": choices})
+    assert (response.text, response.tool_calls) == ("Let me see.", [BOOK])
+
+
+@pytest.mark.parametrize("arguments", ['{"to": ', "[]", "LA", '{"a": 1} {"b": 2}'])
+def test_malformed_arguments_are_kept_as_they_came(arguments):
+    response = PARSER.parse(completion(function("book", arguments)))
+    assert kinds(response) == ["malformed_arguments"]
+    assert response.problems[0].raw == arguments
+    assert [call.name for call in response.tool_calls] == ["book (unreadable arguments)"]
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_an_answer_that_was_broken_off_is_recorded(reason):
+    raw = completion(content="The")
+    raw["choices"][0]["finish_reason"] = reason
+    assert kinds(PARSER.parse(raw)) == ["incomplete"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "found"),
+    [
+        ({"choices": None}, ["no_answer"]),
+        ({"choices": []}, ["no_answer"]),
+        ({"choices": [None]}, ["malformed_message", "no_answer"]),
+        ({"choices": [{"message": None}]}, ["malformed_message", "no_answer"]),
+        ({"choices": "none"}, ["malformed_message", "no_answer"]),
+        ({"error": {"message": "overloaded"}}, ["error", "no_answer"]),
+        (None, ["malformed_message", "no_answer"]),
+    ],
+    ids=str,
+)
+def test_what_has_no_answer_says_so(raw, found):
+    response = PARSER.parse(raw)
+    assert (kinds(response), response.tool_calls) == (found, [])
+
+
+# ---------------------------------------------------------------------- chunks
+
+
+def test_the_pieces_of_a_stream_are_put_together_by_index():
+    def chunk(*calls, content=None):
+        return {"choices": [{"index": 0, "delta": {"content": content, "tool_calls": list(calls) or None}}]}
+
+    raw = [
+        chunk(content="One "),
+        chunk(content="moment."),
+        chunk({"index": 0, "id": "call_1", "function": {"name": "book", "arguments": ""}}),
+        chunk({"index": 1, "id": "call_2", "function": {"name": "pay", "arguments": '{"eur'}}),
+        chunk({"index": 0, "function": {"arguments": '{"to": '}}),
+        chunk(
+            {"index": 1, "function": {"arguments": '": 5}'}}, {"index": 0, "function": {"arguments": '"LA"}'}}
+        ),
+        {"choices": [], "usage": {}},
+    ]
+    response = PARSER.parse(raw)
+    assert response.tool_calls == [BOOK, ToolCall("pay", {"eur": 5})]
+    assert [call.call_id for call in response.tool_calls] == ["call_1", "call_2"]
+    assert (response.text, response.problems) == ("One moment.", [])
+
+
+# ---------------------------------------------------------------------- responses
+
+
+def test_items_of_the_responses_api_are_read():
+    raw = {
+        "object": "response",
+        "status": "completed",
+        "output": [
+            {"type": "reasoning", "summary": []},
+            {"type": "function_call", "call_id": "c1", "name": "book", "arguments": '{"to": "LA"}'},
+            {"type": "message", "content": [{"type": "output_text", "text": "Booked."}]},
+        ],
+    }
+    response = PARSER.parse(raw)
+    assert (response.tool_calls, response.text, response.problems) == ([BOOK], "Booked.", [])
+
+
+def test_a_response_without_output_called_nothing():
+    response = PARSER.parse(
+        {"output": [], "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    )
+    assert kinds(response) == ["incomplete"]
+
+
+# ---------------------------------------------------------------------- Realtime
+
+
+def item(name="book", arguments='{"to": "LA"}', identity="item_1", call_id="call_1"):
+    return {"id": identity, "type": "function_call", "name": name, "call_id": call_id, "arguments": arguments}
+
+
+def done(*items, status="completed", identity="resp_1", **details):
+    response = {"id": identity, "status": status, "output": list(items), "status_details": details or None}
+    return {"type": "response.done", "response": response}
+
+
+STREAMED = [
+    {"type": "session.created", "session": {}},
+    {"type": "response.created", "response": {"id": "resp_1"}},
+    {
+        "type": "response.output_item.added",
+        "response_id": "resp_1",
+        "output_index": 0,
+        "item": item(arguments=""),
+    },
+    {
+        "type": "response.function_call_arguments.delta",
+        "response_id": "resp_1",
+        "item_id": "item_1",
+        "delta": '{"to": ',
+    },
+    {
+        "type": "response.function_call_arguments.delta",
+        "response_id": "resp_1",
+        "item_id": "item_1",
+        "delta": '"LA"}',
+    },
+    {
+        "type": "response.function_call_arguments.done",
+        "response_id": "resp_1",
+        "item_id": "item_1",
+        "call_id": "call_1",
+        "arguments": '{"to": "LA"}',
+    },
+    {"type": "response.output_item.done", "response_id": "resp_1", "output_index": 0, "item": item()},
+]
+
+
+@pytest.mark.parametrize("seen", range(5, len(STREAMED) + 1))
+def test_a_call_counts_once_however_many_events_tell_of_it(seen):
+    events = STREAMED[:seen]
+    assert PARSER.parse(events).tool_calls == [BOOK]
+    response = PARSER.parse([*events, done(item())])
+    assert (response.tool_calls, response.problems) == ([BOOK], [])
+    assert response.tool_calls[0].call_id == "call_1"
+
+
+def test_the_last_event_alone_is_enough():
+    message = {"id": "m", "type": "message", "content": [{"type": "output_audio", "transcript": "Booking."}]}
+    response = PARSER.parse([done(message, item(), item("pay", "{}", "item_2", "call_2"))])
+    assert response.tool_calls == [BOOK, ToolCall("pay")]
+    assert response.text == "Booking."
+
+
+def test_items_without_ids_are_told_apart_by_their_place():
+    plain = [{"type": "function_call", "name": name, "arguments": "{}"} for name in ("a", "b")]
+    added = {
+        "type": "response.output_item.done",
+        "response_id": "resp_1",
+        "output_index": 1,
+        "item": plain[1],
+    }
+    response = PARSER.parse([added, done(*plain)])
+    assert sorted(call.name for call in response.tool_calls) == ["a", "b"]
+
+
+def test_the_calls_of_a_cancelled_response_do_not_count():
+    response = PARSER.parse(
+        [*STREAMED, done(status="cancelled", reason="turn_detected"), done(identity="resp_2")]
+    )
+    assert response.tool_calls == []
+    assert kinds(response) == ["incomplete"]
+
+
+def test_calls_of_several_responses_are_merged():
+    later = item("pay", "{}", "item_2", "call_2")
+    assert PARSER.parse([done(item()), done(later, identity="resp_2")]).tool_calls == [BOOK, ToolCall("pay")]
+
+
+@pytest.mark.parametrize(
+    ("event", "kind"),
+    [
+        (done(status="failed", error={"code": "server_error"}), "error"),
+        (done(status="incomplete", reason="max_output_tokens"), "incomplete"),
+        ({"type": "error", "error": {"message": "bad session"}}, "error"),
+        ({"type": "surprise"}, "malformed_message"),
+    ],
+)
+def test_an_event_of_trouble_is_a_problem(event, kind):
+    assert kinds(PARSER.parse([event, done()])) == [kind]
+
+
+def test_what_the_server_heard_is_kept():
+    heard = {"type": "conversation.item.input_audio_transcription.completed", "transcript": "book LA"}
+    assert PARSER.parse([heard, done(item())]).transcript == "book LA"
+
+
+def test_a_session_that_never_answered_is_no_answer():
+    assert kinds(PARSER.parse([{"type": "session.created"}])) == ["no_answer"]
