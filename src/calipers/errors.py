@@ -11,7 +11,12 @@ CalipersError
 ├── AttemptTimeoutError (TimeoutError)  a task or evaluator exceeded its time (recorded, not raised)
 ├── DatasetFileError (ValueError)       a dataset file with problems, all of which the error lists with their places
 ├── ReportFormatError (ValueError)      data that is not a stored report, or of a version this release cannot read
+├── AgentError (RuntimeError)           an agent under test gave no answer; `response` is what it gave
+│   ├── AgentTimeoutError (AgentError)     it had not finished when its time was over; also a TimeoutError
+│   ├── AgentConnectionError (AgentError)  it cannot be reached, or hung up; also a ConnectionError
+│   └── AgentReplyError (AgentError)       it answered with an error, or with what is no answer; `status` of HTTP
 ├── SpanTreeRecordingError              spans were read where none were recorded
+├── PluginError (RuntimeError)          plugins that failed to load, or one that cannot make what it promises
 ├── SandboxError (RuntimeError)         a program that could not be run as asked; what it does wrong is in the outcome
 └── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
 
@@ -23,6 +28,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from .files.problem import Problem
 
@@ -76,8 +82,38 @@ class ReportFormatError(CalipersError, ValueError):
     """Data that is not a stored report, or one of a version this release cannot read."""
 
 
+class AgentError(CalipersError, RuntimeError):
+    """An agent under test gave no answer, so there is nothing to judge: a failed run, never "no calls"."""
+
+    def __init__(self, message: str, *, response: "Any" = None) -> None:
+        super().__init__(message)
+        self.response = response
+        """What had arrived, as a `calipers.voice.AgentResponse`; `None` if nothing had."""
+
+
+class AgentTimeoutError(AgentError, TimeoutError):
+    """An agent had not finished when its time was over; `response.timed_out` is True."""
+
+
+class AgentConnectionError(AgentError, ConnectionError):
+    """An agent cannot be reached, or hung up before it had finished."""
+
+
+class AgentReplyError(AgentError):
+    """An agent answered with an error, or with what is no answer."""
+
+    def __init__(self, message: str, *, response: "Any" = None, status: int | None = None) -> None:
+        super().__init__(message, response=response)
+        self.status = status
+        """The status of the HTTP answer; `None` where there is none."""
+
+
 class SpanTreeRecordingError(CalipersError):
     """Spans were read where none were recorded; the message says how to turn recording on."""
+
+
+class PluginError(CalipersError, RuntimeError):
+    """Plugins that failed to load, or one that cannot make what it promises."""
 
 
 class SandboxError(CalipersError, RuntimeError):
