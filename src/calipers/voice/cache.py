@@ -1,0 +1,379 @@
+"""Said once, heard often: a folder of sounds, each found by what it is the sound of.
+
+What counts as the same sound:
+
+- **The same text by the same synthesizer**, and the same of all else that is in the key. A synthesizer that cannot tell
+  its configuration (see `identity`) is never cached, unless the user says what tells it from others (`key_extra`): the
+  cache would rather have everything said again than serve another voice.
+- **An entry is one file**, written whole or not at all, named by a hash. It holds its own checksum; one that does not agree
+  with it is removed and made again. No entry holds the configuration, which may contain secrets.
+- **One synthesis per key**: those who ask while a sound is being made wait for it, in tasks, threads and (on POSIX)
+  processes. If it fails, those in this process get the same error; if it is cancelled, another one makes it.
+- **No sound is no entry.** Empty audio is passed on and asked for again.
+"""
+
+import asyncio
+import concurrent.futures
+import hashlib
+import inspect
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from calipers.errors import InvalidOptionError, TaskContractError
+from calipers.threads import call_in_thread
+from calipers.views.atomic import write_whole
+
+from .audio import Audio
+from .identity import NotPlainError, canonical, class_name, identity
+from .protocols import Synthesizer
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where two processes may make the same sound: twice the work, no harm
+    fcntl = None  # type: ignore[assignment]
+
+_VERSION = 1
+"""Of keys and entries: another version finds nothing of this one."""
+_ENTRY = re.compile(r"[0-9a-f]{64}\.audio")
+_PATIENCE = 60.0
+"""Seconds to wait for another process; one that takes longer may hang, and making a sound twice does no harm."""
+
+
+class AudioCache:
+    """A folder of sounds, each found by its key.
+
+    ```python
+    cache = AudioCache()
+    key = cache.key("Book a table", synthesizer=voice)
+    audio = await cache.get_or_make(key, lambda: voice.synthesize("Book a table"))
+    ```
+
+    `CachedSynthesizer` does this for every text.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str] = ".calipers/audio") -> None:
+        self.directory = Path(directory)
+        self._flights: dict[str, concurrent.futures.Future[Audio | None]] = {}
+        self._guard = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"AudioCache({str(self.directory)!r})"
+
+    # ------------------------------------------------------------------ keys
+
+    def key(
+        self,
+        text: str,
+        *,
+        synthesizer: Synthesizer | None = None,
+        perturbation: str | None = None,
+        extra: Any = None,
+    ) -> str:
+        """The name of the sound of a text: a hash of all that is given, each in its own place.
+
+        Args:
+            text: what is said.
+            synthesizer: who says it.
+            perturbation: the `key()` of what is done to the sound.
+            extra: plain data that tells this sound from others.
+
+        Raises:
+            InvalidOptionError: a synthesizer that cannot tell its configuration, with no `extra` to make up for it, or
+                an `extra` that is not plain data.
+        """
+        if not isinstance(text, str):
+            raise InvalidOptionError(f"what is said is a text, not {text!r}")
+        who = None if synthesizer is None else identity(synthesizer)
+        if synthesizer is not None and who is None:
+            if extra is None:
+                raise InvalidOptionError(
+                    f"{synthesizer!r} does not say how it is configured, so its sound cannot be told from another's:"
+                    " give it a method cache_key(), or say what tells it from others with extra="
+                )
+            who = class_name(type(synthesizer))
+        try:
+            more = canonical(extra)
+        except NotPlainError as error:
+            raise InvalidOptionError(f"the extra part of a cache key must be plain data: {error}") from error
+        parts = {"version": _VERSION, "text": text, "who": who, "perturbation": perturbation, "extra": more}
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    # ------------------------------------------------------------------ entries
+
+    def get(self, key: str) -> Audio | None:
+        """The sound, or `None`. An entry that is damaged is removed."""
+        path = self._path(key)
+        try:
+            blob = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        audio = _read_entry(key, blob)
+        # The time of the file is that of the last use, which is what `prune` goes by. A folder may be read-only.
+        with suppress(OSError):
+            path.unlink() if audio is None else os.utime(path)
+        return audio
+
+    def put(self, key: str, audio: Audio, *, text: str = "") -> bool:
+        """Keep a sound; `text` is only for people who look into the file. Empty audio is not kept.
+
+        Returns:
+            Whether it was kept.
+        """
+        if not audio.data or (audio.format in {"wav", "pcm"} and not audio.pcm):
+            return False
+        write_whole(self._path(key), _entry(key, audio, text))
+        return True
+
+    async def get_or_make(self, key: str, make: Callable[[], Awaitable[Audio]], *, text: str = "") -> Audio:
+        """The sound, made and kept if it is not there. Of all who ask at the same time, one makes it."""
+        while True:
+            if (found := self.get(key)) is not None:
+                return found
+            with self._guard:
+                flight = self._flights.get(key)
+                leads = flight is None
+                if flight is None:
+                    flight = self._flights[key] = concurrent.futures.Future()
+                    flight.set_running_or_notify_cancel()  # so that a waiter who gives up cancels only itself
+            if leads:
+                return await self._lead(key, make, text, flight)
+            if (found := await asyncio.wrap_future(flight)) is not None:
+                return found
+
+    async def _lead(
+        self,
+        key: str,
+        make: Callable[[], Awaitable[Audio]],
+        text: str,
+        flight: "concurrent.futures.Future[Audio | None]",
+    ) -> Audio:
+        """Make a sound for all who wait for it in this process, or find that another process made it."""
+        made: Audio | None = None  # stays so if this is cancelled, and then another one leads
+        failure: Exception | None = None
+        try:
+            async with _one_process(self._path(key).with_suffix(".lock")):
+                found = self.get(key)
+                made = audio = await make() if found is None else found
+                if found is None:
+                    await call_in_thread(lambda: self.put(key, audio, text=text))
+        except Exception as error:
+            failure = error
+            raise
+        finally:
+            with self._guard:
+                del self._flights[key]
+            if failure is not None:
+                flight.set_exception(failure)
+            else:
+                flight.set_result(made)
+        return audio
+
+    # ------------------------------------------------------------------ the folder
+
+    def size(self) -> int:
+        """The number of sounds."""
+        return sum(1 for _ in self._entries())
+
+    def bytes(self) -> int:
+        """How much room the sounds take."""
+        return sum(status.st_size for _, status in self._entries())
+
+    def clear(self) -> int:
+        """Remove every sound, and nothing else that is in the folder.
+
+        Returns:
+            How many there were.
+        """
+        return self.prune(max_bytes=0)
+
+    def prune(self, *, max_age: float | None = None, max_bytes: int | None = None) -> int:
+        """Remove sounds that were not used for a while, then the longest unused until the rest fits.
+
+        Args:
+            max_age: seconds since the last use; `None` for any.
+            max_bytes: room that all sounds may take together; `None` for any.
+
+        Returns:
+            How many were removed.
+
+        Raises:
+            InvalidOptionError: a limit that is negative or no number.
+        """
+        for name, limit in (("max_age", max_age), ("max_bytes", max_bytes)):
+            if limit is not None and not limit >= 0:
+                raise InvalidOptionError(f"{name}={limit!r} must be 0 or more")
+        entries = sorted(self._entries(), key=lambda entry: (entry[1].st_mtime, entry[0].name))
+        room = sum(status.st_size for _, status in entries)
+        now = time.time()
+        removed = 0
+        for path, status in entries:
+            too_old = max_age is not None and now - status.st_mtime > max_age
+            if too_old or (max_bytes is not None and room > max_bytes):
+                path.unlink(missing_ok=True)
+                room -= status.st_size
+                removed += 1
+        return removed
+
+    def _entries(self) -> Iterator[tuple[Path, os.stat_result]]:
+        """The files that are sounds, with what the system says of each."""
+        with suppress(FileNotFoundError):
+            for path in sorted(self.directory.iterdir()):
+                if _ENTRY.fullmatch(path.name):
+                    with suppress(FileNotFoundError):  # another process removed it
+                        yield path, path.stat()
+
+    def _path(self, key: str) -> Path:
+        """The file of a key.
+
+        Raises:
+            InvalidOptionError: not a key, and so nothing to make a file name of.
+        """
+        name = f"{key}.audio"
+        if not _ENTRY.fullmatch(name):
+            raise InvalidOptionError(f"{key!r} is no key of this cache: take one from AudioCache.key()")
+        return self.directory / name
+
+
+class CachedSynthesizer:
+    """A synthesizer that says every text once, and then remembers.
+
+    ```python
+    voice = CachedSynthesizer(SomeSynthesizer(voice="Kore"))
+    ```
+
+    Args:
+        inner: the synthesizer, sync or async.
+        cache: where sounds are kept; `.calipers/audio` unless given.
+        enabled: whether the cache is read and written; may be changed at any time.
+        key_extra: plain data that tells this synthesizer from others, for one that cannot tell its configuration, or has
+            changed in a way that its configuration does not show.
+    """
+
+    def __init__(
+        self,
+        inner: Synthesizer,
+        *,
+        cache: AudioCache | None = None,
+        enabled: bool = True,
+        key_extra: Any = None,
+    ) -> None:
+        self.inner = inner
+        self.cache = AudioCache() if cache is None else cache
+        self.enabled = enabled
+        self.key_extra = key_extra
+
+    def __repr__(self) -> str:
+        return f"CachedSynthesizer({self.inner!r}, cache={self.cache!r}, enabled={self.enabled})"
+
+    @property
+    def cacheable(self) -> bool:
+        """Whether the synthesizer can be told from others; if not, it is asked every time."""
+        return self.key_extra is not None or identity(self.inner) is not None
+
+    def cache_key(self) -> Any:
+        """The configuration of the synthesizer inside, for caches around this one; `None` if it cannot tell."""
+        if not self.cacheable:
+            return None
+        return [identity(self.inner) or class_name(type(self.inner)), self.key_extra]
+
+    async def synthesize(self, text: str) -> Audio:
+        """The text as sound, from the cache where it is there."""
+        if not self.enabled or not self.cacheable:
+            return await said(self.inner, text)
+        key = self.cache.key(text, synthesizer=self.inner, extra=self.key_extra)
+        return await self.cache.get_or_make(key, lambda: said(self.inner, text), text=text)
+
+
+async def said(synthesizer: Synthesizer, text: str) -> Audio:
+    """What a sync or async synthesizer says; a sync one speaks in a thread, so that nobody else waits.
+
+    Raises:
+        TaskContractError: it gave something other than an `Audio`.
+    """
+    speak = synthesizer.synthesize
+    found: Any = speak(text) if inspect.iscoroutinefunction(speak) else await call_in_thread(speak, text)
+    if inspect.isawaitable(found):
+        found = await found
+    if not isinstance(found, Audio):
+        raise TaskContractError(f"{synthesizer!r} gave {found!r} for a text, and not an Audio")
+    return found
+
+
+# ---------------------------------------------------------------------- an entry
+
+
+def _entry(key: str, audio: Audio, text: str) -> list[bytes]:
+    """The bytes of an entry: a checksum of the rest, a line that describes the sound, and the sound."""
+    head = {
+        "key": key,
+        "text": text,
+        "format": audio.format,
+        "sample_rate": audio.sample_rate,
+        "channels": audio.channels,
+        "sample_width": audio.sample_width,
+    }
+    rest = json.dumps(head).encode() + b"\n" + audio.data
+    return [hashlib.sha256(rest).hexdigest().encode(), b"\n", rest]
+
+
+def _read_entry(key: str, blob: bytes) -> Audio | None:
+    """The sound of an entry, or `None` if it is damaged or another's."""
+    checksum, _, rest = blob.partition(b"\n")
+    if checksum != hashlib.sha256(rest).hexdigest().encode():
+        return None
+    line, _, data = rest.partition(b"\n")
+    try:
+        head = json.loads(line)
+        if head.pop("key") != key:
+            return None
+        head.pop("text")
+        return Audio(data, **head)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+# ---------------------------------------------------------------------- other processes
+
+
+@asynccontextmanager
+async def _one_process(path: Path) -> AsyncIterator[None]:
+    """Keep other processes, and other caches of the same folder, from making the same sound meanwhile."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    give_up = time.monotonic() + _PATIENCE
+    pause = 0.005
+    with path.open("ab") as file:
+        while not _lock(file) and time.monotonic() < give_up:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.2)
+        try:
+            yield
+        finally:
+            _unlock(file, path)
+
+
+def _lock(file: BinaryIO) -> bool:
+    """Whether nobody else holds the lock; where there are no locks, nobody does."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _unlock(file: BinaryIO, path: Path) -> None:
+    """Let others in, who find the entry, or make it."""
+    with suppress(OSError):  # Windows removes no file that another has open
+        path.unlink(missing_ok=True)
+    with suppress(OSError):
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_UN)

@@ -1,0 +1,87 @@
+"""What tells a synthesizer from others, so that no cache serves the voice of another.
+
+A synthesizer tells its configuration by a method `cache_key()` that gives plain data, or it is a dataclass of plain data:
+then its class and its compared fields are its configuration. A class that only inherits from a dataclass, or an object
+with public attributes that are no fields, may differ in more than the fields say, and so cannot tell. Plain data are
+`None`, booleans, finite numbers, texts, bytes, paths, enums, lists, mappings with texts as keys, and objects that tell
+their configuration themselves.
+"""
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+
+
+class NotPlainError(Exception):
+    """A value that is not plain data, so nobody can say whether it is the same as another."""
+
+
+def identity(synthesizer: Any) -> str | None:
+    """What tells a synthesizer from others: its class and its `cache_key()`, or its class and fields if it is a dataclass.
+
+    Fields that are not compared are no configuration: `client: Any = field(compare=False)`.
+
+    Returns:
+        `None` if the synthesizer cannot tell: no such method, one that gives `None`, or a field that is not plain data.
+    """
+    try:
+        return json.dumps(canonical(synthesizer), sort_keys=True)
+    except (NotPlainError, RecursionError):
+        return None
+
+
+def canonical(value: Any) -> Any:
+    """The value as JSON data in which different values differ.
+
+    Raises:
+        NotPlainError: a value of which nobody can say whether it equals another.
+    """
+    if value is None or type(value) in {bool, int, str}:
+        return value
+    if isinstance(value, type):
+        raise NotPlainError(f"{value!r} is a class")
+    if callable(own := getattr(value, "cache_key", None)):
+        if (told := own()) is None:
+            raise NotPlainError(f"{value!r} cannot tell its configuration")
+        return [class_name(type(value)), canonical(told)]
+    if isinstance(value, Enum):
+        return [class_name(type(value)), value.name]
+    if "__dataclass_fields__" in vars(type(value)):
+        return [class_name(type(value)), _compared_fields(value)]
+    match value:
+        case float() if math.isfinite(value):
+            return float(value)
+        case int() | str():
+            return value
+        case bytes():
+            return ["bytes", hashlib.sha256(value).hexdigest()]
+        case PurePath():
+            return ["path", str(value)]
+        case list() | tuple():
+            return ["list", [canonical(item) for item in value]]
+        case Mapping() if all(isinstance(key, str) for key in value):
+            return ["map", {key: canonical(item) for key, item in value.items()}]
+    raise NotPlainError(f"{value!r} is a {type(value).__name__}")
+
+
+def _compared_fields(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass by which it is compared with others.
+
+    Raises:
+        NotPlainError: a field that is not plain data, or an attribute for everyone to set that is no field.
+    """
+    fields = dataclasses.fields(value)
+    public = {name for name in getattr(value, "__dict__", {}) if not name.startswith("_")}
+    if more := sorted(public - {field.name for field in fields}):
+        raise NotPlainError(f"{value!r} has attributes that are no fields: {', '.join(more)}")
+    return {field.name: canonical(getattr(value, field.name)) for field in fields if field.compare}
+
+
+def class_name(kind: type) -> str:
+    """The full name of a class."""
+    return f"{kind.__module__}.{kind.__qualname__}"
