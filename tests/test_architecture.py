@@ -17,6 +17,7 @@ LAYERS = (
     "errors",
     "plain",
     "trace",
+    "trace_data",
     "matching",
     "result",
     "spans",

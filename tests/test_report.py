@@ -406,6 +406,54 @@ def test_damaged_data_is_refused_and_the_place_is_named(change, hint):
     assert hint in str(caught.value)
 
 
+def test_a_trace_is_stored_and_comes_back_as_one():
+    trace = Trace(agent_name="bot", output_text="done", tool_calls=[ToolCall("t", {"x": 1}, output=[2])])
+    report = run([], lambda inputs: trace, inputs=(1,))
+    [case] = stored(report).cases
+    assert isinstance(case.trace, Trace)
+    assert case.trace == trace
+    assert case.trace.tool_calls[0].output == [2]
+    assert (case.trace.trace_id, case.trace.created_at) == (trace.trace_id, trace.created_at)
+
+
+def test_attempts_without_a_trace_say_nothing_of_one_and_those_of_an_older_file_have_none():
+    data = run([], inputs=(1,)).to_dict()
+    assert "trace" not in data["cases"][0]
+    assert Report.from_dict(data).cases[0].trace is None
+    assert Report.from_dict(damaged(lambda d: d["cases"][0].update(trace=None))).cases[0].trace is None
+
+
+@pytest.mark.parametrize("records", ["cases", "failures"])
+@pytest.mark.parametrize(
+    ("trace", "hint"),
+    [
+        (3, "a trace is stored as an object, got 3"),
+        ({"turns": 3}, "turns are stored as a list, got 3"),
+        ({"turns": [{"tool_call": {"arguments": {}}}]}, "needs the tool's name"),
+        ({"total_latency_ms": math.nan}, "got nan"),
+    ],
+)
+def test_a_damaged_trace_is_refused_and_its_case_is_named(records, trace, hint):
+    def fail(inputs):
+        raise ValueError
+
+    task = fail if records == "failures" else lambda inputs: inputs
+    data = run([], task, inputs=(1,)).to_dict()
+    data[records][0]["trace"] = trace
+    with pytest.raises(
+        ReportFormatError, match="the stored report is damaged: the trace of case 'c1'"
+    ) as caught:
+        Report.from_dict(data)
+    assert hint in str(caught.value)
+
+
+def test_reading_a_report_leaves_the_data_as_it_was():
+    data = run([], lambda inputs: Trace(tool_calls=[ToolCall("t")]), inputs=(1,)).to_dict()
+    before = json.dumps(data)
+    Report.from_dict(data)
+    assert json.dumps(data) == before
+
+
 def test_fields_of_a_later_release_are_passed_over():
     data = damaged(lambda d: (d.update(weather="fine"), d["cases"][0].update(mood="good")))
     assert len(Report.from_dict(data).cases) == 4
@@ -458,7 +506,23 @@ def reports(given_values, text):
     broken = st.builds(
         EvaluatorFailure, name=text, error_type=text, error_message=text, error_stacktrace=text, source=specs
     )
+    calls = st.builds(
+        ToolCall,
+        st.text(min_size=1, max_size=3),
+        st.dictionaries(text, given_values, max_size=2),
+        output=given_values,
+        success=st.booleans(),
+        error=st.none() | text,
+        latency_ms=st.none() | st.floats(0, 1e9),
+    )
+    traces = st.builds(
+        Trace,
+        output_text=text,
+        tool_calls=st.lists(calls, max_size=2),
+        metadata=st.dictionaries(text, given_values, max_size=1),
+    )
     common = {
+        "trace": st.none() | traces,
         "name": text,
         "inputs": given_values,
         "metadata": given_values,

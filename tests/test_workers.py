@@ -14,8 +14,11 @@ from calipers import (
     Case,
     Dataset,
     EvaluationReason,
+    ToolCall,
+    Trace,
     current_attempt,
     increment_eval_metric,
+    record_trace,
     set_eval_attribute,
 )
 from calipers.retry import Retry
@@ -572,3 +575,83 @@ def test_inputs_that_cannot_be_copied_are_shared_by_the_repeats():
         lambda inputs: inputs is lock, repeat=2, progress=False
     )
     assert [attempt.output for attempt in report.cases] == [True, True]
+
+
+# ---------------------------------------------------------------------- traces
+
+
+TRACE = Trace(output_text="sunny", tool_calls=[ToolCall("weather", {"city": "Oslo"})])
+
+
+@pytest.mark.parametrize("task", both(lambda inputs: TRACE))
+def test_a_trace_that_the_task_returned_is_kept(task):
+    assert [case.trace is TRACE for case in run(task, 3).cases] == [True] * 3
+
+
+def records_and(then):
+    def task(inputs):
+        record_trace(TRACE)
+        return then(inputs)
+
+    return task
+
+
+@pytest.mark.parametrize("task", both(records_and(double)))
+def test_a_trace_that_the_task_recorded_is_kept_beside_its_output(task):
+    [case] = run(task, 1).cases
+    assert (case.output, case.trace is TRACE) == (0, True)
+
+
+@pytest.mark.parametrize("task", both(double))
+def test_an_attempt_without_a_trace_has_none(task):
+    assert [case.trace for case in run(task, 2).cases] == [None, None]
+
+
+@pytest.mark.parametrize("task", both(records_and(lambda inputs: 1 / inputs)))
+def test_a_task_that_failed_keeps_what_the_agent_did_until_then(task):
+    [failure] = run(task, 1).failures
+    assert failure.trace is TRACE
+
+
+@pytest.mark.parametrize("style", ["async", "blocking"])
+def test_a_task_that_took_too_long_keeps_what_the_agent_did_until_then(style):
+    async def waiting(inputs):
+        record_trace(TRACE)
+        await asyncio.sleep(60)
+
+    released = threading.Event()
+
+    def blocking(inputs):
+        record_trace(TRACE)
+        released.wait(60)
+
+    [failure] = run(waiting if style == "async" else blocking, 1, task_timeout=0.1).failures
+    released.set()
+    assert failure.trace is TRACE
+
+
+@pytest.mark.parametrize("style", ["async", "blocking"])
+def test_a_further_try_does_not_keep_the_trace_of_the_one_before(style):
+    tries = []
+
+    def blocking(inputs):
+        tries.append(inputs)
+        if len(tries) == 1:
+            record_trace(TRACE)
+            raise OSError
+        return inputs
+
+    async def waiting(inputs):
+        return blocking(inputs)
+
+    [case] = run(waiting if style == "async" else blocking, 1, retry=NO_PAUSE).cases
+    assert (case.tries, case.trace) == (2, None)
+
+
+@pytest.mark.parametrize("task", both(lambda inputs: TRACE))
+def test_whoever_keeps_only_what_failed_or_listens_sees_the_traces(task):
+    told = []
+    judge = [lambda inputs: inputs > 0]
+    report = run(task, 3, judge, keep="failed", on_record=told.append)
+    assert [case.trace is TRACE for case in report.cases] == [True]
+    assert [record.trace is TRACE for record in told] == [True] * 3

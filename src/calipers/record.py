@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from .result import EvaluationResult, EvaluatorFailure, SkippedEvaluation, kind_of
+from .trace import Trace
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +53,8 @@ class ReportCase(msgspec.Struct, kw_only=True, gc=False):
     span_id: str | None = None
     teardown_failure: Failure | None = None
     """A clean-up hook that failed; the judgements stand."""
+    trace: Trace | None = None
+    """What the agent did, where the task returned or recorded a trace."""
 
     @property
     def assertions(self) -> dict[str, EvaluationResult]:
@@ -104,6 +107,8 @@ class ReportCaseFailure(msgspec.Struct, kw_only=True, gc=False):
     trace_id: str | None = None
     span_id: str | None = None
     teardown_failure: Failure | None = None
+    trace: Trace | None = None
+    """What the agent did before it failed, where the task recorded a trace."""
 
     @property
     def passed(self) -> bool:

@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import msgspec
 
 from .analysis import Analysis
-from .errors import InvalidOptionError, ReportFormatError
+from .errors import InvalidOptionError, InvalidTraceError, ReportFormatError
 from .plain import plain, safe_repr
 from .record import ReportCase, ReportCaseFailure
 from .result import EvaluatorFailure
 from .scoring import BlockedLoop
 from .stats import Estimate, pass_at_k, pass_hat_k
 from .summary import CasePasses, Counts, Durations, Summary, Tally, Totals, durations, passes, tally
+from .trace import Trace
+from .trace_data import read_trace, trace_data
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -226,7 +228,7 @@ class Report(msgspec.Struct, kw_only=True):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Report":
-        """A report from what `to_dict` gave. Inputs and outputs come back as plain data.
+        """A report from what `to_dict` gave. Inputs, outputs and what traces hold come back as plain data.
 
         Raises:
             ReportFormatError: the data is no stored report, or one of a later version.
@@ -242,8 +244,11 @@ class Report(msgspec.Struct, kw_only=True):
                 "install a newer calipers"
             )
         try:
-            report = msgspec.convert({k: v for k, v in data.items() if k != "calipers_report"}, cls)
-        except msgspec.ValidationError as error:
+            parts = {name: part for name, part in data.items() if name != "calipers_report"}
+            for name in parts.keys() & {"cases", "failures"}:
+                parts[name] = _with_traces(parts[name])
+            report = msgspec.convert(parts, cls)
+        except (msgspec.ValidationError, InvalidTraceError) as error:
             raise ReportFormatError(f"the stored report is damaged: {error}") from error
         _check_numbers(report.cases)
         return report
@@ -273,6 +278,8 @@ def _part(name: str, value: Any) -> Any:
             return [_part(name, item) for item in value]
         if isinstance(value, msgspec.Struct):
             return _record(value)
+        if isinstance(value, Trace):
+            return trace_data(value)
     return plain(value)
 
 
@@ -299,6 +306,25 @@ def _layout(kind: type[msgspec.Struct]) -> list[tuple[str, Any, bool]]:
         for field in msgspec.structs.fields(kind)
         if field.name != "original"
     ]
+
+
+def _with_traces(records: Any) -> Any:
+    """Stored records with their traces read; whatever else this is, it is not for this function to refuse."""
+    if not isinstance(records, list):
+        return records
+    return [
+        {**record, "trace": _trace_of(record)}
+        if isinstance(record, dict) and record.get("trace") is not None
+        else record
+        for record in records
+    ]
+
+
+def _trace_of(record: dict[str, Any]) -> Trace:
+    try:
+        return read_trace(record["trace"])
+    except InvalidTraceError as error:
+        raise InvalidTraceError(f"the trace of case {record.get('name')!r:.200}: {error}") from None
 
 
 def _check_numbers(cases: Iterable[ReportCase]) -> None:

@@ -232,6 +232,7 @@ class Run:
             has_expected_output=case.has_expected_output,
             trace_id=attempt.trace_id,
             span_id=attempt.span_id,
+            trace=attempt.trace,
         )
 
     def late(self) -> AttemptTimeoutError:

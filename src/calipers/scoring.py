@@ -298,6 +298,7 @@ class Scoring:
             has_expected_output=case.has_expected_output,
             trace_id=attempt.trace_id,
             span_id=attempt.span_id,
+            trace=attempt.trace,
         )
 
 

@@ -288,6 +288,7 @@ class ThreadWorkers:
         # The thread may still write to its attempt, so the failure goes into a new one.
         failed = self.run.attempt(work)
         failed.tries = attempt.tries
+        failed.trace = attempt.trace
         failed.error = self.run.late()
         failed.duration = spent
         retry = self.run.options.retry

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers import Case, Dataset, Report
+from calipers import Case, Dataset, Report, ToolCall, Trace
 from calipers.analysis import ScalarResult
 from calipers.errors import CalipersError, ReportFormatError
 from calipers.evaluators import EqualsExpected
@@ -18,6 +18,7 @@ from calipers.summary import tally
 from calipers.views.formats import read_report
 from calipers.views.jsonl import JsonlWriter, read_jsonl, report_jsonl
 
+TRACE = Trace(output_text="done", tool_calls=[ToolCall("search", {"q": "x"}, output=["hit"], latency_ms=3.5)])
 TEXT = st.text(st.characters(exclude_categories=()))
 
 
@@ -43,11 +44,11 @@ def assert_same(written: str, whole: str) -> None:
 def report(records):
     broken = (records.broken("Judge", "ValueError: bad", "Traceback"),)
     return records.report(
-        records.case("a", records.result("x", True), records.result("s", 1), cluster="one"),
+        records.case("a", records.result("x", True), records.result("s", 1), cluster="one", trace=TRACE),
         records.case("b", records.result("x", False, "no", score=0.25), records.result("l", "red")),
         records.case("c", records.result("x", True), evaluator_failures=broken, metrics={"tokens": 3}),
         records.case("d", records.result("s", -2.5), skipped=(records.skip("x"),), source_case_name="c"),
-        records.failure("e", not_run=("x",), cluster="one"),
+        records.failure("e", not_run=("x",), cluster="one", trace=TRACE),
         analyses=[ScalarResult(title="cost", value=1.5)],
         metadata={"commit": "4f2a91c"},
         started_at="2026-01-02T03:04:05+00:00",
@@ -80,6 +81,8 @@ def test_what_is_written_reads_back_the_same(report):
     assert again.to_dict() == report.to_dict()
     assert again.incomplete is None
     assert report_jsonl(again) == report_jsonl(report)
+    assert again.cases[0].trace == again.failures[0].trace == TRACE
+    assert again.cases[0].trace.tool_calls[0].output == ["hit"]
 
 
 @given(names=st.lists(TEXT, max_size=4), value=TEXT, incomplete=st.none() | TEXT)

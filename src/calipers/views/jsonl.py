@@ -230,10 +230,15 @@ def _count(path: str | os.PathLike[str]) -> Tally:
     with Path(path).open("rb") as file:
         for _, line in _lines(file, os.fspath(path)):
             if "case" in line:
-                tally.add(msgspec.convert(line["case"], ReportCase))
+                tally.add(msgspec.convert(_without_trace(line["case"]), ReportCase))
             elif "failure" in line:
-                tally.add(msgspec.convert(line["failure"], ReportCaseFailure))
+                tally.add(msgspec.convert(_without_trace(line["failure"]), ReportCaseFailure))
     return tally
+
+
+def _without_trace(record: dict[str, Any]) -> dict[str, Any]:
+    """What counts of a stored attempt."""
+    return {name: value for name, value in record.items() if name != "trace"}
 
 
 def _line(data: dict[str, Any]) -> bytes:
