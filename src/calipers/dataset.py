@@ -13,7 +13,7 @@ from .case import Case, checked_evaluators, not_a_case
 from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidCaseError, InvalidOptionError
 from .evaluator import EvaluatorLike
-from .lifecycle import LifecycleFactory
+from .lifecycle import LifecycleFactory, RunHooks
 from .retry import Retry
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class EvaluateOptions(TypedDict, total=False):
     retry: Retry | None
     repeat: int
     lifecycle: LifecycleFactory | None
+    plugins: RunHooks | None
     seed: int | None
     keep: Literal["all", "failed"]
     on_record: "Callable[[Record], None] | None"
@@ -215,6 +216,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         retry: Retry | None = None,
         repeat: int = 1,
         lifecycle: LifecycleFactory | None = None,
+        plugins: RunHooks | None = None,
         seed: int | None = None,
         keep: Literal["all", "failed"] = "all",
         on_record: "Callable[[Record], None] | None" = None,
@@ -233,6 +235,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             retry: when to call a failed task again.
             repeat: how often to attempt each case.
             lifecycle: hooks around each attempt: a `CaseLifecycle` class, or a function of a case that makes one.
+            plugins: a `calipers.plugins.PluginManager` whose plugins are told when the run and its attempts begin and end.
             seed: from which all randomness of the run follows; default: drawn, and kept in the report.
             keep: which attempts the report keeps: all, or the first thousand that did not pass, with exact totals of all.
             on_record: called with each finished attempt, in the order they finish; to write it somewhere, say.
@@ -248,6 +251,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             retry=retry,
             repeat=repeat,
             lifecycle=lifecycle,
+            plugins=plugins,
             seed=draw_seed() if seed is None else seed,
             keep=keep,
             on_record=on_record,

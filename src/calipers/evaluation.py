@@ -6,8 +6,8 @@ It composes what a user could compose alone: a plan of judges, a queue of work, 
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any, Protocol, TypeVar, cast
@@ -80,7 +80,7 @@ async def evaluate(
     total = len(cases) * options.repeat if isinstance(cases, list) else None
     run = make_run(the_task, cases, plan, options)
     workers: LoopWorkers | ThreadWorkers
-    if the_task.is_async or options.lifecycle is not None:
+    if the_task.is_async or options.lifecycle is not None or run.announces:
         workers = LoopWorkers(run)
     else:
         workers = ThreadWorkers(run, total)
@@ -89,26 +89,57 @@ async def evaluate(
         run.stop("interrupted by Ctrl-C")
         workers.stop()
 
-    started_at, start = datetime.now(UTC), perf_counter()
-    with nullcontext() if progress is None else progress(Counts(run, total)), on_interrupt(interrupt):
-        await workers.finish()
-    report = Report(
-        name=name or the_task.name,
-        cases=[record for record in run.records if isinstance(record, ReportCase)],
-        failures=[record for record in run.records if isinstance(record, ReportCaseFailure)],
-        totals=None if run.tally is None else run.tally.totals(),
+    name = name or the_task.name
+    async with _announced(options, name, dataset_name, total, metadata) as reports:
+        started_at, start = datetime.now(UTC), perf_counter()
+        with nullcontext() if progress is None else progress(Counts(run, total)), on_interrupt(interrupt):
+            await workers.finish()
+        report = Report(
+            name=name,
+            cases=[record for record in run.records if isinstance(record, ReportCase)],
+            failures=[record for record in run.records if isinstance(record, ReportCaseFailure)],
+            totals=None if run.tally is None else run.tally.totals(),
+            dataset_name=dataset_name,
+            metadata=metadata,
+            repeat=options.repeat,
+            seed=options.seed,
+            started_at=started_at.isoformat(),
+            duration=perf_counter() - start,
+            incomplete=_incomplete(run, total),
+            unfinished=run.queue.handed_out - run.finished,
+            blocked=run.scoring.blocked,
+        )
+        await run_report_evaluators(report, report_evaluators, plan)
+        reports.append(report)
+    return report
+
+
+@asynccontextmanager
+async def _announced(
+    options: Options,
+    name: str,
+    dataset_name: str | None,
+    total: int | None,
+    metadata: dict[str, Any] | None,
+) -> AsyncIterator[list[Report]]:
+    """Tell the plugins that a run begins and, when the block is left, that it is over; the block puts its report here."""
+    reports: list[Report] = []
+    if options.plugins is None:
+        yield reports
+        return
+    await options.plugins.dispatch(
+        "on_suite_start",
+        name=name,
         dataset_name=dataset_name,
-        metadata=metadata,
+        total=total,
         repeat=options.repeat,
         seed=options.seed,
-        started_at=started_at.isoformat(),
-        duration=perf_counter() - start,
-        incomplete=_incomplete(run, total),
-        unfinished=run.queue.handed_out - run.finished,
-        blocked=run.scoring.blocked,
+        metadata=metadata,
     )
-    await run_report_evaluators(report, report_evaluators, plan)
-    return report
+    try:
+        yield reports
+    finally:
+        await options.plugins.dispatch("on_suite_end", name=name, report=reports[0] if reports else None)
 
 
 def make_run(task: Task, cases: Iterable[Any], plan: Plan, options: Options) -> Run:

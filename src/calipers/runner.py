@@ -22,7 +22,7 @@ import msgspec
 
 from .context import EvaluatorContext
 from .errors import AttemptTimeoutError, InvalidOptionError, TaskContractError
-from .lifecycle import CaseLifecycle, LifecycleFactory
+from .lifecycle import CaseLifecycle, LifecycleFactory, RunHooks
 from .record import Failure, ReportCase, ReportCaseFailure
 from .result import describe_error
 from .retry import Retry
@@ -73,6 +73,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     repeat: int = 1
     """How often to attempt each case."""
     lifecycle: LifecycleFactory | None = None
+    plugins: RunHooks | None = None
+    """Told when the run and its attempts begin and end."""
     seed: int = 0
     keep: Keep = "all"
     """Which attempts to keep; with "failed", the first thousand that did not pass, and exact totals of all."""
@@ -96,6 +98,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if value is not None and not callable(value):
                 raise InvalidOptionError(f"{name} must be callable, got {value!r}")
+        if isinstance(self.plugins, type) or not isinstance(self.plugins, RunHooks | None):
+            raise InvalidOptionError(f"plugins must be a PluginManager, got {self.plugins!r}")
         if self.keep not in {"all", "failed"}:
             raise InvalidOptionError(f"keep must be 'all' or 'failed', got {self.keep!r}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
@@ -123,6 +127,10 @@ class Run:
         self.no_spans = None if isinstance(spans, SpanRecorder) else spans
         """Why no spans are recorded, for whoever reads them."""
         self.options = options
+        self.announces = options.plugins is not None and options.plugins.listens(
+            "on_test_start", "on_test_end"
+        )
+        """Whether anybody is to be told of single attempts."""
         self.records: list[Record | None] = []
         """What is kept, each in its place; with `keep="failed"`, in the order they finished."""
         self.tally = Tally() if options.keep == "failed" else None
@@ -203,6 +211,19 @@ class Run:
         if attempt.error is not None:
             return self.failure(attempt, work, start)
         return await self.judge(attempt, work, start)
+
+    async def announced(self, work: Work) -> Record:
+        """Make one attempt and judge it, and tell the plugins when it begins and ends."""
+        plugins = self.options.plugins
+        assert plugins is not None
+        details = {"test_name": work.name, "case": work.case, "repeat_index": work.repeat_index}
+        await plugins.dispatch("on_test_start", **details)
+        record: Record | None = None
+        try:
+            record = await self.work(work)
+            return record
+        finally:
+            await plugins.dispatch("on_test_end", **details, record=record)
 
     async def judge(self, attempt: Attempt, work: Work, start: float) -> ReportCase:
         """Score an attempt whose task finished."""

@@ -69,13 +69,14 @@ class LoopWorkers:
 
     async def _work(self) -> None:
         run = self.run
+        attempt = run.announced if run.announces else run.work
         fair_until = perf_counter() + FAIR_SECONDS
         while not run.stopping:
             work = run.queue.next()
             if work is None:
                 self.exhausted = True
                 return
-            run.keep(work.position, await run.work(work))
+            run.keep(work.position, await attempt(work))
             if perf_counter() > fair_until:
                 await asyncio.sleep(0)
                 fair_until = perf_counter() + FAIR_SECONDS

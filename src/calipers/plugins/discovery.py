@@ -1,0 +1,168 @@
+"""Where plugins are found: entry points of installed packages, then folders, then classes; always in the same order.
+
+Entry points come sorted by name, whatever the order in which packages were installed. Folders come as they were given, and
+the files of each sorted by name; a file whose name begins with `_` is not a plugin, but may be imported by those that
+are. In a module, the plugins are the classes that it defines itself, in the order of their definition.
+
+Whatever a module does when it is imported, short of ending the process or being interrupted by Ctrl-C, is a failure of its
+own plugins and of no other.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from importlib.metadata import EntryPoint, entry_points
+from inspect import isabstract
+from os import PathLike
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
+
+from calipers.errors import PluginError
+from calipers.plain import safe_repr
+
+from .failure import PluginFailure, Source, failure_of
+from .plugin import PluginBase, is_plugin
+from .plugin_file import import_plugin_file
+
+
+class Candidate(NamedTuple):
+    """A class that is to be loaded."""
+
+    kind: type[PluginBase]
+    label: str
+    """What to call it while its name is not known."""
+    source: Source
+    version: str | None = None
+    """That of the package it was installed with."""
+
+
+Found: TypeAlias = Candidate | PluginFailure
+
+
+def find_entry_points(group: str, wanted: Sequence[str] | None = None) -> Iterator[Found]:
+    """The plugins of installed packages.
+
+    Args:
+        group: of entry points.
+        wanted: names of entry points, or patterns; `None` for all. One that nothing matches is a failure.
+    """
+    here = Source("entry point", f"group {group}")
+    try:
+        entries = _installed(group)
+    except Exception as error:  # a package whose own description is damaged
+        yield failure_of(error, plugin=group, stage="find", source=here)
+        return
+    for pattern in wanted or ():
+        if not any(fnmatchcase(entry.name, pattern) for entry in entries):
+            names = ", ".join(repr(entry.name) for entry in entries)
+            known = f"there are {names}" if names else f"no package has an entry point of the group {group!r}"
+            missing = PluginError(f"no installed plugin is called {pattern!r}: {known}")
+            yield failure_of(missing, plugin=pattern, stage="find", source=here)
+    for entry in entries:
+        if wanted is None or any(fnmatchcase(entry.name, pattern) for pattern in wanted):
+            yield from _of_entry_point(entry)
+
+
+def find_in_directory(directory: str | PathLike[str]) -> Iterator[Found]:
+    """The plugins of the files in a folder."""
+    folder = Path(directory)
+    source = Source("file", str(folder))
+    try:
+        files = sorted(path for path in folder.iterdir() if path.suffix == ".py" and path.name[0] != "_")
+        if not files:
+            raise PluginError("there are no plugins in this folder: it has no file *.py")  # noqa: TRY301
+    except (OSError, PluginError) as error:
+        yield failure_of(error, plugin=folder.name or str(folder), stage="find", source=source)
+        return
+    for path in files:
+        source, stage = Source("file", str(path)), "import"
+        try:
+            module = import_plugin_file(path)
+            stage = "find"
+            kinds = _plugins_in(module)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            yield failure_of(error, plugin=path.stem, stage=stage, source=source)
+            continue
+        yield from (Candidate(kind, kind.__name__, source) for kind in kinds)
+
+
+def find_classes(classes: Iterable[Any]) -> Iterator[Found]:
+    """Classes that somebody has at hand."""
+    for kind in classes:
+        name = getattr(kind, "__name__", type(kind).__name__)
+        source = Source("class", f"{getattr(kind, '__module__', '?')}:{getattr(kind, '__qualname__', name)}")
+        try:
+            yield Candidate(_checked(kind), name, source)
+        except PluginError as error:
+            yield failure_of(error, plugin=name, stage="find", source=source)
+
+
+def _installed(group: str) -> list[EntryPoint]:
+    """The entry points, each once."""
+    found = {(entry.name, entry.value): entry for entry in entry_points(group=group)}
+    return [found[key] for key in sorted(found)]
+
+
+def _of_entry_point(entry: EntryPoint) -> Iterator[Found]:
+    package = entry.dist
+    version = None if package is None else package.version
+    source = Source("entry point", entry.value, None if package is None else f"{package.name} {version}")
+    stage = "import"
+    try:
+        found = entry.load()
+        stage = "find"
+        kinds = _plugins_in(found) if isinstance(found, ModuleType) else [_checked(found)]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        yield failure_of(error, plugin=entry.name, stage=stage, source=source)
+        return
+    yield from (Candidate(kind, entry.name, source, version) for kind in kinds)
+
+
+def _checked(kind: Any) -> type[PluginBase]:
+    """The class of plugins that something is.
+
+    Raises:
+        PluginError: it is none.
+    """
+    if is_plugin(kind):
+        return kind  # type: ignore[no-any-return]
+    if not isinstance(kind, type):
+        hint = f": pass the class {type(kind).__name__}" if isinstance(kind, PluginBase) else ""
+        raise PluginError(f"a plugin is a class, got {safe_repr(kind):.200}{hint}")
+    if issubclass(kind, PluginBase):
+        raise PluginError(_about_abstract(kind))
+    raise PluginError(
+        f"{kind.__name__} is no plugin: derive it from EvaluatorPlugin, or another class of calipers.plugins"
+    )
+
+
+def _plugins_in(module: ModuleType) -> list[type[PluginBase]]:
+    """The plugins that a module defines.
+
+    Raises:
+        PluginError: there are none.
+    """
+    own = dict.fromkeys(
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, PluginBase) and value.__module__ == module.__name__
+    )
+    found = [kind for kind in own if is_plugin(kind)]
+    if not found:
+        why = "; ".join(map(_about_abstract, own)) or (
+            "derive a class from EvaluatorPlugin, or another class of calipers.plugins; the name of a file that only helps "
+            "others begins with _"
+        )
+        raise PluginError(f"there is no plugin in it: {why}")
+    return found
+
+
+def _about_abstract(kind: type[PluginBase]) -> str:
+    if isabstract(kind):
+        missing = ", ".join(sorted(getattr(kind, "__abstractmethods__", ())))
+        return f"{kind.__name__} is abstract: it does not define {missing}"
+    return f"{kind.__name__} has no name: write name = '...' in the class"

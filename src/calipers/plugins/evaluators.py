@@ -1,0 +1,90 @@
+"""The evaluators that plugins provide, as dataset files name them and as runs use them."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from calipers.context import EvaluatorContext
+from calipers.errors import InvalidOptionError, PluginError
+from calipers.evaluator import Evaluator
+from calipers.result import describe_error
+
+EvaluatorType: TypeAlias = Callable[..., Any]
+"""What a file may name: a class or function of evaluators, or an `EvaluatorFactory`."""
+
+
+class EvaluatorFactory:
+    """A plugin's own evaluator: called with parameters, it makes a new one."""
+
+    def __init__(self, name: str, create: Callable[..., Any], doc: str | None) -> None:
+        self.name = name
+        """What files call it: the name of the plugin."""
+        self.create = create
+        self.__doc__ = doc
+        self.__signature__ = inspect.signature(create)
+
+    def __call__(self, **parameters: Any) -> Any:
+        """A new evaluator.
+
+        Raises:
+            Exception: whatever the plugin raises; what would end the process becomes a `PluginError`.
+        """
+        try:
+            return self.create(**parameters)
+        except (SystemExit, GeneratorExit) as error:
+            raise PluginError(
+                f"{self.name} could not make its evaluator: {describe_error(error)[1]}"
+            ) from error
+
+    def __repr__(self) -> str:
+        return f"EvaluatorFactory({self.name!r})"
+
+
+@dataclass
+class UnavailableEvaluator(Evaluator[Any, Any, Any]):
+    """Stands for an evaluator that a plugin could not make. It fails on every attempt: a lost judge is never a pass."""
+
+    plugin: str
+    """The name of the plugin."""
+    error: str
+    """Why there is none."""
+
+    def get_default_evaluation_name(self) -> str:
+        """The name of the plugin."""
+        return self.plugin
+
+    def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> bool:
+        """Say why there is nothing to judge with."""
+        del ctx
+        raise PluginError(f"the plugin {self.plugin!r} could not make its evaluator: {self.error}")
+
+
+def name_of(kind: Any) -> str:
+    """What files call a type of evaluators.
+
+    Raises:
+        InvalidOptionError: it is no class or function whose objects could judge, or has no name.
+    """
+    if isinstance(kind, EvaluatorFactory):
+        return kind.name
+    name = getattr(kind, "__name__", None)
+    if inspect.isclass(kind):
+        if not any(
+            callable(getattr(kind, method, None)) for method in ("evaluate", "compute_metrics")
+        ) and not any("__call__" in base.__dict__ for base in kind.__mro__):
+            raise InvalidOptionError(
+                f"{kind!r} is no type of evaluators: its objects have no evaluate method"
+            )
+        given = getattr(kind, "get_serialization_name", None)
+        name = given() if callable(given) else name
+    elif not inspect.isroutine(kind):
+        raise InvalidOptionError(
+            f"an evaluator type is a class or a function, got {kind!r}"
+            + (f": pass the class {type(kind).__name__}" if hasattr(kind, "evaluate") else "")
+        )
+    if not isinstance(name, str) or not name.replace("<lambda>", ""):
+        raise InvalidOptionError(
+            f"{kind!r} has no name that a file could hold: make it a named function or class"
+        )
+    return name

@@ -1,0 +1,75 @@
+"""The hooks of runs: what each can be told, and calling those of a plugin with what their parameters name."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from calipers.errors import PluginError
+from calipers.lifecycle import RunHook
+
+from .failure import Source
+from .plugin import PluginBase, defines
+
+DETAILS: Final[dict[RunHook, tuple[str, ...]]] = {
+    "on_suite_start": ("name", "dataset_name", "total", "repeat", "seed", "metadata"),
+    "on_test_start": ("test_name", "case", "repeat_index"),
+    "on_test_end": ("test_name", "case", "repeat_index", "record"),
+    "on_suite_end": ("name", "report"),
+}
+"""What the parameters of each hook may name."""
+
+
+class Listener(NamedTuple):
+    """A hook of one plugin."""
+
+    plugin: str
+    source: Source
+    call: Callable[..., Any]
+    wanted: tuple[str, ...]
+    """What it is told."""
+
+
+def listeners_of(plugin: PluginBase, name: str, source: Source) -> dict[RunHook, Listener]:
+    """The hooks that a plugin has.
+
+    Raises:
+        PluginError: one asks for what nobody can tell it.
+    """
+    return {
+        hook: Listener(name, source, method, _wanted(hook, method, known))
+        for hook, known in DETAILS.items()
+        if defines(type(plugin), hook)
+        for method in [getattr(plugin, hook)]
+    }
+
+
+def call_plainly(hook: Callable[[], Any]) -> None:
+    """Call a hook that runs outside of any event loop.
+
+    Raises:
+        PluginError: it is async, and nobody would await it.
+    """
+    outcome = hook()
+    if inspect.isawaitable(outcome):
+        if inspect.iscoroutine(outcome):
+            outcome.close()
+        raise PluginError(
+            "it is async, and only the hooks of runs can be: there is no event loop to await it"
+        )
+
+
+def _wanted(hook: str, method: Callable[..., Any], known: tuple[str, ...]) -> tuple[str, ...]:
+    wanted: list[str] = []
+    for name, parameter in inspect.signature(method).parameters.items():
+        match parameter.kind:
+            case parameter.VAR_KEYWORD:
+                return known
+            case parameter.POSITIONAL_OR_KEYWORD | parameter.KEYWORD_ONLY if name in known:
+                wanted.append(name)
+            case parameter.VAR_POSITIONAL:
+                pass
+            case _ if parameter.default is parameter.empty:
+                raise PluginError(
+                    f"{hook} has a parameter {name!r} that nothing is known for: it may name {', '.join(known)}"
+                )
+    return tuple(wanted)

@@ -1,0 +1,182 @@
+"""What a plugin is: a class with a name that provides evaluators, adapters, views or stores, or listens to runs.
+
+A plugin derives from the class of what it provides, or from several of them; one that only listens derives from
+`PluginBase`. It is made without arguments. `name`, `version`, `requires_calipers` and `evaluator_types` may be class
+attributes or properties, and are read once, when the plugin is loaded.
+
+A class without a `name`, or with abstract methods, is not a plugin but something that plugins derive from.
+
+Hooks take what their parameters name, like evaluators that are functions: `def on_test_end(self, test_name, record)`. Those
+of runs may be async. They run on the event loop, so one that blocks holds up the run.
+"""
+
+import inspect
+from enum import StrEnum
+from typing import Any
+
+from calipers.errors import PluginError
+
+
+class PluginType(StrEnum):
+    """What a plugin provides."""
+
+    EVALUATOR = "evaluator"
+    ADAPTER = "adapter"
+    VIEW = "view"
+    REPORTER = "view"
+    """Another word for `VIEW`."""
+    STORE = "store"
+    STORAGE = "store"
+    """Another word for `STORE`."""
+    HOOKS = "hooks"
+    """Nothing but hooks."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "PluginType | None":
+        return {"reporter": cls.VIEW, "storage": cls.STORE}.get(str(value))
+
+
+class PluginBase:
+    """What every plugin derives from. All that it may define is optional, apart from `name`."""
+
+    # Where a subclass may have an attribute or a property, and hooks with parameters of their own, Any is the only type
+    # with which checkers accept both.
+    name: Any
+    """What commands, files and messages call it: text that no other loaded plugin has."""
+    version: Any = None
+    """Its version, as text; `None` for that of the package it was installed with."""
+    requires_calipers: Any = None
+    """The versions of Calipers that it works with, such as `">=0.1,<2"`; `None` for any."""
+    plugin_type: Any = PluginType.HOOKS
+    """What it provides; follows from the class that it derives from."""
+
+    def on_load(self) -> Any:
+        """Called when the plugin is loaded. If it raises, the plugin is not loaded."""
+
+    def on_unload(self) -> Any:
+        """Called when the plugin is unloaded."""
+
+    def on_suite_start(self, *_: Any, **details: Any) -> Any:
+        """Called before the first attempt of a run.
+
+        Args:
+            details: `name`, `dataset_name`, `total` (attempts to make; `None` if the dataset does not tell), `repeat`,
+                `seed` and `metadata` of the run.
+        """
+
+    def on_suite_end(self, *_: Any, **details: Any) -> Any:
+        """Called when a run is over.
+
+        Args:
+            details: `name` of the run, and its `report`; `None` if the run broke off without one.
+        """
+
+    def on_test_start(self, *_: Any, **details: Any) -> Any:
+        """Called before each attempt.
+
+        Args:
+            details: `test_name` (the name of the attempt), `case`, and `repeat_index` (from 1).
+        """
+
+    def on_test_end(self, *_: Any, **details: Any) -> Any:
+        """Called after each attempt, when it is judged.
+
+        Args:
+            details: `test_name`, `case`, `repeat_index`, and `record`, which is what the report keeps of the attempt;
+                `None` if the run was interrupted.
+        """
+
+
+class EvaluatorPlugin(PluginBase):
+    """Provides evaluators: one that it makes itself, types of them that others make, or both.
+
+    In a dataset file, what `create_evaluator` makes is called by the name of the plugin, and its parameters, if it has
+    any, can be given. A type is called by its own name.
+    """
+
+    plugin_type: Any = PluginType.EVALUATOR
+    evaluator_types: Any = ()
+    """Classes and functions of evaluators that dataset files may name, with parameters."""
+
+    def create_evaluator(self, *_: Any, **parameters: Any) -> Any:
+        """A new evaluator, of any style. What it takes must have defaults."""
+        del parameters
+        raise PluginError(f"the plugin {self.name!r} makes no evaluator: it has evaluator_types only")
+
+
+class AdapterPlugin(PluginBase):
+    """Provides an adapter: an object with `name` and `invoke(input_text)` that runs an agent and returns its trace."""
+
+    plugin_type: Any = PluginType.ADAPTER
+
+    def create_adapter(self, *_: Any, **parameters: Any) -> Any:
+        """A new adapter."""
+        del parameters
+        raise PluginError(f"the plugin {self.name!r} makes no adapter: define create_adapter")
+
+
+class ViewPlugin(PluginBase):
+    """Provides a view: a function of a `Report` that draws it, writes it or sends it somewhere."""
+
+    plugin_type: Any = PluginType.VIEW
+
+    def create_view(self, *_: Any, **parameters: Any) -> Any:
+        """A new view."""
+        return self.create_reporter(**parameters)
+
+    def create_reporter(self, *_: Any, **parameters: Any) -> Any:
+        """Another word for `create_view`: define one of the two."""
+        del parameters
+        raise PluginError(f"the plugin {self.name!r} makes no view: define create_view")
+
+
+class StorePlugin(PluginBase):
+    """Provides a store: an object that keeps reports."""
+
+    plugin_type: Any = PluginType.STORE
+
+    def create_store(self, *_: Any, **parameters: Any) -> Any:
+        """A new store."""
+        return self.create_storage(**parameters)
+
+    def create_storage(self, *_: Any, **parameters: Any) -> Any:
+        """Another word for `create_store`: define one of the two."""
+        del parameters
+        raise PluginError(f"the plugin {self.name!r} makes no store: define create_store")
+
+
+ReporterPlugin = ViewPlugin
+"""Another word for `ViewPlugin`."""
+
+StoragePlugin = StorePlugin
+"""Another word for `StorePlugin`."""
+
+FACTORIES: dict[type[PluginBase], tuple[str, ...]] = {
+    EvaluatorPlugin: ("create_evaluator", "evaluator_types"),
+    AdapterPlugin: ("create_adapter",),
+    ViewPlugin: ("create_view", "create_reporter"),
+    StorePlugin: ("create_store", "create_storage"),
+}
+"""What a plugin of each kind has to define one of."""
+
+
+def is_plugin(kind: Any) -> bool:
+    """Whether it is a class that can be loaded, and not one that plugins derive from."""
+    return (
+        inspect.isclass(kind)
+        and issubclass(kind, PluginBase)
+        and not inspect.isabstract(kind)
+        and hasattr(kind, "name")
+    )
+
+
+def types_of(kind: type[PluginBase]) -> tuple[PluginType, ...]:
+    """All that a class of plugins provides, by the classes that it derives from."""
+    found = tuple(base.plugin_type for base in FACTORIES if issubclass(kind, base))
+    return found or (PluginType.HOOKS,)
+
+
+def defines(kind: type[PluginBase], member: str) -> bool:
+    """Whether a class of plugins has a member of its own, and not the one that every plugin has."""
+    home = next(base for base in kind.__mro__ if member in vars(base))
+    return home not in {PluginBase, *FACTORIES}

@@ -1,0 +1,326 @@
+"""Where plugins come from, in which order, and what happens to those that cannot be found."""
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers.plugins import EvaluatorPlugin, PluginBase, PluginManager
+from calipers.plugins.discovery import find_classes
+
+PLUGIN = """
+    from calipers.plugins import AdapterPlugin, EvaluatorPlugin, PluginBase
+
+    class {cls}(EvaluatorPlugin):
+        name = "{name}"
+
+        def create_evaluator(self):
+            return lambda output: True
+"""
+
+
+def plugin(name, cls="OfferPlugin"):
+    return PLUGIN.format(name=name, cls=cls)
+
+
+def load(**options):
+    manager = PluginManager()
+    manager.load_plugins(**{"entry_points": False, **options})
+    return manager
+
+
+def names(manager):
+    return [each.name for each in manager.plugins]
+
+
+def failures(manager):
+    return [(each.plugin, each.stage, each.error_message) for each in manager.failures]
+
+
+# ---------------------------------------------------------------------- order
+
+
+def test_entry_points_come_first_then_folders_then_classes(folder, install):
+    install(offer=plugin("installed"), entry_points={"installed": "offer:OfferPlugin"})
+
+    class AtHand(PluginBase):
+        name = "at hand"
+
+    manager = load(entry_points=True, directories=[folder(a=plugin("from a file"))], classes=[AtHand])
+    assert names(manager) == ["installed", "from a file", "at hand"]
+    assert [each.source.origin for each in manager.plugins] == ["entry point", "file", "class"]
+    assert manager.failures == []
+
+
+def test_entry_points_are_sorted_by_name_whatever_was_installed_first(install):
+    install(
+        offer=plugin("b") + plugin("d", "Second"),
+        entry_points={"d": "offer:Second", "b": "offer:OfferPlugin"},
+    )
+    install(
+        "another", other_offer=plugin("c") + plugin("a", "Second"),
+        entry_points={"c": "other_offer:OfferPlugin", "a": "other_offer:Second"},
+    )  # fmt: skip
+    assert names(load(entry_points=True)) == ["a", "b", "c", "d"]
+
+
+def test_folders_come_as_given_and_their_files_by_name(folder):
+    second = folder("b", z=plugin("1"), a=plugin("2"))
+    first = folder("a", m=plugin("3"))
+    assert names(load(directories=[second, first])) == ["2", "1", "3"]
+
+
+def test_a_file_may_define_several_plugins_and_all_are_loaded_in_the_order_of_the_file(folder):
+    text = plugin("zebra", "A") + plugin("aardvark", "Z") + plugin("mole", "B") + "\n    Alias = B\n"
+    assert names(load(directories=[folder(several=text)])) == ["zebra", "aardvark", "mole"]
+
+
+# ---------------------------------------------------------------------- what is taken
+
+
+def test_a_file_that_imports_the_abstract_classes_gives_only_its_own(folder):
+    text = (
+        plugin("mine")
+        + """
+    import abc
+    from ._shared import Base
+
+    class StillAbstract(Base):
+        pass
+
+    class WithMethods(PluginBase, abc.ABC):
+        name = "abstract"
+        @abc.abstractmethod
+        def something(self): ...
+
+    class Concrete(Base):
+        name = "concrete"
+    """
+    )
+    shared = """
+    from calipers.plugins import PluginBase
+    class Base(PluginBase):
+        pass
+    class Stranger(PluginBase):
+        name = "stranger"
+    """
+    manager = load(directories=[folder(mine=text, _shared=shared)])
+    assert names(manager) == ["mine", "concrete"]
+    assert manager.failures == []
+
+
+def test_an_entry_point_may_name_a_whole_module(install):
+    install(offer=plugin("a", "A") + plugin("b", "B"), entry_points={"all": "offer"})
+    manager = load(entry_points=True)
+    assert names(manager) == ["a", "b"]
+    assert str(manager.plugins[0].source) == "calipers-offer 1.2, offer"
+
+
+def test_entry_points_can_be_chosen_by_name_or_pattern(install):
+    points = {name: f"offer:{name.title()}" for name in ("tone", "tact", "size")}
+    install(offer="".join(plugin(name, name.title()) for name in points), entry_points=points)
+    assert names(load(entry_points=["t*"])) == ["tact", "tone"]
+    assert names(load(entry_points=["size", "tone", "t*"])) == ["size", "tact", "tone"]
+    assert names(load(entry_points=[])) == []
+    manager = load(entry_points=["tone", "tune"])
+    assert names(manager) == ["tone"]
+    assert failures(manager) == [
+        (
+            "tune",
+            "find",
+            "PluginError: no installed plugin is called 'tune': there are 'size', 'tact', 'tone'",
+        )
+    ]
+
+
+def test_another_group_of_entry_points_can_be_read(install):
+    install(offer=plugin("a"), entry_points={"a": "offer:OfferPlugin"}, group="my.plugins")
+    assert names(load(entry_points=True)) == []
+    manager = PluginManager("my.plugins")
+    manager.load_plugins()
+    assert names(manager) == ["a"]
+
+
+def test_an_entry_point_that_two_places_of_the_path_hold_is_loaded_once(install, monkeypatch):
+    site = install(offer=plugin("a"), entry_points={"a": "offer:OfferPlugin"})
+    monkeypatch.syspath_prepend(f"{site}/../{site.name}")
+    manager = load(entry_points=True)
+    assert (names(manager), manager.failures) == (["a"], [])
+
+
+# ---------------------------------------------------------------------- what fails, fails alone
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("import not_there_at_all", "ModuleNotFoundError: No module named 'not_there_at_all'"),
+        ("def broken(:", "SyntaxError: invalid syntax (broken.py, line 1)"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("import asyncio\nraise asyncio.CancelledError", "CancelledError: "),
+        ("raise GeneratorExit", "GeneratorExit: "),
+        ("def again(): again()\nagain()", "RecursionError: maximum recursion depth exceeded"),
+        ("\0", "SyntaxError: source code string cannot contain null bytes"),
+        ("class Odd(Exception):\n    def __str__(self): 1 / 0\nraise Odd", "Odd: (the error's own text"),
+        ("import pytest\npytest.skip('not here', allow_module_level=True)", "Skipped: not here"),
+    ],
+    ids=[
+        "raises",
+        "misses a module",
+        "is no Python",
+        "exits",
+        "cancels",
+        "ends a generator",
+        "recurses",
+        "is binary",
+        "raises what cannot be shown",
+        "skips",
+    ],
+)
+@pytest.mark.parametrize("origin", ["file", "entry point"])
+def test_a_module_that_cannot_be_imported_costs_nobody_else(folder, install, origin, text, error):
+    if origin == "file":
+        manager = load(directories=[folder(a=plugin("a"), broken=text, c=plugin("c"))])
+    else:
+        install(
+            offer=plugin("a", "A") + plugin("c", "C"), broken=text,
+            entry_points={"a": "offer:A", "broken": "broken", "c": "offer:C"},
+        )  # fmt: skip
+        manager = load(entry_points=True)
+    assert names(manager) == ["a", "c"]
+    (failure,) = manager.failures
+    assert (failure.plugin, failure.stage, failure.source.origin) == ("broken", "import", origin)
+    assert failure.error_message.startswith(error)
+    assert failure.traceback
+    assert not [name for name in sys.modules if name.endswith("broken")]
+
+
+def test_ctrl_c_goes_through(folder, install):
+    interrupts = "raise KeyboardInterrupt"
+    with pytest.raises(KeyboardInterrupt):
+        load(directories=[folder(a=plugin("a"), broken=interrupts)])
+    install(broken=interrupts, entry_points={"broken": "broken"})
+    with pytest.raises(KeyboardInterrupt):
+        load(entry_points=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (
+            "",
+            "derive a class from EvaluatorPlugin, or another class of calipers.plugins; the name of a file that",
+        ),
+        (
+            "from calipers.plugins import EvaluatorPlugin as P\nclass Mine(P): pass",
+            "Mine has no name: write name = '...' in the class",
+        ),
+    ],
+    ids=["empty", "no name"],
+)
+def test_a_file_without_a_plugin_is_a_failure_and_not_silence(folder, text, error):
+    manager = load(directories=[folder(a=plugin("a"), b=text)])
+    assert names(manager) == ["a"]
+    ((name, stage, message),) = failures(manager)
+    assert (name, stage) == ("b", "find")
+    assert message.startswith(f"PluginError: there is no plugin in it: {error}")
+
+
+@pytest.mark.parametrize(
+    ("value", "stage", "error"),
+    [
+        ("offer:Nothing", "import", "AttributeError: module 'offer' has no attribute 'Nothing'"),
+        ("offer:NOT_A_CLASS", "find", "PluginError: a plugin is a class, got 5"),
+        ("offer:INSTANCE", "find", "PluginError: a plugin is a class, got <offer.OfferPlugin object"),
+        ("offer:Evaluator", "find", "PluginError: Evaluator is no plugin: derive it from EvaluatorPlugin"),
+        ("offer:EvaluatorPlugin", "find", "PluginError: EvaluatorPlugin has no name"),
+        ("offer:Unfinished", "find", "PluginError: Unfinished is abstract: it does not define something"),
+        ("not a reference", "import", ""),
+    ],
+)
+def test_an_entry_point_must_lead_to_a_class_of_plugins(install, value, stage, error):
+    text = (
+        plugin("a")
+        + """
+    import abc
+
+    class Evaluator:
+        pass
+
+    class Unfinished(PluginBase, abc.ABC):
+        name = "unfinished"
+        @abc.abstractmethod
+        def something(self): ...
+
+    INSTANCE = OfferPlugin()
+    NOT_A_CLASS = 5
+    """
+    )
+    install(offer=text, entry_points={"a": "offer:OfferPlugin", "wrong": value})
+    manager = load(entry_points=True)
+    assert names(manager) == ["a"]
+    (failure,) = manager.failures
+    assert (failure.plugin, failure.stage) == ("wrong", stage)
+    assert failure.error_message.startswith(error)
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda path: path / "missing", "FileNotFoundError"),
+        (lambda path: path / "file.txt", "NotADirectoryError"),
+        (lambda path: path / "empty", "PluginError: there are no plugins in this folder"),
+    ],
+    ids=["missing", "file", "empty"],
+)
+def test_a_folder_that_is_none_or_holds_nothing_is_a_failure_and_not_silence(tmp_path, folder, make, error):
+    (tmp_path / "file.txt").write_text("")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "_private.py").write_text("")
+    (tmp_path / "empty" / "notes.txt").write_text("")
+    manager = load(directories=[make(tmp_path), folder(a=plugin("a"))])
+    assert names(manager) == ["a"]
+    (failure,) = manager.failures
+    assert (failure.stage, failure.source.place) == ("find", str(make(tmp_path)))
+    assert failure.error_message.startswith(error)
+
+
+def test_a_file_that_cannot_be_read_is_a_failure(folder):
+    path = folder(a=plugin("a"))
+    (path / "b.py").symlink_to(path / "nowhere.py")
+    manager = load(directories=[path])
+    assert names(manager) == ["a"]
+    assert failures(manager)[0][:2] == ("b", "import")
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (5, "a plugin is a class, got 5"),
+        (None, "a plugin is a class, got None"),
+        (int, "int is no plugin"),
+        (EvaluatorPlugin, "EvaluatorPlugin has no name"),
+        ("name", "a plugin is a class, got 'name'"),
+    ],
+)
+def test_what_is_no_class_of_plugins_is_a_failure_in_its_place(item, message):
+    class Fine(PluginBase):
+        name = "fine"
+
+    manager = load(classes=[item, Fine])
+    assert names(manager) == ["fine"]
+    assert message in failures(manager)[0][2]
+
+
+def test_an_instance_is_told_to_be_given_as_its_class():
+    class Fine(PluginBase):
+        name = "fine"
+
+    assert "pass the class Fine" in failures(load(classes=[Fine()]))[0][2]
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(), st.text(), st.binary(), st.builds(object))))
+def test_nothing_that_is_given_as_a_class_raises(items):
+    assert len(list(find_classes(items))) == len(items)

@@ -1,0 +1,401 @@
+"""Loading is all or nothing, one plugin at a time; what plugins provide is made anew each time it is asked for."""
+
+import logging
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.errors import InvalidOptionError, PluginError
+from calipers.evaluators import Evaluator
+from calipers.plugins import (
+    AdapterPlugin,
+    EvaluatorFactory,
+    EvaluatorPlugin,
+    PluginBase,
+    PluginManager,
+    StorePlugin,
+    UnavailableEvaluator,
+    ViewPlugin,
+)
+
+OURS = sys.modules["calipers"].__version__
+
+
+def judge(output):
+    return True
+
+
+@dataclass
+class Warm(Evaluator):
+    least: int = 1
+
+    def evaluate(self, ctx):
+        return ctx.output.count("thank") >= self.least
+
+
+def make(name="mine", base=EvaluatorPlugin, **members):
+    """A class of plugins."""
+    if base is EvaluatorPlugin and not {"create_evaluator", "evaluator_types"} & set(members):
+        members["create_evaluator"] = lambda self: judge
+    return type(f"{str(name).title()}Plugin", (base,), {"name": name, **members})
+
+
+def load(*classes, **options):
+    manager = PluginManager()
+    manager.load_plugins(classes=classes, entry_points=False, **options)
+    return manager
+
+
+def raising(error):
+    def method(self, *_, **__):
+        raise error
+
+    return method
+
+
+def names(manager):
+    return [each.name for each in manager.plugins]
+
+
+# ---------------------------------------------------------------------- all or nothing
+
+
+@pytest.mark.parametrize(
+    ("members", "stage", "message"),
+    [
+        ({"__init__": raising(ValueError("no"))}, "create", "ValueError: no"),
+        ({"__init__": lambda self, needed: None}, "create", "TypeError: "),
+        ({"__init__": raising(SystemExit(1))}, "create", "SystemExit: 1"),
+        ({"name": property(raising(ValueError("no")))}, "name", "ValueError: no"),
+        ({"name": ""}, "name", "PluginError: a plugin's name is text in one line, without a colon, got ''"),
+        ({"name": None}, "name", "got None"),
+        ({"name": 5}, "name", "got 5"),
+        ({"name": float("nan")}, "name", "got nan"),
+        ({"name": " mine"}, "name", "got ' mine'"),
+        ({"name": "two\nlines"}, "name", r"got 'two\nlines'"),
+        ({"name": "a:b"}, "name", "got 'a:b'"),
+        ({"version": property(raising(ValueError("no")))}, "version", "ValueError: no"),
+        ({"version": 1.0}, "version", "PluginError: version must be text, or None, got 1.0"),
+        ({"version": ""}, "version", "got ''"),
+        (
+            {"requires_calipers": ">=99"},
+            "requires_calipers",
+            f"PluginError: it needs calipers >=99, and this is {OURS}",
+        ),
+        (
+            {"requires_calipers": "99"},
+            "requires_calipers",
+            "PluginError: '99' is no requirement of a version",
+        ),
+        ({"requires_calipers": 99}, "requires_calipers", "PluginError: requires_calipers must be text"),
+        ({"evaluator_types": 5}, "provides", "TypeError: 'int' object is not iterable"),
+        ({"evaluator_types": property(raising(ValueError("no")))}, "provides", "ValueError: no"),
+        ({"evaluator_types": [Warm()]}, "provides", "InvalidOptionError: an evaluator type is a class or a"),
+        ({"evaluator_types": [lambda output: 1]}, "provides", "has no name that a file could hold"),
+        (
+            {"evaluator_types": [Warm, type("Warm", (Warm,), {})]},
+            "provides",
+            "two of its evaluator_types are",
+        ),
+        (
+            {"evaluator_types": [type("Contains", (Warm,), {})]},
+            "provides",
+            "Calipers itself has a 'Contains'",
+        ),
+        ({"name": "Equals"}, "provides", "Calipers itself has a 'Equals'"),
+        ({"plugin_type": "view"}, "provides", "plugin_type is 'view', but it derives from no class that"),
+        ({"on_test_start": lambda self, other: None}, "hooks", "on_test_start has a parameter 'other' that"),
+        ({"on_load": raising(ValueError("no"))}, "on_load", "ValueError: no"),
+        ({"on_load": raising(SystemExit("bye"))}, "on_load", "SystemExit: bye"),
+        ({"on_load": lambda self: self.on_load()}, "on_load", "RecursionError: "),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "-".join(value),
+)
+def test_a_plugin_is_loaded_as_a_whole_or_not_at_all(members, stage, message):
+    unloaded = []
+    wrong = make(**{"on_unload": lambda self: unloaded.append(1), **members})
+    manager = load(make("before"), wrong, make("after"))
+    assert names(manager) == ["before", "after"]
+    (failure,) = manager.failures
+    assert failure.stage == stage
+    assert message in failure.error_message
+    assert failure.source.origin == "class"
+    assert "Traceback" in failure.traceback
+    assert len(manager.get_evaluators()) == 2
+    assert [kind.name for kind in manager.get_evaluator_types()] == ["before", "after"]
+    manager.unload_all()
+    assert not unloaded
+
+
+async def later(self):
+    return None
+
+
+def test_hooks_outside_of_runs_cannot_be_async():
+    manager = load(make(on_load=later), make("other", on_unload=later))
+    manager.unload_all()
+    assert [(each.plugin, each.stage) for each in manager.failures] == [
+        ("mine", "on_load"),
+        ("other", "on_unload"),
+    ]
+    assert all("it is async" in each.error_message for each in manager.failures)
+
+
+@pytest.mark.parametrize(
+    ("base", "members"),
+    [
+        (EvaluatorPlugin, "create_evaluator or evaluator_types"),
+        (AdapterPlugin, "create_adapter"),
+        (ViewPlugin, "create_view or create_reporter"),
+        (StorePlugin, "create_store or create_storage"),
+    ],
+)
+def test_a_plugin_that_provides_nothing_is_no_plugin(base, members):
+    manager = load(type("Empty", (base,), {"name": "empty"}))
+    assert manager.failures[0].error_message == f"PluginError: it provides nothing: define {members}"
+
+
+@pytest.mark.parametrize("where", ["__init__", "name", "on_load"])
+def test_ctrl_c_goes_through_and_leaves_what_was_loaded(where):
+    interrupt = raising(KeyboardInterrupt())
+    manager = load(make("before"))
+    with pytest.raises(KeyboardInterrupt):
+        manager.load_plugins(
+            classes=[make(**{where: property(interrupt) if where == "name" else interrupt})],
+            entry_points=False,
+        )
+    assert names(manager) == ["before"]
+
+
+def test_of_two_plugins_with_one_name_the_first_is_loaded_and_the_second_told_of():
+    first, second = make("tone"), type("Other", (make("tone"),), {"on_load": raising(AssertionError())})
+    manager = load(first, make("between"), second)
+    assert names(manager) == ["tone", "between"]
+    assert type(manager.get("tone")) is first
+    (failure,) = manager.failures
+    assert failure.stage == "duplicate"
+    assert "another plugin has this name: that of " in failure.error_message
+
+
+def test_of_two_evaluators_with_one_name_the_first_is_loaded():
+    again = type("Warm", (Warm,), {})
+    manager = load(make("a", evaluator_types=[Warm]), make("b", evaluator_types=[again]), make("Warm"))
+    assert names(manager) == ["a"]
+    assert [each.error_message for each in manager.failures] == [
+        "PluginError: the plugin 'a' provides an evaluator called 'Warm', too"
+    ] * 2
+
+
+def test_the_same_plugin_is_loaded_once_however_often_it_is_found(folder):
+    loads = []
+    kind = make(on_load=lambda self: loads.append(1))
+    manager = load(kind, kind)
+    manager.load_plugins(classes=[kind], entry_points=False)
+    path = folder(a="from calipers.plugins import PluginBase\nclass A(PluginBase): name = 'a'")
+    for _ in range(2):
+        manager.load_plugins(directories=[path, f"{path}/../{path.name}"], entry_points=False)
+    assert (names(manager), loads, manager.failures) == (["mine", "a"], [1], [])
+
+
+def test_a_file_that_is_both_installed_and_in_a_folder_is_one_plugin(install):
+    text = "from calipers.plugins import PluginBase\nclass A(PluginBase): name = 'a'"
+    site = install(offer=text, entry_points={"a": "offer:A"})
+    manager = PluginManager()
+    manager.load_plugins(directories=[site])
+    assert (names(manager), manager.failures) == (["a"], [])
+
+
+def test_a_file_that_was_mended_has_no_failure_any_more(folder):
+    path = folder(a="1 / 0", b="2 / 0")
+    manager = PluginManager()
+    manager.load_plugins(directories=[path], entry_points=False)
+    assert [each.plugin for each in manager.failures] == ["a", "b"]
+    folder(a="from calipers.plugins import PluginBase\nclass A(PluginBase): name = 'a'")
+    manager.load_plugins(directories=[path], entry_points=False)
+    assert (names(manager), [each.plugin for each in manager.failures]) == (["a"], ["b"])
+
+
+def test_each_manager_has_its_own_plugins():
+    kind = make()
+    one, other = load(kind), load(kind)
+    assert one.get("mine") is not other.get("mine")
+    one.unload_all()
+    assert len(other) == 1
+
+
+def test_strict_raises_once_the_others_are_loaded_and_lists_everything():
+    manager = PluginManager()
+    with pytest.raises(PluginError) as caught:
+        manager.load_plugins(
+            classes=[make("a", version=1), make("b"), make("c", on_load=raising(ValueError("no")))],
+            entry_points=False,
+            strict=True,
+        )
+    assert names(manager) == ["b"]
+    assert str(caught.value).startswith("not all plugins could be loaded:\n- a (")
+    assert "on_load failed: ValueError: no" in str(caught.value)
+    manager.load_plugins(classes=[make("d")], entry_points=False, strict=True)
+    assert names(manager) == ["b", "d"]
+
+
+def test_a_failure_is_logged_once(caplog):
+    manager = load(make(create_evaluator=raising(ValueError("no"))))
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            manager.get_evaluators()
+    assert [record.name for record in caplog.records] == ["calipers.plugins"]
+    assert "create_evaluator failed: ValueError: no" in caplog.text
+    assert manager.failures[0].count == 3
+    assert "create_evaluator failed (3 times): ValueError: no" in str(manager.failures[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"directories": "plugins"}, "directories must be a list, got 'plugins'"),
+        ({"directories": None}, "directories must be a list, got None"),
+        ({"classes": PluginBase}, "classes must be a list, got <class"),
+        ({"entry_points": "tone"}, "entry_points must be True, False or a list, got 'tone'"),
+        ({"entry_points": None}, "entry_points must be True, False or a list, got None"),
+    ],
+)
+def test_an_argument_that_makes_no_sense_is_refused(options, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        PluginManager().load_plugins(**options)
+
+
+# ---------------------------------------------------------------------- what is loaded
+
+
+def test_a_manager_is_a_collection_of_plugins():
+    manager = load(make("a"), make("b", base=PluginBase))
+    assert [plugin.name for plugin in manager] == ["a", "b"]
+    assert (len(manager), "a" in manager, "c" in manager) == (2, True, False)
+    assert repr(manager) == "PluginManager(a, b; 0 failures)"
+    with pytest.raises(PluginError, match="no plugin called 'c' is loaded; loaded are 'a', 'b'"):
+        manager.get("c")
+    with pytest.raises(PluginError, match="loaded are none"):
+        PluginManager().get("c")
+
+
+@pytest.mark.parametrize(("own", "shown"), [(None, "1.2"), ("3.0", "3.0")])
+def test_the_version_is_the_plugins_own_or_that_of_its_package(install, own, shown):
+    text = f"from calipers.plugins import PluginBase\nclass A(PluginBase):\n    name, version = 'a', {own!r}"
+    install(offer=text, entry_points={"a": "offer:A"})
+    manager = PluginManager()
+    manager.load_plugins()
+    assert [each.version for each in manager.plugins] == [shown]
+    assert load(make()).plugins[0].version is None
+
+
+def test_unloading_tells_every_plugin_in_order_and_forgets_them():
+    told = []
+    manager = load(
+        make("a", on_unload=lambda self: told.append("a")),
+        make("b", on_unload=raising(ValueError("no")), on_suite_end=lambda self: None),
+        make("c", on_unload=lambda self: told.append("c")),
+    )
+    with manager:
+        assert len(manager) == 3
+    assert told == ["a", "c"]
+    assert (len(manager), manager.get_evaluators(), manager.get_evaluator_types()) == (0, [], [])
+    assert not manager.listens("on_suite_end")
+    assert [(each.plugin, each.stage) for each in manager.failures] == [("b", "on_unload")]
+    manager.unload_all()
+    assert told == ["a", "c"]
+
+
+# ---------------------------------------------------------------------- what they provide
+
+
+def test_evaluators_are_made_anew_each_time_in_the_order_of_loading():
+    manager = load(
+        make("b", create_evaluator=lambda self: Warm(2)),
+        make("only types", evaluator_types=[Warm]),
+        make("a", create_evaluator=lambda self: Warm(1)),
+    )
+    one, other = manager.get_evaluators(), manager.get_evaluators()
+    assert one == other == [Warm(2), Warm(1)]
+    assert one[0] is not other[0]
+
+
+@pytest.mark.parametrize(
+    ("create", "why"),
+    [
+        (raising(ValueError("no model")), "ValueError: no model"),
+        (raising(SystemExit(1)), "SystemExit: 1"),
+        (lambda self: None, "NotAnEvaluatorError"),
+        (lambda self: Warm, "NotAnEvaluatorError"),
+        (lambda self, needed: judge, "TypeError"),
+    ],
+)
+def test_an_evaluator_that_cannot_be_made_fails_on_every_case_and_is_never_a_pass(create, why):
+    manager = load(make("lost", create_evaluator=create), make("fine"))
+    lost, fine = manager.get_evaluators()
+    assert isinstance(lost, UnavailableEvaluator)
+    assert fine is judge
+    report = Dataset(cases=[Case(inputs=1), Case(inputs=2)], evaluators=[lost, fine]).evaluate_sync(
+        abs, progress=False
+    )
+    assert report.pass_rate().value == 0
+    failure = report.cases[0].evaluator_failures[0]
+    assert failure.name == "lost"
+    assert f"the plugin 'lost' could not make its evaluator: {why}" in failure.error_message
+    assert manager.failures[0].stage == "create_evaluator"
+
+
+def test_ctrl_c_goes_through_what_makes_things():
+    manager = load(
+        make(create_evaluator=raising(KeyboardInterrupt())),
+        make("view", base=ViewPlugin, create_view=raising(KeyboardInterrupt())),
+    )
+    with pytest.raises(KeyboardInterrupt):
+        manager.get_evaluators()
+    with pytest.raises(KeyboardInterrupt):
+        manager.get_views()
+
+
+@pytest.mark.parametrize(
+    ("base", "method", "get", "also"),
+    [
+        (AdapterPlugin, "create_adapter", "get_adapters", "get_adapters"),
+        (ViewPlugin, "create_view", "get_views", "get_reporters"),
+        (StorePlugin, "create_store", "get_stores", "get_storage_backends"),
+    ],
+)
+def test_other_things_that_cannot_be_made_are_left_out_and_told_of(base, method, get, also):
+    manager = load(
+        make("a", base=base, **{method: lambda self: "made"}),
+        make("b", base=base, **{method: raising(SystemExit(2))}),
+        make("evaluator"),
+        make("c", base=base, **{method: lambda self: "made, too"}),
+    )
+    assert getattr(manager, get)() == getattr(manager, also)() == ["made", "made, too"]
+    assert [(each.plugin, each.stage, each.count) for each in manager.failures] == [("b", method, 2)]
+
+
+def test_a_plugin_may_provide_several_kinds_of_things():
+    class Both(EvaluatorPlugin, ViewPlugin):
+        name = "both"
+        evaluator_types = (Warm, judge)
+
+        def create_evaluator(self):
+            return judge
+
+        def create_view(self):
+            return print
+
+    manager = load(Both)
+    assert manager.plugins[0].types == ("evaluator", "view")
+    assert (manager.get_evaluators(), manager.get_views()) == ([judge], [print])
+    warm, function, own = manager.get_evaluator_types()
+    assert (warm, function) == (Warm, judge)
+    assert isinstance(own, EvaluatorFactory)
+
+
+def test_a_type_of_the_plugins_own_name_stands_for_its_evaluator():
+    manager = load(make("Warm", evaluator_types=[Warm], create_evaluator=lambda self: Warm(3)))
+    assert manager.get_evaluator_types() == [Warm]
+    assert manager.get_evaluators() == [Warm(3)]
