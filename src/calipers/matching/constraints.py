@@ -1,0 +1,251 @@
+"""What must hold for a whole path of calls: what comes before what, what never happens, how often, and what flows where.
+
+A constraint may meet no call that it speaks of: "search before book" says nothing about a path without a booking. It
+then holds, but was not *exercised*; counts (`Never`, `AtMost`, …) are always exercised.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import regex
+
+from calipers.errors import InvalidOptionError
+from calipers.trace import ToolCall
+
+from .call import compare_calls, show_call
+from .rules import CallRules
+from .showing import show
+from .values import matches
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call that a path may hold."""
+
+    call: ToolCall
+    any_arguments: bool = False
+    """Whether only the tool counts."""
+
+    def rules(self, rules: CallRules) -> CallRules:
+        """The rules for comparing calls with this step."""
+        return replace(rules, arguments="ignore") if self.any_arguments else rules
+
+    def is_done_by(self, call: ToolCall, rules: CallRules) -> bool:
+        """Whether a call does what the step asks for."""
+        return compare_calls(self.call, call, self.rules(rules)).matched
+
+    def __str__(self) -> str:
+        return f"{show_call(self.call)[:-1]}…)" if self.any_arguments else show_call(self.call)
+
+
+def as_step(given: Any) -> Step:
+    """A step made of a tool's name (any arguments will do), or of a call.
+
+    Raises:
+        InvalidOptionError: it is neither.
+    """
+    if isinstance(given, Step):
+        return given
+    if isinstance(given, ToolCall):
+        return Step(given)
+    if isinstance(given, str) and given:
+        return Step(ToolCall(given), any_arguments=True)
+    raise InvalidOptionError(
+        f"a step is the name of a tool, a ToolCall, or a group of steps, got {given!r:.200}"
+    )
+
+
+class Finding(NamedTuple):
+    """What a constraint found."""
+
+    violation: str | None
+    """Why it does not hold; `None` if it does."""
+    exercised: bool = True
+
+
+class Constraint(ABC):
+    """Something that must hold for a whole path. Subclass it to add your own."""
+
+    @abstractmethod
+    def check(self, calls: Sequence[ToolCall], rules: CallRules) -> Finding:
+        """Whether it holds."""
+
+
+@dataclass(frozen=True)
+class Before(Constraint):
+    """No call of `then` without a call of `first` earlier on."""
+
+    first: str | ToolCall
+    then: str | ToolCall
+
+    def __post_init__(self) -> None:
+        as_step(self.first), as_step(self.then)
+
+    def check(self, calls: Sequence[ToolCall], rules: CallRules) -> Finding:
+        """Whether something of `first` stands before the first of `then`."""
+        first, then = as_step(self.first), as_step(self.then)
+        for position, call in enumerate(calls):
+            # In this order: a call that is both does not stand before itself.
+            if then.is_done_by(call, rules):
+                return Finding(f"{show_call(call)} (call {position + 1}) came before any {first}")
+            if first.is_done_by(call, rules):
+                return Finding(None, any(then.is_done_by(later, rules) for later in calls[position + 1 :]))
+        return Finding(None, exercised=False)
+
+
+@dataclass(frozen=True)
+class _Count(Constraint):
+    step: str | ToolCall
+    times: int
+
+    def __post_init__(self) -> None:
+        as_step(self.step)
+        if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times < 0:
+            raise InvalidOptionError(f"times must be a whole number from 0, got {self.times!r}")
+
+    @abstractmethod
+    def holds(self, count: int) -> bool:
+        """Whether so many calls are right."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """How many calls are right."""
+
+    def check(self, calls: Sequence[ToolCall], rules: CallRules) -> Finding:
+        """Whether the calls are as many as they should be."""
+        step = as_step(self.step)
+        found = [position for position, call in enumerate(calls, 1) if step.is_done_by(call, rules)]
+        if self.holds(len(found)):
+            return Finding(None)
+        where = f" (call{'s' if len(found) > 1 else ''} {', '.join(map(str, found[:10]))})" if found else ""
+        return Finding(f"{step} was called {_times(len(found))}{where}, and should be called {self.words}")
+
+
+class AtMost(_Count):
+    """Not more calls than this."""
+
+    def holds(self, count: int) -> bool:
+        """Whether so many calls are right."""
+        return count <= self.times
+
+    @property
+    def words(self) -> str:
+        """How many calls are right."""
+        return f"at most {_times(self.times)}" if self.times else "never"
+
+
+class AtLeast(_Count):
+    """Not fewer calls than this."""
+
+    def holds(self, count: int) -> bool:
+        """Whether so many calls are right."""
+        return count >= self.times
+
+    @property
+    def words(self) -> str:
+        """How many calls are right."""
+        return f"at least {_times(self.times)}"
+
+
+class Exactly(_Count):
+    """So many calls, neither more nor fewer."""
+
+    def holds(self, count: int) -> bool:
+        """Whether so many calls are right."""
+        return count == self.times
+
+    @property
+    def words(self) -> str:
+        """How many calls are right."""
+        return f"exactly {_times(self.times)}"
+
+
+def Never(step: str | ToolCall) -> AtMost:  # noqa: N802 - reads as a constraint, like its siblings
+    """No such call at all."""
+    return AtMost(step, 0)
+
+
+@dataclass(frozen=True)
+class Flow(Constraint):
+    """An argument of one tool must come from what an earlier call of another gave back.
+
+    A value comes from a result if it stands somewhere in it: as a value, or within a text; of a list or mapping, each
+    part must. Give `by` to say it otherwise.
+    """
+
+    source: str | ToolCall
+    """Whose result."""
+    into: str | ToolCall
+    """Which calls use it."""
+    argument: str
+    """As which argument; every such call must have it."""
+    by: Callable[[Any, Any], bool] | None = None
+    """Whether a value, the second argument, comes from a result, the first."""
+
+    def __post_init__(self) -> None:
+        as_step(self.source), as_step(self.into)
+        if not isinstance(self.argument, str) or not self.argument:
+            raise InvalidOptionError(f"argument is the name of an argument, got {self.argument!r}")
+
+    def check(self, calls: Sequence[ToolCall], rules: CallRules) -> Finding:
+        """Whether every value came from an earlier result."""
+        source, into = as_step(self.source), as_step(self.into)
+        comes_from = self.by or stands_in
+        results: list[Any] = []
+        exercised = False
+        for position, call in enumerate(calls, 1):
+            if into.is_done_by(call, rules):
+                exercised = True
+                if self.argument not in call.arguments:
+                    return Finding(f"{show_call(call)} (call {position}) has no argument {self.argument!r}")
+                value = call.arguments[self.argument]
+                if not any(comes_from(result, value) for result in results):
+                    return Finding(
+                        f"{self.argument}={show(value)} of {call.name} (call {position}) came from no earlier "
+                        f"result of {source}"
+                    )
+            if call.success and source.is_done_by(call, rules):
+                results.append(call.output)
+        return Finding(None, exercised)
+
+
+def stands_in(result: Any, value: Any) -> bool:
+    """Whether a value stands somewhere in a result; of a list or mapping, whether each of its parts does."""
+    parts = list(_leaves(value))
+    found = list(_leaves(result))
+    return bool(parts) and all(any(_is_or_holds(each, part) for each in found) for part in parts)
+
+
+def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
+    """The single values inside, at whatever depth."""
+    if isinstance(value, Mapping):
+        inside: Any = value.values()
+    elif isinstance(value, list | tuple | AbstractSet):
+        inside = value
+    else:
+        yield value
+        return
+    if depth < 50:  # deeper than any result; also where one contains itself
+        for each in inside:
+            yield from _leaves(each, depth + 1)
+
+
+def _is_or_holds(found: Any, part: Any) -> bool:
+    if matches(part, found):
+        return True
+    if isinstance(found, str) and part is not None and not isinstance(part, bool):
+        text = str(part)
+        # As a word: 4 does not come from "40".
+        return bool(text) and regex.search(rf"(?<!\w){regex.escape(text)}(?!\w)", found) is not None
+    if isinstance(part, str) and isinstance(found, int | float) and not isinstance(found, bool):
+        return math.isfinite(found) and part.strip() == str(found)
+    return False
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")

@@ -1,0 +1,331 @@
+"""The best fit of calls to a trajectory, found exactly.
+
+A trajectory stands for one or more *plans*: steps with an order between some of them (`Either` and optional groups make
+several). In each plan the calls are read from first to last, and for every set of steps that can no longer be done the
+best way of having got there is kept: giving a call to a step closes the step and all that should have come before it.
+Steps that share neither order nor calls are solved apart, so the sets stay small; a plan whose sets would not is refused
+rather than solved roughly.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from calipers.errors import InvalidOptionError
+from calipers.trace import ToolCall
+
+from .call import actual_arguments, arguments_similarity, compare_calls, expected_arguments
+from .constraints import Step
+from .rules import CallRules
+from .trajectory import (
+    AnyOrder,
+    Either,
+    FittedStep,
+    InOrder,
+    Optionally,
+    Repeated,
+    TrajectoryMatch,
+)
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
+
+MOST_PLANS = 1_000
+MOST_STATES = 20_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps, and which of them must come before which."""
+
+    steps: tuple[Step, ...] = ()
+    required: tuple[bool, ...] = ()
+    before: tuple[tuple[int, int], ...] = ()
+    """Pairs (earlier, later) of steps by number; transitive."""
+
+
+def best_fit(trajectory: "Trajectory", calls: Sequence[ToolCall]) -> TrajectoryMatch:
+    """How well the calls follow the trajectory, by the plan that fits them best."""
+    findings = [constraint.check(calls, trajectory.rules) for constraint in trajectory.constraints]
+    violations = tuple(finding.violation for finding in findings if finding.violation is not None)
+    table = _Similarities(calls, trajectory.rules)
+    best: TrajectoryMatch | None = None
+    for plan in plans_of(InOrder(*trajectory.steps), len(calls)) if trajectory.steps else [Plan()]:
+        steps = fit_plan(plan, table)
+        taken = {fitted.position for fitted in steps}
+        extra = tuple(position for position in range(len(calls)) if position not in taken)
+        asked = sum(plan.required) + len(findings) + (len(extra) if trajectory.extra == "forbidden" else 0)
+        earned = sum(
+            fitted.comparison.similarity for fitted in steps if fitted.required and fitted.comparison
+        )
+        earned += len(findings) - len(violations)
+        followed = not violations and all(fitted.matched for fitted in steps if fitted.required)
+        followed = followed and (trajectory.extra == "allowed" or not extra)
+        match = TrajectoryMatch(
+            calls=tuple(calls),
+            steps=steps,
+            violations=violations,
+            extra=extra,
+            extra_allowed=trajectory.extra == "allowed",
+            # Rounding must not make a whole of almost everything.
+            score=1.0 if followed else min(earned / asked, math.nextafter(1.0, 0.0)),
+            exercised=bool(sum(plan.required) or trajectory.extra == "forbidden")
+            or any(finding.exercised for finding in findings),
+        )
+        if best is None or _rank(match) > _rank(best):
+            best = match
+    assert best is not None
+    return best
+
+
+def _rank(match: TrajectoryMatch) -> tuple[float, int, int]:
+    """Which of two plans fits better: by the score, then by what was done, then by what is left over."""
+    return match.score, sum(fitted.matched for fitted in match.steps), -len(match.extra)
+
+
+# ---------------------------------------------------------------------- plans
+
+
+def plans_of(part: Any, calls: int) -> list[Plan]:
+    """The plans that a part stands for, if there are so many calls.
+
+    Raises:
+        InvalidOptionError: there are too many.
+    """
+    if isinstance(part, Step):
+        return [Plan((part,), (True,))]
+    if isinstance(part, Either):
+        return _few(plan for each in part.parts for plan in plans_of(each, calls))
+    if isinstance(part, Optionally):
+        inside = plans_of(InOrder(*part.parts), calls)
+        if len(inside) == 1 and len(inside[0].steps) == 1:
+            return [Plan(inside[0].steps, (False,))]
+        return _few([*inside, Plan()])
+    if isinstance(part, Repeated):
+        return _repeated(part, calls)
+    choices = [plans_of(each, calls) for each in part.parts]
+    return _few(_joined(chosen, in_order=not isinstance(part, AnyOrder)) for chosen in product(*choices))
+
+
+def _repeated(part: Repeated, calls: int) -> list[Plan]:
+    must = part.at_least
+    may = max(must, calls if part.at_most is None else min(part.at_most, calls))
+    inside = plans_of(part.part, calls)
+    if len(inside) == 1 and len(inside[0].steps) == 1:
+        step = inside[0].steps[0]
+        # Which of the copies comes first makes no difference, so they need no order.
+        return [Plan((step,) * may, (True,) * must + (False,) * (may - must))]
+    return _few(
+        _joined(chosen, in_order=True)
+        for times in range(must, may + 1)
+        for chosen in product(inside, repeat=times)
+    )
+
+
+def _joined(plans: Sequence[Plan], *, in_order: bool) -> Plan:
+    """One plan made of several, each after the other or side by side."""
+    steps: list[Step] = []
+    required: list[bool] = []
+    before: list[tuple[int, int]] = []
+    for plan in plans:
+        start = len(steps)
+        if in_order:
+            before += [(i, start + j) for j in range(len(plan.steps)) for i in range(start)]
+        before += [(start + i, start + j) for i, j in plan.before]
+        steps += plan.steps
+        required += plan.required
+    return Plan(tuple(steps), tuple(required), tuple(before))
+
+
+def _few(plans: Iterable[Plan]) -> list[Plan]:
+    found: list[Plan] = []
+    for plan in plans:
+        if len(found) >= MOST_PLANS:
+            raise InvalidOptionError(
+                f"the trajectory has more than {MOST_PLANS} alternatives: say less with Either, and with Optionally and "
+                "Repeated of several steps at once"
+            )
+        if plan not in found:
+            found.append(plan)
+    return found
+
+
+# ---------------------------------------------------------------------- the fit of one plan
+
+
+class _Similarities:
+    """How similar each call is to a step, found out once per step."""
+
+    def __init__(self, calls: Sequence[ToolCall], rules: CallRules) -> None:
+        self.calls = calls
+        self.rules = rules
+        self.known: dict[int, dict[int, float]] = {}
+
+    def of(self, step: Step) -> dict[int, float]:
+        """By the position of the call; those that have nothing in common with the step are left out."""
+        if id(step) not in self.known:  # steps belong to the trajectory, which outlives this
+            rules = step.rules(self.rules)
+            name, mode = rules.name_of(step.call.name), rules.mode_for(step.call.name)
+            wanted = expected_arguments(step.call, rules)
+            self.known[id(step)] = {
+                position: arguments_similarity(wanted, actual_arguments(call, rules), mode)
+                for position, call in enumerate(self.calls)
+                if rules.name_of(call.name) == name
+            }
+        return self.known[id(step)]
+
+
+class _Value(NamedTuple):
+    """What a fit is worth: full matches of required steps, then of others, then the similarity in billionths."""
+
+    required: int = 0
+    optional: int = 0
+    similarity: int = 0
+
+
+class _Fit(NamedTuple):
+    value: _Value
+    chosen: Any
+    """The pairs (step, position) so far, as a linked list: (rest, step, position)."""
+
+
+def fit_plan(plan: Plan, table: _Similarities) -> tuple[FittedStep, ...]:
+    """The best way to give the calls to the steps of a plan."""
+    fitted = _fit(plan, table, only_full=True)
+    if all(each.matched for each in fitted if each.required):
+        return (
+            fitted  # the most there can be, and found without looking at the many calls that are only similar
+        )
+    return _fit(plan, table, only_full=False)
+
+
+def _fit(plan: Plan, table: _Similarities, *, only_full: bool) -> tuple[FittedStep, ...]:
+    offers: dict[tuple[int, bool], dict[int, float]] = {}
+    candidates: list[dict[int, float]] = []
+    for step, required in zip(plan.steps, plan.required, strict=True):
+        if (id(step), required) not in offers:
+            # A call that is only similar does nothing for a step that need not be done.
+            full = only_full or not required
+            offers[id(step), required] = {
+                position: similarity
+                for position, similarity in table.of(step).items()
+                if similarity == 1.0 or not full
+            }
+        candidates.append(offers[id(step), required])
+    position_of: dict[int, int] = {}
+    for component in _components(plan, candidates):
+        position_of.update(_solve(component, plan, candidates))
+    fitted: list[FittedStep] = []
+    for number, (step, required) in enumerate(zip(plan.steps, plan.required, strict=True)):
+        position = position_of.get(number)
+        call = None if position is None else table.calls[position]
+        compared = None if call is None else compare_calls(step.call, call, step.rules(table.rules))
+        fitted.append(FittedStep(step, required, position, compared))
+    return tuple(fitted)
+
+
+def _components(plan: Plan, candidates: list[dict[int, float]]) -> Iterator[list[int]]:
+    """The steps in groups that share neither order nor calls."""
+    parent = list(range(len(plan.steps)))
+
+    def root(number: int) -> int:
+        while parent[number] != number:
+            parent[number] = parent[parent[number]]
+            number = parent[number]
+        return number
+
+    for one, other in plan.before:
+        if candidates[one] and candidates[other]:
+            parent[root(other)] = root(one)
+    owner: dict[int, int] = {}
+    for number, found in enumerate(candidates):
+        for position in found:
+            parent[root(number)] = root(owner.setdefault(position, number))
+    groups: dict[int, list[int]] = {}
+    for number, found in enumerate(candidates):
+        if found:
+            groups.setdefault(root(number), []).append(number)
+    yield from groups.values()
+
+
+def _solve(steps: list[int], plan: Plan, candidates: list[dict[int, float]]) -> Iterator[tuple[int, int]]:
+    """The pairs (step, position) of the best fit of one group of steps."""
+    bit = {step: 1 << n for n, step in enumerate(steps)}
+    closes = {step: bit[step] for step in steps}
+    for earlier, later in plan.before:
+        if earlier in bit and later in bit:
+            closes[later] |= bit[earlier]
+    groups = [(copies, sum(bit[step] for step in copies)) for copies in _copies(steps, plan)]
+    last = {step: max(candidates[step]) for step in steps}
+    # From here on, doing a step takes nothing away from those that should come before it.
+    safe = dict.fromkeys(steps, -1)
+    for earlier, later in plan.before:
+        if earlier in bit and later in bit:
+            safe[later] = max(safe[later], last[earlier])
+    states: dict[int, _Fit] = {0: _Fit(_Value(), None)}
+    for position in sorted({each for step in steps for each in candidates[step]}):
+        offered = [(copies, mask) for copies, mask in groups if position in candidates[copies[0]]]
+        alone = len({id(plan.steps[copies[0]]) for copies, _ in offered}) == 1
+        following: dict[int, _Fit] = {}
+        for closed, fit in states.items():
+            for copies, mask in offered:
+                done = (closed & mask).bit_count()
+                if done == len(copies):
+                    continue
+                step = copies[done]
+                worth = _worth(fit.value, candidates[step][position], required=plan.required[step])
+                _keep(following, closed | closes[step], _Fit(worth, (fit.chosen, step, position)))
+                # A call that fits one step alone, and costs no other anything, is never better left unused.
+                if alone and position > safe[step] and candidates[step][position] == 1.0:
+                    break
+            else:
+                _keep(following, closed, fit)
+        if len(following) > MOST_STATES:
+            raise InvalidOptionError(
+                f"{len(steps)} steps of the trajectory may be done in so many orders that the best fit cannot be found "
+                "exactly: give more of them an order, or compare plain lists of calls with match_calls"
+            )
+        states = following
+    chosen = max(states.values(), key=lambda fit: fit.value).chosen
+    while chosen is not None:
+        chosen, step, position = chosen
+        yield step, position
+
+
+def _copies(steps: list[int], plan: Plan) -> list[list[int]]:
+    """The steps, with those together that are alike in every respect: they are done one after the other."""
+    earlier: dict[int, set[int]] = {step: set() for step in steps}
+    later: dict[int, set[int]] = {step: set() for step in steps}
+    for one, other in plan.before:
+        if one in later and other in earlier:
+            later[one].add(other)
+            earlier[other].add(one)
+    groups: dict[Any, list[int]] = {}
+    for step in steps:
+        alike = (
+            id(plan.steps[step]),
+            plan.required[step],
+            frozenset(earlier[step]),
+            frozenset(later[step]),
+        )
+        groups.setdefault(alike, []).append(step)
+    # Required copies first, so that a call is never spent on one that need not be done.
+    return sorted(groups.values(), key=lambda copies: not plan.required[copies[0]])
+
+
+def _worth(value: _Value, similarity: float, *, required: bool) -> _Value:
+    full = similarity == 1.0
+    return _Value(
+        value.required + (full and required),
+        value.optional + (full and not required),
+        value.similarity + round(similarity * 1e9),
+    )
+
+
+def _keep(states: dict[int, _Fit], closed: int, fit: _Fit) -> None:
+    """Keep the better of two ways to the same state; of equals the first, which took its calls earlier."""
+    known = states.get(closed)
+    if known is None or fit.value > known.value:
+        states[closed] = fit

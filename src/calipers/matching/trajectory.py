@@ -1,0 +1,232 @@
+"""A trajectory: what an agent may do on the way to its answer, as a specification rather than one recorded path.
+
+The steps say which calls must be made; their structure says what order they need:
+
+| part | meaning |
+|---|---|
+| `"search"` | a call of this tool, with any arguments |
+| `ToolCall("search", {...})` | a call with these arguments, as the `rules` compare them |
+| `InOrder(a, b)` | first all of `a`, then all of `b`; others may come between |
+| `AnyOrder(a, b)` | both, in whatever order |
+| `Either(a, b)` | one of them; the one that fits best is taken |
+| `Optionally(a)` | `a`, or nothing |
+| `Repeated(a, at_least, at_most)` | `a` so many times |
+
+A list of steps is `InOrder`. The constraints speak of the whole path (`Before`, `Never`, `AtMost`, `Flow`, …), and
+`extra` says whether calls that no step asked for are allowed.
+
+The best fit is found exactly, never greedily: of all ways to give calls to steps that keep the order, one with the most
+full matches, and among those one with the greatest similarity. The score is the mean over everything that was asked
+for: a step earns the similarity of its call, a constraint 1 or 0, and a forbidden extra call counts as one more thing
+that earned nothing. The trajectory is followed exactly when the score is 1.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from calipers.errors import InvalidOptionError
+from calipers.trace import ToolCall
+
+from .call import CallComparison, show_call
+from .constraints import Constraint, Step, as_step
+from .rules import CallRules
+
+
+@dataclass(frozen=True, init=False)
+class _Group:
+    """Several parts together."""
+
+    parts: tuple["Part", ...]
+
+    def __init__(self, *parts: "Part") -> None:
+        if not parts:
+            raise InvalidOptionError(f"{type(self).__name__}() holds no steps: it says nothing")
+        object.__setattr__(self, "parts", tuple(map(as_part, parts)))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
+
+
+class InOrder(_Group):
+    """All of the first part, then all of the next. Other calls may come between."""
+
+
+class AnyOrder(_Group):
+    """Every part, in whatever order."""
+
+
+class Either(_Group):
+    """One of the parts: the one that fits best."""
+
+
+class Optionally(_Group):
+    """These parts in order, or nothing."""
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A part that is done several times, one after the other."""
+
+    part: "Part"
+    at_least: int = 1
+    at_most: int | None = None
+    """`None`: as often as the agent likes."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "part", as_part(self.part))
+        for name in ("at_least", "at_most"):
+            value = getattr(self, name)
+            if value is None and name == "at_most":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise InvalidOptionError(f"{name} must be a whole number from 0, got {value!r}")
+        if self.at_most is not None and self.at_most < max(1, self.at_least):
+            raise InvalidOptionError(
+                f"at_most={self.at_most!r} is less than at_least={self.at_least!r}, or nothing"
+            )
+
+
+Part: TypeAlias = str | ToolCall | Step | InOrder | AnyOrder | Either | Optionally | Repeated | Sequence[Any]
+"""What a trajectory is made of; a list is a part, too: its members in order."""
+
+
+def as_part(given: Any) -> Any:
+    """A part of a trajectory; a list becomes `InOrder`, a name or a call a `Step`.
+
+    Raises:
+        InvalidOptionError: it is no part.
+    """
+    if isinstance(given, _Group | Repeated):
+        return given
+    if isinstance(given, list | tuple):
+        return InOrder(*given)
+    return as_step(given)
+
+
+Extra: TypeAlias = Literal["allowed", "forbidden"]
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """What an agent may do on the way to its answer.
+
+    ```python
+    Trajectory(
+        ["search", Either(ToolCall("book", {"to": "LA"}), "waitlist"), Optionally("notify")],
+        constraints=[Never("delete_account"), AtMost("search", 3), Flow("search", "book", "flight_id")],
+    )
+    ```
+    """
+
+    steps: Sequence[Part] = ()
+    """What must be done, in order."""
+    constraints: Sequence[Constraint] = ()
+    """What must hold for the whole path."""
+    extra: Extra = "allowed"
+    """Whether calls that no step asks for are allowed."""
+    rules: CallRules = field(default_factory=lambda: CallRules(arguments="subset"))
+    """How calls are compared with steps; default: a step's arguments must be among the call's."""
+    count_failed: bool = True
+    """Whether calls whose tool failed count as calls."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.steps, str) or not isinstance(self.steps, Sequence):
+            raise InvalidOptionError(f"steps is a list of steps, got {self.steps!r}")
+        object.__setattr__(self, "steps", tuple(map(as_part, self.steps)))
+        if not isinstance(self.constraints, Sequence):
+            raise InvalidOptionError(f"constraints is a list, got {self.constraints!r}")
+        object.__setattr__(self, "constraints", tuple(self.constraints))
+        for constraint in self.constraints:
+            if not isinstance(constraint, Constraint):
+                raise InvalidOptionError(f"{constraint!r} is no constraint: Before, Never, AtMost, Flow, …")
+        if self.extra not in {"allowed", "forbidden"}:
+            raise InvalidOptionError(f"extra must be 'allowed' or 'forbidden', got {self.extra!r}")
+        if not self.steps and not self.constraints and self.extra == "allowed":
+            raise InvalidOptionError(
+                "the trajectory asks for nothing: give steps, or constraints, or extra='forbidden'"
+            )
+
+    def match(self, calls: Iterable[ToolCall]) -> "TrajectoryMatch":
+        """How well these calls follow the trajectory.
+
+        Raises:
+            InvalidOptionError: the trajectory has too many alternatives, or too many steps without an order that the
+                same calls could be, to find the best fit exactly.
+        """
+        from .fit import best_fit
+
+        listed = list(calls)
+        for call in listed:
+            if not isinstance(call, ToolCall):
+                raise InvalidOptionError(f"calls are ToolCall objects, got {call!r:.200}")
+        return best_fit(self, [call for call in listed if call.success or self.count_failed])
+
+
+@dataclass(frozen=True)
+class FittedStep:
+    """What became of one step."""
+
+    step: Step
+    required: bool
+    """Whether the trajectory asks for it."""
+    position: int | None
+    """Which call was given to it, from 0; `None` if none was."""
+    comparison: CallComparison | None
+    """How that call compares with it."""
+
+    @property
+    def matched(self) -> bool:
+        """Whether a call does exactly what the step asks for."""
+        return self.comparison is not None and self.comparison.matched
+
+
+@dataclass(frozen=True)
+class TrajectoryMatch:
+    """How well an agent's calls follow a trajectory."""
+
+    calls: tuple[ToolCall, ...]
+    """The calls that counted."""
+    steps: tuple[FittedStep, ...]
+    """Every step of the alternative that fits best."""
+    violations: tuple[str, ...]
+    """The constraints that do not hold, in words."""
+    extra: tuple[int, ...]
+    """Calls that were given to no step, from 0."""
+    extra_allowed: bool
+    score: float
+    """From 0 to 1, and 1 exactly when the trajectory was followed."""
+    exercised: bool
+    """False if the path could not have shown anything: no step was asked for, and no constraint met a call it speaks of."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the trajectory was followed."""
+        return self.score == 1.0
+
+    @property
+    def missing(self) -> tuple[Step, ...]:
+        """The required steps that no call was given to."""
+        return tuple(fitted.step for fitted in self.steps if fitted.required and fitted.position is None)
+
+    @property
+    def edit_script(self) -> str:
+        """The path for a person: each call, what it was taken for, and what would have to change."""
+        given = {fitted.position: fitted for fitted in self.steps if fitted.position is not None}
+        lines: list[str] = []
+        others = 0
+        for position, call in enumerate(self.calls):
+            fitted = given.get(position)
+            if fitted is None and self.extra_allowed:
+                others += 1
+            elif fitted is None:
+                lines.append(f"+ {position + 1}. unexpected {show_call(call)}")
+            elif fitted.matched or fitted.comparison is None:
+                lines.append(f"✓ {position + 1}. {show_call(call)}")
+            else:
+                lines.append(f"~ {position + 1}. {fitted.comparison}")
+        lines += [f"- missing {step}" for step in self.missing]
+        lines += [f"✗ {violation}" for violation in self.violations]
+        if others:
+            lines.append(f"  ({others} other call{'s' if others > 1 else ''})")
+        return "\n".join(lines)

@@ -1,0 +1,119 @@
+"""What must hold for a whole path."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers import ToolCall
+from calipers.errors import InvalidOptionError
+from calipers.matching import AtLeast, AtMost, Before, CallRules, Exactly, Flow, Never
+from calipers.matching.constraints import stands_in
+
+RULES = CallRules(arguments="subset")
+
+
+def path(*names):
+    return [ToolCall(name) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "names", "holds", "exercised"),
+    [
+        (Before("a", "b"), "ab", True, True),
+        (Before("a", "b"), "ba", False, True),
+        (Before("a", "b"), "bab", False, True),
+        (Before("a", "b"), "acbb", True, True),
+        (Before("a", "b"), "aa", True, False),
+        (Before("a", "b"), "", True, False),
+        (Before("a", "b"), "b", False, True),
+        (Before("a", "a"), "aa", False, True),
+        (Never("a"), "bcb", True, True),
+        (Never("a"), "bab", False, True),
+        (AtMost("a", 2), "aba", True, True),
+        (AtMost("a", 2), "aaa", False, True),
+        (AtLeast("a", 1), "", False, True),
+        (AtLeast("a", 1), "ba", True, True),
+        (Exactly("a", 1), "aa", False, True),
+        (Exactly("a", 0), "bb", True, True),
+    ],
+)
+def test_order_and_counts(constraint, names, holds, exercised):
+    finding = constraint.check(path(*names), RULES)
+    assert (finding.violation is None) is holds
+    assert finding.exercised is exercised
+
+
+def test_a_constraint_may_speak_of_arguments():
+    paid_twice = [ToolCall("pay", {"to": "Ann"}), ToolCall("pay", {"to": "Bob"})]
+    assert Exactly(ToolCall("pay", {"to": "Ann"}), 1).check(paid_twice, RULES).violation is None
+    found = Never(ToolCall("pay", {"to": "Bob"})).check(paid_twice, RULES)
+    assert found.violation == "pay(to='Bob') was called once (call 2), and should be called never"
+
+
+def search(output, **more):
+    return ToolCall("search", {"q": "x"}, output=output, **more)
+
+
+FLOW = Flow("search", "book", "flight")
+
+
+@pytest.mark.parametrize(
+    ("calls", "says"),
+    [
+        ([search({"flights": [{"id": "X9"}]}), ToolCall("book", {"flight": "X9"})], None),
+        ([search("Found flight X9 at 10:40"), ToolCall("book", {"flight": "X9"})], None),
+        ([search(["X9", "X8"]), ToolCall("book", {"flight": ["X8", "X9"]})], None),
+        ([search({"id": 4}), ToolCall("book", {"flight": "4"})], None),
+        ([search('{"id": 40}'), ToolCall("book", {"flight": 4})], "flight=4 of book (call 2)"),
+        ([search({"id": True}), ToolCall("book", {"flight": 1})], "came from no earlier result"),
+        ([search({"id": "X9"}), ToolCall("book", {"flight": "X7"})], "flight='X7' of book (call 2)"),
+        ([ToolCall("book", {"flight": "X9"}), search({"id": "X9"})], "no earlier result of search"),
+        ([search({"id": "X9"}, success=False), ToolCall("book", {"flight": "X9"})], "no earlier result"),
+        ([search({"id": "X9"}), ToolCall("book")], "has no argument 'flight'"),
+        ([search(None), ToolCall("book", {"flight": "X9"})], "no earlier result"),
+        ([search({"id": "X9"}), ToolCall("book", {"flight": []})], "no earlier result"),
+    ],
+)
+def test_an_argument_must_come_from_an_earlier_result(calls, says):
+    violation = FLOW.check(calls, RULES).violation
+    assert violation is None if says is None else says in violation
+
+
+def test_a_flow_without_a_call_to_flow_into_is_not_exercised():
+    assert FLOW.check([search("X9")], RULES) == (None, False)
+
+
+def test_a_function_may_say_what_comes_from_what():
+    flow = Flow("search", "book", "flight", by=lambda result, value: value == result.upper())
+    assert flow.check([search("x9"), ToolCall("book", {"flight": "X9"})], RULES).violation is None
+
+
+values = st.recursive(
+    st.integers() | st.text(min_size=1) | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: (
+        st.lists(inner, min_size=1, max_size=3)
+        | st.dictionaries(st.text(max_size=3), inner, min_size=1, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@given(values, values)
+def test_a_value_stands_in_whatever_holds_it(value, other):
+    assert stands_in(value, value)
+    assert stands_in({"a": [other, {"b": value}]}, value)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: AtMost("a", -1), "got -1"),
+        (lambda: AtMost("a", True), "got True"),
+        (lambda: AtMost(3, 1), "a step is"),
+        (lambda: Before("", "b"), "a step is"),
+        (lambda: Flow("a", "b", ""), "argument"),
+    ],
+)
+def test_a_constraint_that_says_nothing_sensible_is_refused(make, says):
+    with pytest.raises(InvalidOptionError, match=says):
+        make()
