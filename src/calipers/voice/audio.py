@@ -280,7 +280,7 @@ class Audio:
         found = self.samples()
         return float(abs(found).max()) if found.size else None
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A hash of the sound: rate, channels, width and frames, and nothing else of the header."""
         sound = self.decode()

@@ -13,6 +13,7 @@ import json
 import math
 from collections.abc import Mapping
 from enum import Enum
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
@@ -76,8 +77,10 @@ def _compared_fields(value: Any) -> dict[str, Any]:
         NotPlainError: a field that is not plain data, or an attribute for everyone to set that is no field.
     """
     fields = dataclasses.fields(value)
+    known = {field.name for field in fields}
+    known |= {name for name, member in vars(type(value)).items() if isinstance(member, cached_property)}
     public = {name for name in getattr(value, "__dict__", {}) if not name.startswith("_")}
-    if more := sorted(public - {field.name for field in fields}):
+    if more := sorted(public - known):
         raise NotPlainError(f"{value!r} has attributes that are no fields: {', '.join(more)}")
     return {field.name: canonical(getattr(value, field.name)) for field in fields if field.compare}
 

@@ -1,0 +1,99 @@
+"""Other people talking in the background."""
+
+import itertools
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calipers.errors import InvalidOptionError
+from calipers.voice.audio import Audio
+
+from .perturbation import Perturbation, at_ratio, check_decibels, check_whole, power
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from calipers.voice.samples import Samples
+
+
+@dataclass(frozen=True)
+class Babble(Perturbation):
+    """Voices in the background, so loud together that the sound is `snr` decibels above them.
+
+    Each voice speaks over and over, from a place in its speech that the seed chooses, and all are equally loud. A sound
+    does not babble with itself: a voice that is the very sound is left out, if nothing has happened to the sound before.
+    """
+
+    kind = "babble"
+
+    snr: float
+    """Power of the sound over that of all voices together, in dB."""
+    voices: Sequence[Audio | str | os.PathLike[str]] = ()
+    """What is said in the background, such as the audio of other prompts: sounds, or paths of files."""
+    count: int = 4
+    """How many speak at a time; the seed chooses who. Fewer where there are fewer."""
+    seed: int = 0
+    """Who speaks, and from where."""
+
+    def __post_init__(self) -> None:
+        check_decibels("snr", self.snr)
+        check_whole("count", self.count, least=1)
+        check_whole("seed", self.seed)
+        listed = () if isinstance(self.voices, str | bytes | os.PathLike) else tuple(self.voices)
+        object.__setattr__(self, "voices", listed or self.voices)
+        if not listed:
+            raise InvalidOptionError(
+                f"voices={self.voices!r}: babble needs a list of sounds, or of paths of sounds"
+            )
+        for voice in listed:
+            if not isinstance(voice, Audio | str | os.PathLike):
+                raise InvalidOptionError(f"{voice!r} is no voice: give an Audio, or the path of a file")
+
+    def apply(self, audio: Audio) -> Audio:
+        """Add the voices.
+
+        Raises:
+            InvalidOptionError: no voice is audible and another than the sound.
+        """
+        import numpy as np
+
+        sound = audio.decode()
+        if not sound.frames:
+            return sound
+        rng = self.rng(sound)
+        order = (_sound(self.voices[index]) for index in rng.permutation(len(self.voices)))
+        spoken = (_spoken(voice, sound) for voice in order if voice.digest != sound.digest)
+        audible = itertools.islice((samples for samples in spoken if power(samples)), self.count)
+        talking = [_talking(samples, sound, rng) for samples in audible]
+        if not talking:
+            raise InvalidOptionError(
+                f"none of the {len(self.voices)} voices is audible and another than the sound itself: give more voices"
+            )
+        return sound.with_samples(at_ratio(sound.samples(), np.sum(talking, axis=0), self.snr))
+
+    def __repr__(self) -> str:
+        return f"Babble(snr={self.snr!r}, voices=<{len(self.voices)}>, count={self.count}, seed={self.seed})"
+
+    def _key_options(self) -> dict[str, Any]:
+        """The voices by what they say, wherever that is stored."""
+        return {"voices": [_sound(voice).digest for voice in self.voices]}
+
+
+def _sound(voice: Audio | str | os.PathLike[str]) -> Audio:
+    """A voice as a sound."""
+    return (voice if isinstance(voice, Audio) else Audio.load(voice)).decode()
+
+
+def _spoken(voice: Audio, sound: Audio) -> "Samples":
+    """The samples of a voice in one channel, at the rate of a sound."""
+    return voice.convert(sound.sample_rate, channels=1).samples()
+
+
+def _talking(samples: "Samples", sound: Audio, rng: "np.random.RandomState") -> "Samples":
+    """A voice of loudness one that speaks as long as the sound lasts, from a random place on."""
+    import numpy as np
+
+    first = rng.randint(len(samples))
+    turned = np.resize(np.roll(samples, -first, axis=0), (sound.frames, 1))
+    return np.repeat(turned / np.sqrt(power(samples)), sound.channels, axis=1)

@@ -1,0 +1,87 @@
+"""Perturbations as plain data, so that a file can hold them.
+
+A kind by its name (`telephone`), a kind with its first option (`{noise: 10}`), a kind with options by name
+(`{noise: {snr: 10, color: pink}}`), or a list of these, one after the other.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from calipers.errors import InvalidOptionError
+
+from .babble import Babble
+from .level import Clip, Gain
+from .loss import PacketLoss
+from .noise import Noise
+from .pace import Pitch, Speed, Tempo
+from .perturbation import Chain, Perturbation
+from .room import Reverberation
+from .silence import Silence
+from .telephone import Band, Codec, Telephone
+
+KINDS: Mapping[str, type[Perturbation]] = {
+    each.kind: each
+    for each in (
+        *(Babble, Band, Clip, Codec, Gain, Noise, PacketLoss),
+        *(Pitch, Reverberation, Silence, Speed, Telephone, Tempo),
+    )
+}
+"""Every kind that comes with the library, by its name in files."""
+
+
+def from_spec(spec: Any, *, kinds: Mapping[str, type[Perturbation]] = KINDS) -> Perturbation:
+    """A perturbation from plain data, such as a file has; one that is made already stays as it is.
+
+    ```python
+    from_spec([{"reverberation": 0.5}, {"noise": {"snr": 10, "color": "pink"}}, "telephone"])
+    ```
+
+    Args:
+        spec: a name, a mapping of one name to options, or a list of these.
+        kinds: what the names stand for; add your own with `{**KINDS, "mute": Mute}`.
+
+    Raises:
+        InvalidOptionError: a name nobody has, or options that the kind does not take.
+    """
+    if isinstance(spec, Perturbation):
+        return spec
+    if isinstance(spec, str):
+        return _build(spec, {}, kinds)
+    if isinstance(spec, Mapping):
+        if len(spec) != 1:
+            raise InvalidOptionError(
+                f"{dict(spec)!r} must name one kind, as in {{'noise': {{'snr': 10}}}}; for several, give a list"
+            )
+        ((name, options),) = spec.items()
+        return _build(name, options, kinds)
+    if isinstance(spec, Sequence) and not isinstance(spec, bytes | bytearray):
+        return Chain(*(from_spec(each, kinds=kinds) for each in spec))
+    raise InvalidOptionError(
+        f"{spec!r} is no perturbation: give a name, a mapping of a name to options, or a list"
+    )
+
+
+def _build(name: Any, options: Any, kinds: Mapping[str, type[Perturbation]]) -> Perturbation:
+    """A perturbation of a kind.
+
+    Raises:
+        InvalidOptionError: a name nobody has, or options that the kind does not take.
+    """
+    if name not in kinds:
+        close = difflib.get_close_matches(str(name), kinds, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise InvalidOptionError(
+            f"{name!r} is no kind of perturbation{hint}: choose from {', '.join(sorted(kinds))}"
+        )
+    kind = kinds[name]
+    known = [field.name for field in fields(kind) if field.init]
+    if not isinstance(options, Mapping):
+        options = {} if options is None else {known[0]: options}
+    if unknown := [option for option in options if option not in known]:
+        raise InvalidOptionError(f"{name!r} has no option {unknown[0]!r}: it takes {', '.join(known)}")
+    try:
+        return kind(**options)
+    except TypeError as error:
+        raise InvalidOptionError(f"{name!r} with {dict(options)!r}: {error}") from error

@@ -1,0 +1,40 @@
+"""A synthesizer whose voice is heard through a perturbation, so that a cache can hold what is heard.
+
+`CachedSynthesizer(PerturbedSynthesizer(voice, noise))` keeps the noisy sound, the other way round the clean one.
+"""
+
+from typing import Any
+
+from calipers.threads import call_in_thread
+
+from .audio import Audio
+from .cache import said
+from .identity import identity
+from .perturbations import Perturbation
+from .protocols import Synthesizer
+
+
+class PerturbedSynthesizer:
+    """Says what another synthesizer says, as it is heard through a perturbation.
+
+    Args:
+        inner: the synthesizer, sync or async.
+        perturbation: what happens to its sound.
+    """
+
+    def __init__(self, inner: Synthesizer, perturbation: Perturbation) -> None:
+        self.inner = inner
+        self.perturbation = perturbation
+
+    def __repr__(self) -> str:
+        return f"PerturbedSynthesizer({self.inner!r}, {self.perturbation!r})"
+
+    def cache_key(self) -> Any:
+        """The configuration of the synthesizer inside, and the perturbation; `None` if the former cannot tell."""
+        inner = identity(self.inner)
+        return None if inner is None else [inner, self.perturbation.key()]
+
+    async def synthesize(self, text: str) -> Audio:
+        """The text as it is heard; the work is done in a thread, so that nobody else waits."""
+        audio: Audio = await call_in_thread(self.perturbation.apply, await said(self.inner, text))
+        return audio
