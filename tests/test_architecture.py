@@ -44,6 +44,7 @@ LAYERS = (
     "evaluation",
     "dataset",
     "sandbox",
+    "embeddings",
     "evaluators",
     "agents",
     "plugins",

@@ -8,34 +8,69 @@ from typing import TYPE_CHECKING
 from calipers.late import late_names
 
 if TYPE_CHECKING:
+    from calipers.embeddings import cosine_similarity
     from calipers.result import EvalResult, EvalVerdict
     from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType
 
     from .evaluator import BaseEvaluator
+    from .evaluators.budget import LatencyBudgetEvaluator, TokenBudgetEvaluator
+    from .evaluators.composite import CompositeEvaluator
+    from .evaluators.embedding import EmbeddingSimilarityEvaluator
+    from .evaluators.json_schema import JsonSchemaEvaluator
+    from .evaluators.output_text import MinWordCountEvaluator, NonEmptyOutputEvaluator
+    from .evaluators.patterns import RegexPatternMatcher
+    from .evaluators.rules import RuleBasedEvaluator, RuleSpec
+    from .evaluators.statistical import StatisticalEvaluator, StatisticalSummary
     from .test_case import TestCase
 
 _HOMES = {
     "BaseEvaluator": ".evaluator",
+    "CompositeEvaluator": ".evaluators.composite",
+    "EmbeddingSimilarityEvaluator": ".evaluators.embedding",
     "EvalResult": "calipers.result",
     "EvalVerdict": "calipers.result",
+    "JsonSchemaEvaluator": ".evaluators.json_schema",
     "LLMCall": "calipers.trace",
+    "LatencyBudgetEvaluator": ".evaluators.budget",
+    "MinWordCountEvaluator": ".evaluators.output_text",
+    "NonEmptyOutputEvaluator": ".evaluators.output_text",
+    "RegexPatternMatcher": ".evaluators.patterns",
+    "RuleBasedEvaluator": ".evaluators.rules",
+    "RuleSpec": ".evaluators.rules",
+    "StatisticalEvaluator": ".evaluators.statistical",
+    "StatisticalSummary": ".evaluators.statistical",
     "TestCase": ".test_case",
+    "TokenBudgetEvaluator": ".evaluators.budget",
     "ToolCall": "calipers.trace",
     "Trace": "calipers.trace",
     "Turn": "calipers.trace",
     "TurnType": "calipers.trace",
+    "cosine_similarity": "calipers.embeddings",
 }
 
 __all__ = [
     "BaseEvaluator",
+    "CompositeEvaluator",
+    "EmbeddingSimilarityEvaluator",
     "EvalResult",
     "EvalVerdict",
+    "JsonSchemaEvaluator",
     "LLMCall",
+    "LatencyBudgetEvaluator",
+    "MinWordCountEvaluator",
+    "NonEmptyOutputEvaluator",
+    "RegexPatternMatcher",
+    "RuleBasedEvaluator",
+    "RuleSpec",
+    "StatisticalEvaluator",
+    "StatisticalSummary",
     "TestCase",
+    "TokenBudgetEvaluator",
     "ToolCall",
     "Trace",
     "Turn",
     "TurnType",
+    "cosine_similarity",
 ]
 
 

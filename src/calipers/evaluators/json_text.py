@@ -80,18 +80,21 @@ class MatchesJSONSchema(Evaluator):
         validator = self._validator
         try:
             data = parse_json(ctx.output) if isinstance(ctx.output, str | bytes) else as_json(ctx.output)
-            violations = [_describe(violation) for violation in validator.iter_errors(data)]
+            violations = list(validator.iter_errors(data))
         except ValueError as error:
             return EvaluationReason(value=False, reason=str(error))
         if not violations:
             return EvaluationReason(value=True)
-        more = len(violations) - _VIOLATIONS_SHOWN
-        return EvaluationReason(
-            value=False,
-            reason=f"{len(violations)} violation{'s' if len(violations) > 1 else ''}: "
-            + "; ".join(violations[:_VIOLATIONS_SHOWN])
-            + (f"; and {more} more" if more > 0 else ""),
-        )
+        return EvaluationReason(value=False, reason=describe_violations(violations))
+
+    def violations(self, data: Any) -> list[Any]:
+        """All violations in data such as JSON holds, as jsonschema-rs tells them.
+
+        Raises:
+            InvalidOptionError: the schema is not valid, or refers to another one.
+            MissingExtraError: jsonschema-rs is not installed.
+        """
+        return list(self._validator.iter_errors(data))
 
     @cached_property
     def _validator(self) -> Any:
@@ -192,7 +195,16 @@ def _locate(error: json.JSONDecodeError) -> str:
     return f"not JSON: {error.msg} at line {error.lineno} column {error.colno}, near {near!r}{hint}"
 
 
-def _describe(violation: Any) -> str:
+def describe_violations(violations: list[Any]) -> str:
+    """How many violations there are, and the first few, each with its path."""
+    shown = "; ".join(map(describe_violation, violations[:_VIOLATIONS_SHOWN]))
+    more = len(violations) - _VIOLATIONS_SHOWN
+    count = f"{len(violations)} violation{'s' if len(violations) > 1 else ''}"
+    return f"{count}: {shown}" + (f"; and {more} more" if more > 0 else "")
+
+
+def describe_violation(violation: Any) -> str:
+    """One violation, with its path."""
     return f"{_path(violation.instance_path)}: {shorten(violation.message)}"
 
 

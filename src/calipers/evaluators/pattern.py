@@ -56,17 +56,7 @@ class MatchesRegex(Evaluator):
         text = ctx.output
         if not isinstance(text, str):
             return EvaluationReason(value=False, reason=f"expected text, got {show_typed(text)}")
-        compiled = self._compiled()
-        search = compiled.fullmatch if self.full else compiled.search
-        try:
-            # `concurrent` lets other threads run during the search.
-            found = search(text, timeout=self.timeout_seconds, concurrent=True)
-        except TimeoutError as error:
-            raise AttemptTimeoutError(
-                f"the pattern {self.pattern!r} was still running after {self.timeout_seconds:g} s on a text of "
-                f"{len(text)} characters: make it less ambiguous, or raise timeout_seconds"
-            ) from error
-        if found:
+        if is_found(self._compiled(), text, self.timeout_seconds, full=self.full):
             return EvaluationReason(value=True)
         how = "the whole text to match" if self.full else "a match of"
         return EvaluationReason(value=False, reason=f"expected {how} {self.pattern!r}, got {show(text)}")
@@ -77,12 +67,34 @@ class MatchesRegex(Evaluator):
             | (regex.MULTILINE if self.multiline else 0)
             | (regex.DOTALL if self.dot_all else 0)
         )
-        return _compile(self.pattern, flags)
+        return compile_pattern(self.pattern, flags)
 
 
 @lru_cache(maxsize=256)
-def _compile(pattern: str, flags: int) -> Any:
+def compile_pattern(pattern: str, flags: int = 0) -> Any:
+    """The pattern, ready to search.
+
+    Raises:
+        InvalidOptionError: it is not valid.
+    """
     try:
         return regex.compile(pattern, flags)
     except (regex.error, RecursionError) as error:
         raise InvalidOptionError(f"{pattern!r} is not a valid pattern: {error}") from error
+
+
+def is_found(compiled: Any, text: str, seconds: float, *, full: bool = False) -> bool:
+    """Whether a compiled pattern matches a part of the text, or all of it.
+
+    Raises:
+        AttemptTimeoutError: the search was still at work after so many seconds.
+    """
+    search = compiled.fullmatch if full else compiled.search
+    try:
+        # `concurrent` lets other threads run during the search.
+        return search(text, timeout=seconds, concurrent=True) is not None
+    except TimeoutError as error:
+        raise AttemptTimeoutError(
+            f"the pattern {compiled.pattern!r} was still running after {seconds:g} s on a text of "
+            f"{len(text)} characters: make it less ambiguous, or raise timeout_seconds"
+        ) from error

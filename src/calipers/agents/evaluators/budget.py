@@ -1,0 +1,109 @@
+"""Evaluators of what an agent used up: time and tokens.
+
+Within the budget, the score falls from 1, where nothing was used, in a straight line to 0.5, where all of it was. So one
+half is the line between within and beyond, and a pass that used much does not look like a failure when scores are
+averaged. Beyond the budget, a late answer scores 0; a score for tokens goes on falling, to 0 at twice the budget.
+
+A trace that tells no time, or no tokens, is skipped: nothing was measured, and nothing is not little.
+"""
+
+from dataclasses import dataclass
+
+from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.test_case import TestCase
+from calipers.errors import InvalidOptionError
+from calipers.result import EvalResult
+from calipers.trace import Trace
+
+from .options import check_count, check_positive, check_share
+from .scale import Scale, skip
+
+_ALL_USED = 0.5
+"""The score of a budget that is used up exactly."""
+
+
+@dataclass
+class LatencyBudgetEvaluator(BaseEvaluator):
+    """PASS if the agent took a good part less than its time, PARTIAL if it was just in time, FAIL if it was late."""
+
+    budget_ms: float = 5000
+    """The longest time allowed, in milliseconds, itself included."""
+    warn_pct: float = 0.8
+    """The share of the budget beyond which a PASS becomes a PARTIAL; 1 for no PARTIAL."""
+    name: str = "latency-budget"
+
+    def __post_init__(self) -> None:
+        check_positive("LatencyBudgetEvaluator", "budget_ms", self.budget_ms)
+        check_share("LatencyBudgetEvaluator", "warn_pct", self.warn_pct)
+
+    async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
+        if not trace.latency_measured:
+            return skip(self.name, "the trace tells no time")
+        actual = trace.total_latency_ms
+        used = actual / self.budget_ms
+        warning = f", more than {self.warn_pct:.0%}" if self.warn_pct < used <= 1 else ""
+        return Scale(_left(self.warn_pct), _ALL_USED).result(
+            self.name,
+            _left(used) if used <= 1 else 0.0,
+            f"took {round(actual, 3)} ms, {used:.0%} of the budget of {self.budget_ms} ms{warning}",
+            actual_ms=actual,
+            budget_ms=self.budget_ms,
+            utilization=round(used, 4),
+        )
+
+
+@dataclass
+class TokenBudgetEvaluator(BaseEvaluator):
+    """PASS if the agent kept within each limit of tokens, else FAIL; the limit that is used most gives the score."""
+
+    max_total_tokens: int = 10_000
+    """Of input and output together; 0 for no limit."""
+    max_input_tokens: int = 0
+    """0 for no limit."""
+    max_output_tokens: int = 0
+    """0 for no limit."""
+    name: str = "token-budget"
+
+    def __post_init__(self) -> None:
+        limits = {
+            "max_total_tokens": self.max_total_tokens,
+            "max_input_tokens": self.max_input_tokens,
+            "max_output_tokens": self.max_output_tokens,
+        }
+        for option, limit in limits.items():
+            check_count("TokenBudgetEvaluator", option, limit, least=0)
+        if not any(limits.values()):
+            raise InvalidOptionError(
+                f"TokenBudgetEvaluator needs a limit above 0: one of {', '.join(limits)}; "
+                "without one everything would pass"
+            )
+
+    async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
+        if not trace.tokens_measured:
+            return skip(self.name, "the trace tells no tokens")
+        given, made = trace.total_input_tokens, trace.total_output_tokens
+        limits = [
+            ("total", given + made, self.max_total_tokens),
+            ("input", given, self.max_input_tokens),
+            ("output", made, self.max_output_tokens),
+        ]
+        used = [(count / limit, kind, count, limit) for kind, count, limit in limits if limit]
+        violations = [
+            f"{count} {kind} tokens, allowed {limit}" for share, kind, count, limit in used if share > 1
+        ]
+        share, kind, count, limit = max(used)
+        return Scale(_ALL_USED).result(
+            self.name,
+            max(0.0, _left(share)),
+            "; ".join(violations) or f"{count} {kind} tokens, {share:.0%} of the {limit} allowed",
+            total_tokens=given + made,
+            input_tokens=given,
+            output_tokens=made,
+            utilization=round(share, 4),
+            violations=violations,
+        )
+
+
+def _left(used: float) -> float:
+    """The score for a share of the budget: 1 for nothing, one half for all of it, 0 for twice as much."""
+    return 1 - used * (1 - _ALL_USED)

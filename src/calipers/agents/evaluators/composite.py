@@ -1,0 +1,198 @@
+"""An evaluator made of others, each with a weight: one verdict for many.
+
+The parts may have any style that `as_evaluator` knows, and may be composites themselves. In a `Dataset` they see all that
+any evaluator of the attempt sees; judged alone, they see the case and the trace.
+
+- The score is the weighted mean of the parts that judged. A part that was skipped leaves the weighting; if all were,
+  the whole is skipped.
+- A part that did not finish makes the whole an ERROR: what it would have said is not known. `on_error` says otherwise.
+- Side by side, the parts give the same result as one after the other, only sooner.
+- Stopping early leaves out the parts that could not change the verdict any more, whatever score they gave. The score is
+  then the mean of those that ran, and the result names those that did not. Whether one of these would have ended in an
+  error is not found out.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
+
+from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.test_case import TestCase
+from calipers.case import Case
+from calipers.context import EvaluatorContext
+from calipers.errors import CalipersError, InvalidOptionError
+from calipers.evaluator import Evaluator, EvaluatorLike, changed_fields
+from calipers.result import EvalResult, EvaluatorSpec, EvalVerdict
+from calipers.styles import as_evaluator
+from calipers.trace import Trace
+
+from .options import check_items, check_positive, check_share
+from .part import context_of, judge
+from .scale import Scale, skip, weighted_mean
+
+OnError: TypeAlias = Literal["error", "skip", "fail"]
+"""What a part that did not finish makes of the whole: an ERROR, nothing, or a 0 in the mean."""
+
+
+@dataclass
+class CompositeEvaluator(BaseEvaluator):
+    """PASS, PARTIAL or FAIL by the weighted mean of what several evaluators say."""
+
+    evaluators: Sequence[tuple[EvaluatorLike[Any, Any, Any], float] | EvaluatorLike[Any, Any, Any]]
+    """The parts as `(evaluator, weight)`; one without a weight has the weight 1. Only proportions count."""
+    pass_threshold: float = 0.8
+    """The score from which on the whole is PASS."""
+    partial_threshold: float = 0.5
+    """The score from which on the whole is PARTIAL."""
+    name: str = "composite"
+    concurrent: bool = field(default=False, kw_only=True)
+    """Whether the parts run side by side: worth it where they wait, as for a model."""
+    stop_early: bool = field(default=False, kw_only=True)
+    """Whether to stop once the verdict cannot change any more. Put the cheap and the heavy parts first."""
+    on_error: OnError = field(default="error", kw_only=True)
+    """What a part that did not finish makes of the whole: an ERROR, nothing (`skip`), or a 0 in the mean (`fail`)."""
+
+    def __post_init__(self) -> None:
+        check_items("CompositeEvaluator", "evaluators", self.evaluators, "(evaluator, weight)")
+        check_share("CompositeEvaluator", "pass_threshold", self.pass_threshold)
+        check_share("CompositeEvaluator", "partial_threshold", self.partial_threshold)
+        if self.on_error not in get_args(OnError):
+            raise InvalidOptionError(
+                f"on_error must be one of {', '.join(get_args(OnError))}, got {self.on_error!r}"
+            )
+        if not self._parts:
+            raise InvalidOptionError("CompositeEvaluator needs at least one evaluator, got none")
+        for part, weight in self._parts:
+            name = part.get_default_evaluation_name()
+            check_positive(f"the part {name!r} of CompositeEvaluator", "weight", weight)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was made of the parts stays behind: it cannot be pickled, and is made again when needed.
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @property
+    def needs_spans(self) -> bool:
+        """Whether a part reads spans, so that a run must record them."""
+        return any(part.needs_spans for part, _ in self._parts)
+
+    def as_spec(self) -> EvaluatorSpec:
+        """The type's name, the parts by their own specs, and the arguments that differ from their defaults."""
+        parts = [(part.as_spec(), weight) for part, weight in self._parts]
+        return EvaluatorSpec(type(self).__name__, {**changed_fields(self), "evaluators": parts})
+
+    async def evaluate(
+        self,
+        test_case: TestCase | Case[Any, Any, Any],
+        trace: Trace | None = None,
+        ctx: EvaluatorContext[Any, Any, Any] | None = None,
+    ) -> EvalResult:
+        """The verdict of the parts together.
+
+        Args:
+            test_case: the case.
+            trace: what the agent did; may be left out where no part asks for it and there is a context.
+            ctx: the attempt, as a `Dataset` passes it; default: what case and trace tell of it.
+        """
+        if ctx is not None:
+            return await self._captured(lambda: self._judge(ctx))
+        if trace is None:
+            raise InvalidOptionError(f"{self.name!r} needs a trace to judge: pass evaluate(test_case, trace)")
+        return await super().evaluate(test_case, trace)
+
+    async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:
+        return await self._judge(context_of(test_case, trace))
+
+    @cached_property
+    def _parts(self) -> list[tuple[Evaluator[Any, Any, Any], Any]]:
+        pairs = [each if isinstance(each, list | tuple) else (each, 1.0) for each in self.evaluators]
+        for pair in pairs:
+            if len(pair) != 2:
+                raise InvalidOptionError(f"a part is an evaluator or (evaluator, weight), got {pair!r:.200}")
+        return [(as_evaluator(part), weight) for part, weight in pairs]
+
+    @property
+    def _scale(self) -> Scale:
+        return Scale(self.pass_threshold, self.partial_threshold)
+
+    async def _judge(self, ctx: EvaluatorContext[Any, Any, Any]) -> EvalResult:
+        results = await self._run(ctx)
+        rows = [
+            {
+                "evaluator": result.evaluator_name,
+                "verdict": result.verdict.value,
+                "score": result.score,
+                "reason": result.reason,
+                "weight": weight,
+            }
+            for result, (_, weight) in zip(results, self._parts, strict=False)
+        ]
+        not_run = [part.get_default_evaluation_name() for part, _ in self._parts[len(results) :]]
+        metadata = {"sub_results": rows, "not_run": not_run}
+        errors = [result for result in results if result.verdict == EvalVerdict.ERROR]
+        scores, weights = self._counted(results)
+        if errors and (self.on_error == "error" or not scores):
+            return self._error(errors, metadata)
+        if not scores:
+            return skip(self.name, f"all {len(results)} parts were skipped", **metadata)
+        score = weighted_mean(scores, weights)
+        return self._scale.result(self.name, score, _reason(results, score, not_run), **metadata)
+
+    async def _run(self, ctx: EvaluatorContext[Any, Any, Any]) -> list[EvalResult]:
+        """What the parts say, in their order, up to the one that decides."""
+        scale, results = self._scale, list[EvalResult]()
+        together = self._parts if self.concurrent else []
+        running = [asyncio.ensure_future(judge(part, ctx, scale)) for part, _ in together]
+        try:
+            for number, (part, _) in enumerate(self._parts, 1):
+                results.append(await (running[number - 1] if running else judge(part, ctx, scale)))
+                if self.stop_early and number < len(self._parts) and self._decided(results):
+                    break
+        finally:
+            left = running[len(results) :]
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+        return results
+
+    def _counted(self, results: Sequence[EvalResult]) -> tuple[list[float], list[float]]:
+        """Scores and weights of the parts that take part in the mean."""
+        counts = {EvalVerdict.PASS, EvalVerdict.PARTIAL, EvalVerdict.FAIL}
+        if self.on_error == "fail":
+            counts.add(EvalVerdict.ERROR)
+        found = [
+            (result.score, weight)
+            for result, (_, weight) in zip(results, self._parts, strict=False)
+            if result.verdict in counts
+        ]
+        return [score for score, _ in found], [weight for _, weight in found]
+
+    def _decided(self, results: Sequence[EvalResult]) -> bool:
+        """Whether the verdict is the same whatever the parts that have not run would say."""
+        if self.on_error == "error" and results[-1].verdict == EvalVerdict.ERROR:
+            return True
+        scores, weights = self._counted(results)
+        rest = [weight for _, weight in self._parts[len(results) :]]
+        lowest, highest = (
+            weighted_mean([*scores, *[score] * len(rest)], [*weights, *rest]) for score in (0.0, 1.0)
+        )
+        return self._scale.verdict(lowest) == self._scale.verdict(highest)
+
+    def _error(self, errors: Sequence[EvalResult], metadata: dict[str, Any]) -> EvalResult:
+        told = "; ".join(f"{result.evaluator_name}: {result.reason}" for result in errors)
+        reason = f"{len(errors)} of {len(self._parts)} parts did not finish: {told}"
+        error = CalipersError(reason)
+        error.__cause__ = errors[0].error
+        return EvalResult(self.name, EvalVerdict.ERROR, 0.0, reason, metadata, error=error)
+
+
+def _reason(results: Sequence[EvalResult], score: float, not_run: Sequence[str]) -> str:
+    """What became of the parts: how many passed, and the names of the others."""
+    named = {verdict: [r.evaluator_name for r in results if r.verdict == verdict] for verdict in EvalVerdict}
+    judged = len(results) - len(named[EvalVerdict.SKIP])
+    told = [f"{len(named[EvalVerdict.PASS])} of {judged} parts passed, score {score:.2f}"]
+    others = (EvalVerdict.PARTIAL, EvalVerdict.FAIL, EvalVerdict.ERROR, EvalVerdict.SKIP)
+    told += [f"{verdict.value}: {', '.join(named[verdict])}" for verdict in others if named[verdict]]
+    told += [f"not run: {', '.join(not_run)}"] if not_run else []
+    return "; ".join(told)

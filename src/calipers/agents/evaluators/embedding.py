@@ -1,0 +1,86 @@
+"""An evaluator of meaning: how close an agent's answer is to the expected one, by the angle between two vectors.
+
+Vectors tell what a text is about, not what it claims: an answer and its denial are close to each other. Where a wrong
+claim matters, use another evaluator beside this one.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.test_case import TestCase
+from calipers.embeddings import cosine_similarity, embed
+from calipers.errors import InvalidOptionError, InvalidOutputError
+from calipers.result import EvalResult
+from calipers.trace import Trace
+
+from .options import check_share
+from .scale import Scale, skip
+
+Vectors: TypeAlias = Sequence[Sequence[float]]
+"""One vector for each text; an array of two dimensions will do."""
+
+_NEARLY = 0.75
+"""The share of the threshold from which on a result is PARTIAL."""
+
+
+@dataclass
+class EmbeddingSimilarityEvaluator(BaseEvaluator):
+    """PASS if the output is close enough in meaning to the expected output, PARTIAL if nearly so, else FAIL.
+
+    Skipped where the case states no expected output, or one that is not text. Equal texts have the similarity 1.
+    """
+
+    threshold: float = 0.8
+    """The similarity from which on a result is PASS. What is close depends on the embedding: measure yours."""
+    embed: Callable[[list[str]], Vectors | Awaitable[Vectors]] | None = None
+    """A function, sync or async, that gives a vector for each of a list of texts; default: `calipers.embeddings.embed`."""
+    partial_threshold: float | None = field(default=None, kw_only=True)
+    """The similarity from which on a result is PARTIAL; default: three quarters of the threshold."""
+    name: str = field(default="embedding-similarity", kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_share("EmbeddingSimilarityEvaluator", "threshold", self.threshold)
+        if self.partial_threshold is not None:
+            check_share("EmbeddingSimilarityEvaluator", "partial_threshold", self.partial_threshold)
+        if self.embed is not None and not callable(self.embed):
+            raise InvalidOptionError(
+                f"EmbeddingSimilarityEvaluator needs a function of a list of texts as embed, got {self.embed!r:.200}"
+            )
+
+    async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:
+        expected = test_case.expected_output
+        if expected is None:
+            return skip(self.name, "the case states no expected output")
+        if not isinstance(expected, str):
+            return skip(self.name, f"the expected output is not text but {type(expected).__name__}")
+        found = max(0.0, await text_similarity(expected, trace.output_text, self.embed))
+        partial = self.threshold * _NEARLY if self.partial_threshold is None else self.partial_threshold
+        return Scale(self.threshold, partial).result(
+            self.name,
+            found,
+            f"similarity {found:.3f}, expected at least {self.threshold:g}",
+            similarity=found,
+            threshold=self.threshold,
+        )
+
+
+async def text_similarity(a: str, b: str, function: Callable[[list[str]], Any] | None = None) -> float:
+    """How close two texts are by the vectors that a function gives, or by those of `calipers.embeddings`.
+
+    Raises:
+        InvalidOutputError: the function did not give a vector for each text.
+    """
+    if a == b:
+        return 1.0
+    given: Any = embed([a, b]) if function is None else function([a, b])
+    vectors: Any = await given if inspect.isawaitable(given) else given
+    try:
+        first, second = vectors
+        return cosine_similarity(first, second)
+    except (TypeError, ValueError) as error:
+        raise InvalidOutputError(
+            f"embed must give a vector of numbers for each of 2 texts, got {vectors!r:.200}: {error}"
+        ) from error

@@ -1,0 +1,106 @@
+"""An evaluator of patterns in an agent's answer, each with a weight.
+
+Patterns are those of the `regex` package, which reads what `re` reads and more, and which can be stopped: a search that
+takes too long gives the verdict ERROR, not "no match", which nobody found out.
+"""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.test_case import TestCase
+from calipers.errors import InvalidOptionError
+from calipers.evaluators.pattern import compile_pattern, is_found
+from calipers.result import EvalResult
+from calipers.trace import Trace
+
+from .options import check_items, check_positive
+from .scale import ALL_OR_SOME, skip, weighted_share
+
+_KEYS = ("pattern", "weight", "must_match", "description")
+
+
+class _Pattern(NamedTuple):
+    """One pattern to look for."""
+
+    pattern: str
+    weight: float = 1.0
+    must_match: bool = True
+    description: str = ""
+
+
+@dataclass
+class RegexPatternMatcher(BaseEvaluator):
+    """PASS if each pattern does what it should, PARTIAL if some do, else FAIL; the weights make the score.
+
+    Without patterns there is nothing to judge, and the verdict is SKIP.
+    """
+
+    patterns: list[dict[str, Any]]
+    """Each a dict with its `pattern`, and where they differ from the default: `weight` (1.0), `must_match` (True; False
+    for what must not be there) and `description` (the pattern)."""
+    name: str = "regex-matcher"
+    timeout_seconds: float = field(default=1.0, kw_only=True)
+    """How long one search may take before the verdict is ERROR."""
+
+    def __post_init__(self) -> None:
+        check_items("RegexPatternMatcher", "patterns", self.patterns, "dicts such as {'pattern': '...'}")
+        check_positive("RegexPatternMatcher", "timeout_seconds", self.timeout_seconds)
+        for number, given in enumerate(self.patterns, 1):
+            compile_pattern(_read(number, given).pattern)
+
+    async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
+        if not self.patterns:
+            return skip(self.name, "there are no patterns to look for")
+        results = [
+            self._look_for(_read(number, given), trace.output_text)
+            for number, given in enumerate(self.patterns, 1)
+        ]
+        failed = [_describe(result) for result in results if not result["passed"]]
+        return ALL_OR_SOME.result(
+            self.name,
+            weighted_share([each["passed"] for each in results], [each["weight"] for each in results]),
+            f"{len(failed)} of {len(results)} patterns failed: {'; '.join(failed)}"
+            if failed
+            else f"all {len(results)} patterns passed",
+            pattern_results=results,
+        )
+
+    def _look_for(self, wanted: _Pattern, text: str) -> dict[str, Any]:
+        matched = is_found(compile_pattern(wanted.pattern), text, self.timeout_seconds)
+        return {
+            "pattern": wanted.pattern,
+            "description": wanted.description or wanted.pattern,
+            "matched": matched,
+            "must_match": wanted.must_match,
+            "passed": matched == wanted.must_match,
+            "weight": wanted.weight,
+        }
+
+
+def _read(number: int, given: Any) -> _Pattern:
+    """One entry of the list, checked."""
+    where = f"pattern {number} of RegexPatternMatcher"
+    if not isinstance(given, Mapping):
+        raise InvalidOptionError(f"{where} must be a dict such as {{'pattern': '...'}}, got {given!r:.200}")
+    for key in given:
+        if key not in _KEYS:
+            close = difflib.get_close_matches(str(key), _KEYS, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it may have {', '.join(_KEYS)}"
+            raise InvalidOptionError(f"{where} has the unknown key {key!r}: {hint}")
+    wanted = _Pattern(**given) if "pattern" in given else _Pattern("", **given)
+    if not isinstance(wanted.pattern, str) or not wanted.pattern:
+        raise InvalidOptionError(f"{where} needs its pattern as non-empty text, got {dict(given)!r:.200}")
+    check_positive(f"{where}, {wanted.pattern!r:.100},", "weight", wanted.weight)
+    if not isinstance(wanted.must_match, bool) or not isinstance(wanted.description, str):
+        raise InvalidOptionError(
+            f"{where}, {wanted.pattern!r:.100}, needs True or False as must_match and text as description, "
+            f"got {wanted.must_match!r:.100} and {wanted.description!r:.100}"
+        )
+    return wanted
+
+
+def _describe(result: dict[str, Any]) -> str:
+    return f"{result['description']} ({'found' if result['matched'] else 'not found'})"
