@@ -520,3 +520,14 @@ def test_durations_are_ordered_and_within_the_data(seconds):
     found = durations([attempt(str(i), seconds=value) for i, value in enumerate(seconds)])
     assert min(seconds) <= found.p50 <= found.p90 <= found.p99 <= found.longest == max(seconds)
     assert math.isclose(found.mean, math.fsum(seconds) / len(seconds), rel_tol=1e-9)
+
+
+def test_the_interval_of_graded_scores_stays_where_the_mean_of_shares_can_be():
+    def interval(*scores):
+        cases = [attempt(str(number), result("v", False, score=score)) for number, score in enumerate(scores)]
+        return summarise(cases, [])["v"].score.interval
+
+    shares, others = interval(0.2, 0.9), interval(0.2, 1.9)
+    assert (shares.low, shares.high) == (0.0, 1.0)
+    assert others.low < 0
+    assert others.high > 1

@@ -19,9 +19,11 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 from .errors import InvalidOutputError
-from .result import EvaluationReason, EvalVerdict, Scalar, Skipped
+from .result import EvalResult, EvaluationReason, EvalVerdict, Scalar, Skipped
 
-EvaluatorOutput: TypeAlias = Scalar | EvaluationReason | Skipped | Mapping[str, "EvaluatorOutput"]
+EvaluatorOutput: TypeAlias = (
+    Scalar | EvaluationReason | Skipped | EvalResult | Mapping[str, "EvaluatorOutput"]
+)
 """Every legal return value of `evaluate`."""
 
 # A score must survive JSON and arithmetic with floats, so integers stay within 64 bits.

@@ -201,6 +201,11 @@ class _Scores:
             self.units.append(unit)
             self.values.append(value)
 
+    @property
+    def are_shares(self) -> bool:
+        """Whether every one is from 0 to 1."""
+        return all(0 <= value <= 1 for part in (self.alone, self.values) for value in part)
+
     def mean(self, units: _Units, confidence: float) -> Estimate | None:
         """The mean over cases; `None` if there is nothing to average, or numbers whose squares no float can hold."""
         largest = max((abs(value) for part in (self.alone, self.values) for value in part), default=None)
@@ -393,6 +398,8 @@ def _summary(
     lost = [part for entry in ledger for part in (entry.failures, entry.task_failures)]
     graded = column.scores.mean(units, confidence)
     assertion = column.kind == "assertion"
+    if assertion and graded is not None and column.scores.are_shares:
+        graded = _within_0_and_1(graded)
     # Of an evaluator that never gave a result, nobody knows that it asserts: it has losses, but no rate.
     rated = column.passes.rate(units, lost, confidence) if assertion and column.count else None
     return Summary(
@@ -408,6 +415,15 @@ def _summary(
         labels=dict(column.labels.most_common()) if column.kind == "label" else None,
         score=graded if assertion else None,
     )
+
+
+def _within_0_and_1(graded: Estimate) -> Estimate:
+    """The estimate without the part of its interval where the mean of shares cannot lie; that loses no coverage."""
+    interval = graded.interval
+    if interval is None or (interval.low >= 0 and interval.high <= 1):
+        return graded
+    cut = msgspec.structs.replace(interval, low=max(0.0, interval.low), high=min(1.0, interval.high))
+    return msgspec.structs.replace(graded, interval=cut)
 
 
 def passes(

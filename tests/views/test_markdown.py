@@ -76,7 +76,7 @@ GOLDEN = """\
 | Evaluator | Kind | Result | 95 % interval | n | task failed |
 | --- | --- | ---: | --- | ---: | ---: |
 | `right` | assertion | 33.3 % | [6.1, 79.2] | 3 | 1 |
-| `right`, graded | score | 0.600 | [-4.482, 5.682] |  |  |
+| `right`, graded | score | 0.600 | [0.000, 1.000] |  |  |
 | `sure` | score | 0.5 |  | 1 | 0 |
 | `route` | label | `south` 50.0 %, `north` 50.0 % |  | 2 | 0 |
 

@@ -1,0 +1,41 @@
+"""An evaluator that claims which path an agent took. What a trajectory means is said in `calipers.matching.trajectory`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from calipers.context import EvaluatorContext
+from calipers.evaluator import Evaluator
+from calipers.matching import Trajectory
+from calipers.matching.trajectory_data import read_trajectory
+from calipers.result import EvalResult, EvalVerdict, Skipped
+
+
+@dataclass
+class FollowsTrajectory(Evaluator):
+    """The calls of the attempt follow a trajectory. Skipped where no calls were recorded, or none could show anything."""
+
+    trajectory: Trajectory | Mapping[str, Any] | Sequence[Any]
+    """Which path the agent may take; as plain data it has the form that `calipers.matching.trajectory_data` describes."""
+    evaluation_name: str | None = field(default=None, kw_only=True)
+    """What the result is called; `None` for the class's name."""
+
+    def __post_init__(self) -> None:
+        self._read()
+
+    def evaluate(self, ctx: EvaluatorContext) -> EvalResult | Skipped:
+        """PASS if the trajectory was followed, PARTIAL if some of it was; the reason is the edit script."""
+        calls = ctx.tool_calls
+        if calls is None:
+            return Skipped("the attempt has no recorded tool calls")
+        match = self._read().match(calls)
+        if not match.exercised:
+            return Skipped("no call that the trajectory speaks of was made")
+        verdict = (
+            EvalVerdict.PASS if match.passed else EvalVerdict.PARTIAL if match.score > 0 else EvalVerdict.FAIL
+        )
+        return EvalResult(self.get_default_evaluation_name(), verdict, match.score, match.edit_script)
+
+    def _read(self) -> Trajectory:
+        given = self.trajectory
+        return given if isinstance(given, Trajectory) else read_trajectory(given)

@@ -1,0 +1,144 @@
+"""A trajectory written as plain data, the way dataset files hold it.
+
+```yaml
+steps:
+  - search                                  # any arguments
+  - book: {to: LA}                          # with these arguments
+  - either: [waitlist, [refund, apologise]] # a list is in order
+  - any_order: [log, notify]
+  - optional: thank
+  - repeated: {step: poll, at_least: 1, at_most: 5}
+  - call: {name: either, arguments: {x: 1}} # a tool whose name is one of these words
+never: [delete_account]
+before: [[search, book]]
+at_most: {search: 3}                        # also at_least, exactly
+flows: [{from: search, into: book, argument: flight_id}]
+extra: allowed                              # or forbidden
+arguments: subset                           # how arguments are compared; also exact, superset, ignore
+```
+"""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from calipers.errors import InvalidOptionError
+from calipers.trace import ToolCall
+
+from .constraints import AtLeast, AtMost, Before, Constraint, Exactly, Flow, Never
+from .rules import CallRules
+from .trajectory import AnyOrder, Either, InOrder, Optionally, Repeated, Trajectory
+
+_KEYS = (
+    "steps",
+    "never",
+    "before",
+    "at_most",
+    "at_least",
+    "exactly",
+    "flows",
+    "extra",
+    "arguments",
+    "ignore",
+    "defaults",
+    "names",
+    "count_failed",
+)
+_GROUPS: dict[str, Callable[..., Any]] = {"in_order": InOrder, "any_order": AnyOrder, "either": Either}
+_WORDS = (*_GROUPS, "optional", "repeated", "call")
+_COUNTS: dict[str, Callable[[Any, int], Constraint]] = {
+    "at_most": AtMost,
+    "at_least": AtLeast,
+    "exactly": Exactly,
+}
+
+
+def read_trajectory(data: Any) -> Trajectory:
+    """The trajectory that plain data describes.
+
+    Raises:
+        InvalidOptionError: the data describes none; the message says what is wrong with it.
+    """
+    if isinstance(data, list | tuple):
+        data = {"steps": data}
+    if not isinstance(data, Mapping):
+        raise InvalidOptionError(
+            f"a trajectory is a mapping with {', '.join(_KEYS)}, or a list of steps, got {data!r:.200}"
+        )
+    for key in data:
+        if key not in _KEYS:
+            close = difflib.get_close_matches(str(key), _KEYS, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else f"; it has {', '.join(_KEYS)}"
+            raise InvalidOptionError(f"a trajectory has no {key!r}{hint}")
+    rules = {"arguments": data.get("arguments", "subset")}
+    rules |= {key: data[key] for key in ("ignore", "defaults", "names") if key in data}
+    options = {key: data[key] for key in ("extra", "count_failed") if key in data}
+    return Trajectory(
+        [_part(each) for each in _list(data.get("steps", ()), "steps")],
+        constraints=list(_constraints(data)),
+        rules=CallRules(**rules),
+        **options,
+    )
+
+
+def _part(data: Any) -> Any:
+    """One step or group."""
+    if isinstance(data, str):
+        return data
+    if isinstance(data, list | tuple):
+        return InOrder(*map(_part, data))
+    if not isinstance(data, Mapping) or len(data) != 1:
+        raise InvalidOptionError(
+            f"a step is the name of a tool, {{tool: {{argument: value}}}}, a list of steps in order, or one of "
+            f"{', '.join(_WORDS)} with what belongs to it, got {data!r:.200}"
+        )
+    ((word, inside),) = data.items()
+    if word in _GROUPS:
+        return _GROUPS[word](*map(_part, _list(inside, word)))
+    if word == "optional":
+        return Optionally(_part(inside))
+    if word == "repeated":
+        options = dict(_mapping(inside, "repeated"))
+        if "step" not in options or options.keys() - {"step", "at_least", "at_most"}:
+            raise InvalidOptionError(
+                f"repeated has a step, and may have at_least and at_most, got {inside!r:.200}"
+            )
+        return Repeated(_part(options.pop("step")), **options)
+    if word == "call":
+        return ToolCall(**_mapping(inside, "call"))
+    return ToolCall(word, _mapping(inside, word))
+
+
+def _constraints(data: Mapping[str, Any]) -> list[Constraint]:
+    found: list[Constraint] = [Never(_call(each)) for each in _list(data.get("never", ()), "never")]
+    for pair in _list(data.get("before", ()), "before"):
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise InvalidOptionError(f"before is a list of pairs [first, then], got {pair!r:.200}")
+        found.append(Before(_call(pair[0]), _call(pair[1])))
+    for word, make in _COUNTS.items():
+        found += [make(tool, times) for tool, times in _mapping(data.get(word, {}), word).items()]
+    for flow in _list(data.get("flows", ()), "flows"):
+        if not isinstance(flow, Mapping) or flow.keys() != {"from", "into", "argument"}:
+            raise InvalidOptionError(f"a flow has from, into and argument, got {flow!r:.200}")
+        found.append(Flow(_call(flow["from"]), _call(flow["into"]), flow["argument"]))
+    return found
+
+
+def _call(data: Any) -> Any:
+    """A single call: a name, or a name with arguments."""
+    part = _part(data)
+    if not isinstance(part, str | ToolCall):
+        raise InvalidOptionError(f"a constraint speaks of a single call, got {data!r:.200}")
+    return part
+
+
+def _list(data: Any, what: str) -> Sequence[Any]:
+    if not isinstance(data, list | tuple):
+        raise InvalidOptionError(f"{what} is a list, got {data!r:.200}")
+    return data
+
+
+def _mapping(data: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(data, Mapping) or not all(isinstance(key, str) for key in data):
+        raise InvalidOptionError(f"{what} is a mapping, got {data!r:.200}")
+    return data
