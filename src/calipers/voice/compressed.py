@@ -59,6 +59,8 @@ def encode(samples: "Samples", form: CompressedFormat, *, sample_rate: int, samp
     subtype = {"mp3": "MPEG_LAYER_III", "ogg": "VORBIS", "flac": _LOSSLESS[sample_width]}[form]
     into = io.BytesIO()
     try:
+        if not len(samples):
+            raise ValueError("an empty file that is written cannot be read again")  # noqa: TRY301 - as all others below
         soundfile.write(into, samples, sample_rate, format=form.upper(), subtype=subtype)
     except (soundfile.LibsndfileError, RuntimeError, ValueError) as error:
         raise InvalidAudioError(
