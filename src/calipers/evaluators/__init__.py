@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .sql import IsReadOnlySQL, ParsesAsSQL
     from .text import SimilarText, TextSimilarity
     from .timing import MaxDuration
+    from .trajectory import FollowsTrajectory
     from .type_name import IsInstance
 
 _HOMES = {
@@ -48,6 +49,7 @@ _HOMES = {
     "EvaluatorFailure": "calipers.result",
     "EvaluatorOutput": "calipers.output",
     "EvaluatorSpec": "calipers.result",
+    "FollowsTrajectory": ".trajectory",
     "HasMatchingSpan": ".span",
     "InRange": ".numeric",
     "IsInstance": ".type_name",
@@ -87,6 +89,7 @@ __all__ = [
     "EvaluatorFailure",
     "EvaluatorOutput",
     "EvaluatorSpec",
+    "FollowsTrajectory",
     "HasMatchingSpan",
     "InRange",
     "IsInstance",
