@@ -63,6 +63,21 @@ def test_a_name_is_a_non_empty_string(name):
         Case(name=name, inputs=1)
 
 
+@pytest.mark.parametrize("timeout", [None, 1, 0.5, 1e300])
+def test_a_case_may_say_how_long_its_task_may_take(timeout):
+    assert Case(inputs=1, timeout=timeout).timeout is timeout
+
+
+@pytest.mark.parametrize(
+    "timeout", [0, -1, 0.0, float("nan"), float("inf"), True, "5", [1], 10**400], ids=lambda x: repr(x)[:9]
+)
+def test_a_timeout_is_a_positive_number_of_seconds(timeout):
+    with pytest.raises(
+        InvalidCaseError, match="the timeout of case 'a' must be a positive number of seconds"
+    ):
+        Case(name="a", inputs=1, timeout=timeout)
+
+
 def test_a_cluster_is_a_string():
     assert Case(inputs=1, cluster="doc 1").cluster == "doc 1"
     with pytest.raises(InvalidCaseError, match="the cluster of case 'a' must be a string or None, got 3"):
@@ -116,6 +131,7 @@ def test_cases_are_equal_when_all_their_fields_are_and_have_no_hash():
         "evaluators": [check],
         "cluster": "k",
         "tags": ["t"],
+        "timeout": 5,
     }
     case = Case(**full)
     assert case == Case(**full)
@@ -126,6 +142,7 @@ def test_cases_are_equal_when_all_their_fields_are_and_have_no_hash():
         ("metadata", None),
         ("evaluators", []),
         ("cluster", "l"),
+        ("timeout", None),
     ]:
         assert case != Case(**{**full, name: other})
     assert (case == "a") is False
@@ -152,8 +169,8 @@ def test_a_case_cannot_take_fields_it_does_not_have():
         (Case(inputs=1), "Case(inputs=1)"),
         (Case(inputs=1, expected_output=None), "Case(inputs=1, expected_output=None)"),
         (
-            Case(name="a", inputs="x", metadata={"m": 1}, cluster="k"),
-            "Case(name='a', inputs='x', metadata={'m': 1}, cluster='k')",
+            Case(name="a", inputs="x", metadata={"m": 1}, cluster="k", timeout=2.5),
+            "Case(name='a', inputs='x', metadata={'m': 1}, cluster='k', timeout=2.5)",
         ),
         (Case(inputs=1, evaluators=[absolute]), f"Case(inputs=1, evaluators=[{absolute!r}])"),
     ],

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from calipers import (
     Case,
+    CaseLifecycle,
     Dataset,
     EvaluationReason,
     ToolCall,
@@ -134,6 +135,85 @@ def test_a_task_that_hangs_is_left_behind_and_the_rest_goes_on(task):
     assert [case.output for case in report.cases] == [0, 2, 3]
     assert report.failures[0].error_message == "AttemptTimeoutError: the task exceeded task_timeout=0.2 s"
     assert report.incomplete is None
+
+
+def hanging(style):
+    """A task that hangs for the cases that say so, and the end of that."""
+    released = threading.Event()
+
+    def blocking(inputs):
+        if inputs == "hangs":
+            released.wait(60)
+        return inputs
+
+    async def waiting(inputs):
+        if inputs == "hangs":
+            await asyncio.sleep(60)
+        return inputs
+
+    return (waiting if style == "async" else blocking), released.set
+
+
+@pytest.mark.parametrize("style", ["async", "blocking", "blocking, with a lifecycle"])
+@pytest.mark.parametrize(
+    ("own", "of_the_run", "says"),
+    [
+        (0.1, None, "the timeout of its case, 0.1 s"),
+        (0.1, 50, "the timeout of its case, 0.1 s"),
+        (0.1, 0.1, "the timeout of its case, 0.1 s"),
+        (None, 0.1, "task_timeout=0.1 s"),
+    ],
+)
+def test_a_case_says_how_long_its_task_may_take_before_the_run_does(style, own, of_the_run, says):
+    task, release = hanging(style)
+    cases = [
+        Case(name="first", inputs=1),
+        Case(name="stuck", inputs="hangs", timeout=own),
+        Case(name="last", inputs=2, timeout=50),
+    ]
+    options = {"lifecycle": lambda case: CaseLifecycle(case)} if "lifecycle" in style else {}
+    report = Dataset(cases=iter(cases)).evaluate_sync(
+        task, progress=False, max_concurrency=1, task_timeout=of_the_run, **options
+    )
+    release()
+    assert [case.name for case in report.cases] == ["first", "last"]
+    assert [(f.name, f.error_message) for f in report.failures] == [
+        ("stuck", f"AttemptTimeoutError: the task exceeded {says}")
+    ]
+
+
+@pytest.mark.parametrize("style", ["async", "blocking"])
+def test_a_case_may_take_longer_than_the_run_allows(style):
+    def blocking(inputs):
+        time.sleep(inputs)
+        return inputs
+
+    async def waiting(inputs):
+        await asyncio.sleep(inputs)
+        return inputs
+
+    report = Dataset(cases=[Case(inputs=0.4, timeout=50)]).evaluate_sync(
+        waiting if style == "async" else blocking, progress=False, task_timeout=0.1
+    )
+    assert [case.output for case in report.cases] == [0.4]
+
+
+@pytest.mark.parametrize("style", ["async", "blocking"])
+def test_every_try_of_a_case_has_its_time(style):
+    task, release = hanging(style)
+    case = Case(inputs="hangs", timeout=0.1)
+    [failure] = Dataset(cases=[case]).evaluate_sync(task, progress=False, retry=NO_PAUSE).failures
+    release()
+    assert (failure.tries, failure.error_type) == (3, "AttemptTimeoutError")
+
+
+def test_a_shorter_timeout_that_comes_later_is_kept_as_well():
+    task, release = hanging("blocking")
+    cases = [Case(inputs=1, timeout=50), Case(inputs=2), Case(inputs="hangs", timeout=0.05)]
+    report = Dataset(cases=cases).evaluate_sync(task, progress=False, max_concurrency=1)
+    release()
+    assert [case.output for case in report.cases] == [1, 2]
+    assert report.failures[0].error_message.endswith("the timeout of its case, 0.05 s")
 
 
 def test_an_async_task_that_ignores_its_cancellation_is_left_behind_too():

@@ -4,7 +4,7 @@ An expectation of `None` is an expectation: `Case(inputs=x, expected_output=None
 `None`, while leaving `expected_output` out says that the case expects nothing in particular.
 """
 
-import math
+import sys
 from collections.abc import Sequence
 from typing import Any, Final, Generic
 
@@ -70,12 +70,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
             raise InvalidCaseError(f"the cluster of case {name!r} must be a string or None, got {cluster!r}")
         if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
             raise InvalidCaseError(f"the tags of case {name!r} must be a list of strings, got {tags!r}")
-        if timeout is not None and (
-            isinstance(timeout, bool)
-            or not isinstance(timeout, int | float)
-            or not timeout > 0
-            or timeout == math.inf
-        ):
+        if timeout is not None and not is_timeout(timeout):
             raise InvalidCaseError(
                 f"the timeout of case {name!r} must be a positive number of seconds or None, got {timeout!r}"
             )
@@ -117,6 +112,13 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         if self.timeout is not None:
             shown.append(f"timeout={self.timeout!r}")
         return f"Case({', '.join(shown)})"
+
+
+def is_timeout(value: Any) -> bool:
+    """Whether a case may have this timeout: a positive number of seconds, with an end."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 < value <= sys.float_info.max
 
 
 def not_a_case(item: Any, number: int) -> InvalidCaseError:

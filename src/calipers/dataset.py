@@ -167,6 +167,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
         cluster: str | None = None,
         tags: Sequence[str] = (),
+        timeout: float | None = None,
     ) -> None: ...
 
     def add_case(self, case: Case[InputsT, OutputT, MetadataT] | None = None, **fields: Any) -> None:
@@ -230,7 +231,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             metadata: anything to keep with the report.
             max_concurrency: tasks in flight at once; default: 100, or 32 for a sync task, beside which as many attempts
                 may be under judgement.
-            task_timeout: seconds a task may take before it counts as failed.
+            task_timeout: seconds a task may take before it counts as failed; a case may allow more or less.
             evaluator_timeout: seconds an evaluator may take; sync evaluators then run in threads.
             retry: when to call a failed task again.
             repeat: how often to attempt each case.

@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from .case import Case
 from .context import EvaluatorContext
 from .errors import AttemptTimeoutError, InvalidOptionError, TaskContractError
 from .lifecycle import CaseLifecycle, LifecycleFactory, RunHooks
@@ -66,7 +67,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_concurrency: int | None = None
     """Attempts in flight; `None` is 100 for an async task and 32 for a blocking one."""
     task_timeout: float | None = None
-    """Seconds a task may take."""
+    """Seconds a task may take; a case may allow more or less (`Case.timeout`)."""
     evaluator_timeout: float | None = None
     """Seconds each evaluator may take; with it, synchronous evaluators run in threads."""
     retry: Retry | None = None
@@ -256,9 +257,18 @@ class Run:
             trace=attempt.trace,
         )
 
-    def late(self) -> AttemptTimeoutError:
+    def timeout(self, case: Case[Any, Any, Any]) -> float | None:
+        """Seconds the task may take for a case: what the case says, else what the run says."""
+        return self.options.task_timeout if case.timeout is None else case.timeout
+
+    def late(self, case: Case[Any, Any, Any]) -> AttemptTimeoutError:
         """The error of a task that took too long."""
-        return AttemptTimeoutError(f"the task exceeded task_timeout={self.options.task_timeout:g} s")
+        said = (
+            f"task_timeout={self.options.task_timeout:g} s"
+            if case.timeout is None
+            else f"the timeout of its case, {case.timeout:g} s"
+        )
+        return AttemptTimeoutError(f"the task exceeded {said}")
 
     def _note(self, seconds: float) -> None:
         self.scoring.note(TASK, seconds)
@@ -266,16 +276,17 @@ class Run:
     async def _execute(self, attempt: Attempt) -> None:
         """Call an async task until it succeeds or its tries are used up."""
         retry = self.options.retry
+        timeout = self.timeout(attempt.case)
         while True:
             begin(attempt)
             start = perf_counter()
             try:
                 coroutine = self._coroutine(attempt)
-                if self.options.task_timeout is None:
+                if timeout is None:
                     output = await isolated(coroutine, copy_context(), self._note)
                 else:
                     watched = _watched(coroutine, self._note)
-                    output = await within(self.options.task_timeout, watched, self.late())
+                    output = await within(timeout, watched, self.late(attempt.case))
                 settle(attempt, output)
             except asyncio.CancelledError as error:
                 if self.stopping:

@@ -6,6 +6,7 @@ interrupted: on a timeout, or when the run stops, a blocking task is left behind
 
 import asyncio
 import contextlib
+import math
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -100,6 +101,9 @@ class ThreadWorkers:
         self.room = threading.Semaphore(4 * self.limit + 64)
         self.stopped = threading.Event()
         self.signalled = False
+        self.shortest = math.inf
+        """The shortest timeout met so far; it decides how often the watch looks."""
+        self.watch: asyncio.TimerHandle | None = None
         self.judging: set[asyncio.Task[None]] = set()
         self.done: asyncio.Future[None] = self.loop.create_future()
 
@@ -111,13 +115,14 @@ class ThreadWorkers:
         except RuntimeError:  # the system starts no more threads: those there are will do
             if not self.alive:
                 raise
-        watch = None if self.run.options.task_timeout is None else self.loop.create_task(self._watch())
         try:
             await self.done
         finally:
             self.run.stop()
             self.stopped.set()
-            await _cancel(self.judging if watch is None else {*self.judging, watch})
+            if self.watch is not None:
+                self.watch.cancel()
+            await _cancel(self.judging)
 
     def stop(self) -> None:
         """Give up what is in flight."""
@@ -171,6 +176,11 @@ class ThreadWorkers:
     def _execute(self, me: threading.Thread, work: Work, attempt: Attempt) -> bool:
         """Call the task until it succeeds or its tries are used up; false if it took longer than allowed."""
         retry = self.run.options.retry
+        timeout = self.run.timeout(work.case)
+        if timeout is not None and timeout < self.shortest:
+            with self.lock:
+                self.shortest = min(timeout, self.shortest)
+            self._on_loop(self._watch)
         while True:
             with self.lock:
                 self.running[me] = (work, attempt, perf_counter())
@@ -270,27 +280,33 @@ class ThreadWorkers:
                 await asyncio.sleep(0)
                 fair_until = perf_counter() + FAIR_SECONDS
 
-    async def _watch(self) -> None:
-        """Give up on tasks that take longer than allowed, and put new threads in the place of theirs."""
-        timeout = self.run.options.task_timeout
-        assert timeout is not None
-        while True:
-            await asyncio.sleep(min(0.5, max(0.005, timeout / 10)))
-            now = perf_counter()
-            with self.lock:
-                late = {thread: entry for thread, entry in self.running.items() if now - entry[2] > timeout}
-                for thread in late:
-                    del self.running[thread]
-                    self.alive -= 1
-            for work, attempt, start in late.values():
-                self._give_up(work, attempt, start, now - start)
+    def _watch(self) -> None:
+        """Give up on tasks that take longer than allowed, and put new threads in the place of theirs; then look again."""
+        if self.stopped.is_set():
+            return
+        if self.watch is not None:
+            self.watch.cancel()
+        self.watch = self.loop.call_later(min(0.5, max(0.005, self.shortest / 10)), self._watch)
+        now = perf_counter()
+        with self.lock:
+            late = {thread: entry for thread, entry in self.running.items() if self._is_late(entry, now)}
+            for thread in late:
+                del self.running[thread]
+                self.alive -= 1
+        for work, attempt, start in late.values():
+            self._give_up(work, attempt, start, now - start)
+
+    def _is_late(self, entry: tuple[Work, Attempt, float], now: float) -> bool:
+        work, _, start = entry
+        timeout = self.run.timeout(work.case)
+        return timeout is not None and now - start > timeout
 
     def _give_up(self, work: Work, attempt: Attempt, start: float, spent: float) -> None:
         # The thread may still write to its attempt, so the failure goes into a new one.
         failed = self.run.attempt(work)
         failed.tries = attempt.tries
         failed.trace = attempt.trace
-        failed.error = self.run.late()
+        failed.error = self.run.late(work.case)
         failed.duration = spent
         retry = self.run.options.retry
         if retry is not None and retry.again(failed.error, failed.tries):

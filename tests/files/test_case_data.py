@@ -27,8 +27,8 @@ def write(case, types=None, **options):
         ({"inputs": None}, Case(inputs=None)),
         ({"inputs": 1, "expected_output": None}, Case(inputs=1, expected_output=None)),
         (
-            {"inputs": 1, "name": "n", "cluster": "c", "tags": ["t"]},
-            Case(inputs=1, name="n", cluster="c", tags=["t"]),
+            {"inputs": 1, "name": "n", "cluster": "c", "tags": ["t"], "timeout": 2.5},
+            Case(inputs=1, name="n", cluster="c", tags=["t"], timeout=2.5),
         ),
         (
             {"inputs": 1, "metadata": {"a": 1}, "evaluators": [{"Contains": "x"}]},
@@ -43,7 +43,8 @@ def test_a_case_is_read_and_written_with_nothing_that_says_nothing(data, case):
 
 
 def test_null_says_nothing_for_every_key_but_inputs_and_expected_output():
-    assert read({"inputs": None, "name": None, "metadata": None, "cluster": None}) == (Case(inputs=None), [])
+    nulls = dict.fromkeys(("inputs", "name", "metadata", "cluster", "timeout"))
+    assert read(nulls) == (Case(inputs=None), [])
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,13 @@ def test_null_says_nothing_for_every_key_but_inputs_and_expected_output():
         ({"inputs": 1, "name": 5}, ["a: cases[0].name: expected text, got 5"]),
         ({"inputs": 1, "name": ""}, ["a: cases[0].name: a name cannot be empty: leave it out"]),
         ({"inputs": 1, "cluster": []}, ["a: cases[0].cluster: expected text, got []"]),
+        *(
+            (
+                {"inputs": 1, "timeout": bad},
+                [f"a: cases[0].timeout: expected a positive number of seconds, got {bad!r}"],
+            )
+            for bad in (0, -1, True, "5", [], float("nan"), float("inf"))
+        ),
         ({"inputs": 1, "tags": "t"}, ["a: cases[0].tags: expected a list of texts, got 't'"]),
         ({"inputs": 1, "tags": [1]}, ["a: cases[0].tags: expected a list of texts, got [1]"]),
         (

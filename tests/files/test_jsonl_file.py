@@ -21,7 +21,7 @@ def test_each_line_is_a_case(write):
     lines = [
         '{"inputs": {"q": "é"}, "expected_output": null, "metadata": [1], "name": "n", "cluster": "c", "tags": ["t"]}',
         '{"inputs": null, "evaluators": [{"Contains": "x"}, "EqualsExpected"]}',
-        '{"inputs": 123456789012345678901234567890, "name": null, "metadata": null}',
+        '{"inputs": 123456789012345678901234567890, "name": null, "metadata": null, "timeout": 3}',
     ]
     first, second, third = load_dataset(write("a.jsonl", "\n".join(lines))).cases
     assert first == Case(
@@ -31,7 +31,8 @@ def test_each_line_is_a_case(write):
     assert second.inputs is None
     assert not second.has_expected_output
     assert second.evaluators[0] == Contains("x")
-    assert third == Case(inputs=123456789012345678901234567890)
+    assert third == Case(inputs=123456789012345678901234567890, timeout=3)
+    assert type(third.timeout) is int
 
 
 @pytest.mark.parametrize(
@@ -49,13 +50,20 @@ def test_values_are_validated_from_their_text(write):
         '{"inputs": {"text": "a"}, "expected_output": [1, 2]}\n'
         '{"inputs": {"text": "a", "level": 2}, "expected_output": null, "metadata": {"any": 1}}\n'
         '{"inputs": {"text": "a", "level": "high"}}\n'
-        '{"inputs": {"text": "a"}, "evaluators": ["EqualsExpected"]}\n',
+        '{"inputs": {"text": "a"}, "evaluators": ["EqualsExpected"], "timeout": 0.5}\n'
+        '{"inputs": {"text": "a"}, "timeout": 0}\n'
+        '{"inputs": {"text": "a"}, "timeout": true}\n',
     )
-    first, second, third, fourth = load_dataset(path, types=(Question, tuple[int, int])).cases
+    first, second, third, fourth, *wrong = load_dataset(path, types=(Question, tuple[int, int])).cases
     assert first == Case(inputs=Question("a"), expected_output=(1, 2))
     assert second == Case(inputs=Question("a", 2), expected_output=None, metadata={"any": 1})
     assert str(third).endswith("a.jsonl:3:35: inputs.level: expected a valid integer, got 'high'")
     assert len(fourth.evaluators) == 1
+    assert fourth.timeout == 0.5
+    assert [str(each).partition("timeout: ")[2] for each in wrong] == [
+        "expected a positive number of seconds, got 0",
+        "expected a positive number of seconds, got True",
+    ]
 
 
 @pytest.mark.parametrize(

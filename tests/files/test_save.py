@@ -12,6 +12,7 @@ from calipers.errors import DatasetFileError, InvalidCaseError, InvalidOptionErr
 from calipers.evaluators import ConfusionMatrixEvaluator, Contains, EqualsExpected, Evaluator, MaxDuration
 from calipers.files import load_dataset, save_dataset
 
+TIMEOUTS = st.integers(1, 10**300) | st.floats(0, exclude_min=True, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.text("a \n:#-'\"\\\x85\u2028\ufeff\r0.e😀")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
@@ -39,6 +40,7 @@ def datasets(draw, *, evaluators=EVALUATORS):
                 fields[field] = draw(JSON)
         fields["cluster"] = draw(st.none() | TEXTS)
         fields["tags"] = draw(st.lists(TEXTS.filter(bool), max_size=2))
+        fields["timeout"] = draw(st.none() | TIMEOUTS)
         cases.append(Case(**fields))
     return Dataset(name=draw(TEXTS), cases=cases, evaluators=draw(evaluators))
 

@@ -66,7 +66,9 @@ def document(case=None, **rest):
 GOOD = [
     document(),
     document({"name": "n", "cluster": "c", "tags": ["t"], "metadata": {"a": 1}, "expected_output": [1]}),
-    document({"name": None, "metadata": None, "expected_output": None}),
+    document({"name": None, "metadata": None, "expected_output": None, "timeout": None}),
+    document({"timeout": 2}),
+    document({"timeout": 0.5}),
     document({"evaluators": ["EqualsExpected"]}),
     {"$schema": "./x.json", "name": "n", "cases": "big.jsonl", "report_evaluators": ["claim"]},
     *(
@@ -106,6 +108,10 @@ BAD = [
     document({"name": ""}),
     document({"name": 5}),
     document({"tags": "t"}),
+    document({"timeout": 0}),
+    document({"timeout": -1}),
+    document({"timeout": "2"}),
+    document({"timeout": True}),
     document({"expected_output": "x"}),
     document({"metadata": {"a": "b"}}),
     document({"evaluators": "EqualsExpected"}),

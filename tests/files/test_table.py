@@ -20,13 +20,21 @@ def read(table, columns=None, types=None, *, text=True):
 
 def test_columns_are_found_by_their_names():
     table = [
-        ["tags", "name", "inputs", "expected_output", "cluster", "metadata"],
-        ["a b", "n", "i", "e", "c", "m"],
-        ["", "", "", "", "", ""],
+        ["tags", "name", "inputs", "expected_output", "cluster", "metadata", "timeout"],
+        ["a b", "n", "i", "e", "c", "m", "2.5"],
+        ["", "", "", "", "", "", ""],
     ]
     assert read(table) == (
         [
-            Case(name="n", inputs="i", expected_output="e", cluster="c", metadata="m", tags=["a", "b"]),
+            Case(
+                name="n",
+                inputs="i",
+                expected_output="e",
+                cluster="c",
+                metadata="m",
+                tags=["a", "b"],
+                timeout=2.5,
+            ),
             Case(inputs=""),
         ],
         [],
@@ -117,9 +125,10 @@ def test_text_is_taken_for_what_the_types_need():
 
 
 def test_typed_cells_are_taken_as_they_are_and_null_says_nothing():
-    table = [["name", "inputs", "expected_output", "metadata.a", "tags"], ["n", 5, 0, 1.5, ["t"]], [None] * 5]
+    header = ["name", "inputs", "expected_output", "metadata.a", "tags", "timeout"]
+    table = [header, ["n", 5, 0, 1.5, ["t"], 3], [None] * 6]
     assert read(table, text=False)[0] == [
-        Case(name="n", inputs=5, expected_output=0, metadata={"a": 1.5}, tags=["t"]),
+        Case(name="n", inputs=5, expected_output=0, metadata={"a": 1.5}, tags=["t"], timeout=3),
         Case(inputs=None),
     ]
 
@@ -131,10 +140,36 @@ def test_typed_cells_are_taken_as_they_are_and_null_says_nothing():
         (["inputs", "name"], [1, ""], "a: name: expected text, got ''"),
         (["inputs", "cluster"], [1, []], "a: cluster: expected text, got []"),
         (["inputs", "tags"], [1, [2]], "a: tags: expected a list of texts, got [2]"),
+        (["inputs", "timeout"], [1, True], "a: timeout: expected a positive number of seconds, got True"),
+        (["inputs", "timeout"], [1, []], "a: timeout: expected a positive number of seconds, got []"),
+        (
+            ["inputs", "timeout"],
+            [1, float("nan")],
+            "a: timeout: expected a positive number of seconds, got nan",
+        ),
     ],
 )
 def test_a_typed_cell_that_does_not_fit_is_a_problem(header, row, problem):
     assert read([header, row], text=False)[1] == [problem]
+
+
+@pytest.mark.parametrize(
+    ("cell", "timeout"),
+    [
+        ("5", 5),
+        ("5.0", 5.0),
+        (" 2.5 ", 2.5),
+        ("1e3", 1000.0),
+        *((bad, None) for bad in ("0", "-1", "5 s", "nan", "inf", "1e999", "5" * 400, "never")),
+    ],
+)
+def test_a_text_is_a_timeout_if_it_is_a_positive_number(cell, timeout):
+    cases, problems = read([["inputs", "timeout"], ["a", cell]])
+    if timeout is None:
+        assert problems[0].startswith("a: timeout: expected a positive number of seconds, got ")
+    else:
+        assert cases == [Case(inputs="a", timeout=timeout)]
+        assert type(cases[0].timeout) is type(timeout)
 
 
 @pytest.mark.parametrize("text", [True, False])

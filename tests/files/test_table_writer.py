@@ -12,6 +12,7 @@ from calipers.files import load_dataset, save_dataset
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.text('a,"\r\n =')
 FULL = TEXTS.filter(bool)
+TIMEOUTS = st.integers(1, 2**50) | st.floats(0, exclude_min=True, allow_infinity=False)
 
 
 @dataclass
@@ -32,6 +33,7 @@ def rows(draw, inputs, others):
         if draw(st.booleans()):
             fields["cluster"] = draw(FULL)
         fields["tags"] = draw(st.lists(st.text("abc", min_size=1), max_size=2))
+        fields["timeout"] = draw(st.none() | TIMEOUTS)
         found.append(Case(**fields))
     return found
 
@@ -66,8 +68,10 @@ def test_columns_of_one_type_come_back_from_parquet(tmp_path_factory, cases):
 
 
 def test_a_table_has_the_columns_that_some_case_needs(tmp_path):
-    cases = [Case(inputs="a"), Case(inputs="b", metadata={"level": "1"}, tags=["x", "y"])]
-    assert come_back(cases, tmp_path, "csv").read_text() == "inputs,metadata.level,tags\na,,\nb,1,x y\n"
+    cases = [Case(inputs="a"), Case(inputs="b", metadata={"level": "1"}, tags=["x", "y"], timeout=2.5)]
+    assert come_back(cases, tmp_path, "csv").read_text() == (
+        "inputs,metadata.level,tags,timeout\na,,,\nb,1,x y,2.5\n"
+    )
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

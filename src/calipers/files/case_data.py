@@ -6,7 +6,7 @@ says the same as leaving them out. A key that no case has is a problem, not a re
 
 from typing import Any
 
-from calipers.case import Case
+from calipers.case import Case, is_timeout
 
 from .catalog import Catalog
 from .plain_data import check_plain, same
@@ -14,7 +14,7 @@ from .problem import Problems, Steps, shorten, suggest
 from .spec import write_evaluator
 from .value_type import CaseTypes, ValueType
 
-KEYS = ("name", "inputs", "expected_output", "metadata", "evaluators", "cluster", "tags")
+KEYS = ("name", "inputs", "expected_output", "metadata", "evaluators", "cluster", "tags", "timeout")
 """What a case may say."""
 
 
@@ -38,7 +38,9 @@ class CaseReader:
                 problems.add((*steps, key), "expected text", value)
         if data.get("name") == "":
             problems.add((*steps, "name"), "a name cannot be empty: leave it out")
-        fields: dict[str, Any] = {"name": data.get("name"), "cluster": data.get("cluster")}
+        fields: dict[str, Any] = {key: data.get(key) for key in ("name", "cluster", "timeout")}
+        if fields["timeout"] is not None and not is_timeout(fields["timeout"]):
+            problems.add((*steps, "timeout"), "expected a positive number of seconds", fields["timeout"])
         if "tags" in data:
             fields["tags"] = data["tags"]
             if not isinstance(data["tags"], list) or not all(isinstance(tag, str) for tag in data["tags"]):
@@ -109,7 +111,9 @@ def write_case(
         data["cluster"] = case.cluster
     if case.tags:
         data["tags"] = list(case.tags)
-    for key in ("name", "cluster", "tags"):
+    if case.timeout is not None:
+        data["timeout"] = case.timeout
+    for key in ("name", "cluster", "tags", "timeout"):
         check_plain(data.get(key), (*steps, key), problems)
     return data
 

@@ -31,6 +31,7 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
     evaluators: list[Any] = []
     cluster: str | None = None
     tags: list[str] = []
+    timeout: int | float | None = None
 
 
 class _RawLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -43,6 +44,7 @@ class _RawLine(msgspec.Struct, forbid_unknown_fields=True):
     evaluators: list[Any] = []
     cluster: str | None = None
     tags: list[str] = []
+    timeout: int | float | None = None
 
 
 class JSONLines(LazyCases):
@@ -87,6 +89,7 @@ class JSONLines(LazyCases):
                 metadata=line.metadata,
                 cluster=line.cluster,
                 tags=line.tags,
+                timeout=line.timeout,
                 **fields,
             )
 
@@ -109,8 +112,14 @@ class JSONLines(LazyCases):
                 fields["metadata"] = read_metadata(metadata)
             if line.evaluators:
                 fields["evaluators"] = self._evaluators(line.evaluators)
-            inputs = read_inputs(bytes(line.inputs))
-            return Case(name=line.name, inputs=inputs, cluster=line.cluster, tags=line.tags, **fields)
+            return Case(
+                name=line.name,
+                inputs=read_inputs(bytes(line.inputs)),
+                cluster=line.cluster,
+                tags=line.tags,
+                timeout=line.timeout,
+                **fields,
+            )
 
         return make
 

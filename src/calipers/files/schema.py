@@ -120,6 +120,7 @@ def _case(schemas: dict[Any, dict[str, Any]]) -> dict[str, Any]:
             "evaluators": _list_of("evaluator"),
             "cluster": {"type": ["string", "null"]},
             "tags": {"type": "array", "items": {"type": "string"}},
+            "timeout": {"type": ["number", "null"], "exclusiveMinimum": 0},
         },
         "required": ["inputs"],
         "additionalProperties": False,

@@ -1,19 +1,21 @@
 """Cases as rows of a table: which column holds what.
 
-By default the columns are called `name`, `inputs`, `expected_output`, `metadata`, `cluster` and `tags` (words, with spaces
-between them where cells are text). Several columns make one value if their names have a dot: `metadata.topic` and `metadata.level` make `{"topic": ..., "level": ...}`; so do columns
-that begin with `inputs.` and `expected_output.`. Any other column is a problem, unless `columns=` says what is what:
-then those columns are read, and only those.
+By default the columns are called `name`, `inputs`, `expected_output`, `metadata`, `cluster`, `tags` (words, with spaces
+between them where cells are text) and `timeout` (seconds). Several columns make one value if their names have a dot:
+`metadata.topic` and `metadata.level` make `{"topic": ..., "level": ...}`; so do columns that begin with `inputs.` and
+`expected_output.`. Any other column is a problem, unless `columns=` says what is what: then those columns are read, and
+only those.
 
 An empty or null cell says nothing: no name, no expectation, no key in the value that several columns make. Only a column
 of inputs takes it as it is. So a table cannot expect `None`, and a CSV file cannot expect the empty text.
 """
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from calipers.case import Case
+from calipers.case import Case, is_timeout
 from calipers.errors import InvalidOptionError
 
 from .case_data import CaseReader
@@ -21,7 +23,7 @@ from .json_reader import parse_json
 from .problem import ABSENT, Problems, suggest
 from .value_type import ValueType
 
-FIELDS = ("name", "inputs", "expected_output", "metadata", "cluster", "tags")
+FIELDS = ("name", "inputs", "expected_output", "metadata", "cluster", "tags", "timeout")
 """What a row can say of a case."""
 _VALUES = ("inputs", "expected_output", "metadata")
 
@@ -114,6 +116,8 @@ class RowReader:
         kind = self._types.get(place.field)
         if place.field == "tags":
             return _read_tags(value, column, problems)
+        if place.field == "timeout":
+            return _read_timeout(value, column, problems)
         if kind is None:
             if not isinstance(value, str) or not value:
                 problems.add(column, "expected text", value)
@@ -128,6 +132,20 @@ def _read_tags(value: Any, column: tuple[str], problems: Problems) -> Any:
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         problems.add(column, "expected a list of texts", value)
     return tags
+
+
+def _read_timeout(value: Any, column: tuple[str], problems: Problems) -> Any:
+    seconds = _number(value) if isinstance(value, str) else value
+    if not is_timeout(seconds):
+        problems.add(column, "expected a positive number of seconds", value)
+    return seconds
+
+
+def _number(text: str) -> int | float | None:
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return None
 
 
 def _read_json(value: Any, kind: ValueType, column: tuple[str], problems: Problems) -> Any:

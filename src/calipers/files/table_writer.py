@@ -28,7 +28,7 @@ class Table:
         self._text = text
         self._nothing = "" if text else None
         fields = zip(("inputs", "expected_output", "metadata"), types, strict=True)
-        self._widened = {field for field, kind in fields if not kind.is_any}
+        self._widened = {"timeout", *(field for field, kind in fields if not kind.is_any)}
         self.columns: dict[str, list[Any]] = {}
         self._cases = [case for index, case in enumerate(cases) if self._is_writable(index, case)]
         self._add("name", [_or_absent(case.name) for case in self._cases])
@@ -36,6 +36,7 @@ class Table:
             self._add_values(field, [self._dumped(case, field, kind) for case in self._cases], kind)
         self._add("cluster", [_or_absent(case.cluster) for case in self._cases])
         self._add("tags", [self._tags(case.tags) if case.tags else ABSENT for case in self._cases])
+        self._add("timeout", [self._timeout(_or_absent(case.timeout)) for case in self._cases])
 
     def check(self, rows: Sequence[Sequence[Any]]) -> None:
         """Add to the problems whatever the rows would not bring back."""
@@ -111,12 +112,15 @@ class Table:
     def _tags(self, tags: tuple[str, ...]) -> Any:
         return " ".join(tags) if self._text else list(tags)
 
+    def _timeout(self, seconds: Any) -> Any:
+        return repr(seconds) if self._text and seconds is not ABSENT else seconds
+
     def _add(self, column: str, cells: list[Any]) -> None:
         if any(cell is not ABSENT for cell in cells):
             self.columns[column] = [self._nothing if cell is ABSENT else cell for cell in cells]
 
 
-def _or_absent(value: str | None) -> Any:
+def _or_absent(value: Any) -> Any:
     return ABSENT if value is None else value
 
 
