@@ -110,13 +110,20 @@ class Task(msgspec.Struct, frozen=True):
 
 
 def as_task(function: Any, *, name: str | None = None) -> Task:
-    """A task made of a callable of one argument.
+    """A task made of a callable of one argument, or of an object with `invoke`, such as an adapter of an agent.
+
+    An object may say itself whether it is async (`is_async`), and what it is called (`name`).
 
     Raises:
         TaskContractError: it cannot be called with a case's inputs.
     """
+    owner = function
     if not callable(function):
-        raise TaskContractError(f"the task must be callable with a case's inputs, got {function!r}")
+        function = getattr(function, "invoke", None)
+    if not callable(function):
+        raise TaskContractError(
+            f"the task must be callable with a case's inputs, or have a method `invoke` that is, got {owner!r}"
+        )
     try:
         inspect.signature(function).bind(None)
     except TypeError as error:
@@ -128,10 +135,14 @@ def as_task(function: Any, *, name: str | None = None) -> Task:
     plain = function
     while isinstance(plain, functools.partial):
         plain = plain.func
-    named = getattr(plain, "__name__", None) or type(plain).__name__
+    owner = plain if owner is function else owner
+    named = getattr(owner, "__name__", None) or getattr(owner, "name", None)
+    named = named if isinstance(named, str) and named else type(owner).__name__
     named = "task" if named == "<lambda>" else named
-    # An object is async if its class's __call__ is.
-    is_async = inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(type(plain).__call__)
+    is_async = getattr(owner, "is_async", None)
+    if not isinstance(is_async, bool):
+        # An object is async if its class's __call__ is.
+        is_async = inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(type(plain).__call__)
     return Task(function, name or named, is_async)
 
 
