@@ -5,6 +5,7 @@
 
 from typing import Any
 
+from calipers.errors import InvalidOptionError
 from calipers.threads import call_in_thread
 
 from .audio import Audio
@@ -30,9 +31,12 @@ class PerturbedSynthesizer:
         return f"PerturbedSynthesizer({self.inner!r}, {self.perturbation!r})"
 
     def cache_key(self) -> Any:
-        """The configuration of the synthesizer inside, and the perturbation; `None` if the former cannot tell."""
+        """The configuration of the synthesizer inside, and the perturbation; `None` if one of them cannot tell."""
         inner = identity(self.inner)
-        return None if inner is None else [inner, self.perturbation.key()]
+        try:
+            return None if inner is None else [inner, self.perturbation.key()]
+        except InvalidOptionError:  # an option that is not plain data
+            return None
 
     async def synthesize(self, text: str) -> Audio:
         """The text as it is heard; the work is done in a thread, so that nobody else waits."""

@@ -1,0 +1,82 @@
+"""How fast and how high somebody speaks."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calipers.voice.audio import Audio
+from calipers.voice.perturbations import Pitch, Speed, Tempo
+
+RATE = 16000
+
+
+def tone(frequency=220.0, seconds=1.0):
+    time = np.arange(round(RATE * seconds)) / RATE
+    return Audio.from_samples(0.4 * np.sin(2 * np.pi * frequency * time), RATE)
+
+
+def pitch(audio):
+    """The strongest frequency."""
+    window = np.hanning(audio.frames)
+    return (
+        np.argmax(abs(np.fft.rfft(audio.samples()[:, 0] * window, 16 * audio.frames))) / 16 / audio.duration
+    )
+
+
+factors = st.floats(0.4, 2.5)
+
+
+@settings(max_examples=20)
+@given(factors)
+def test_speed_divides_duration_and_multiplies_pitch(factor):
+    found = Speed(factor).apply(tone())
+    assert found.frames == round(RATE / factor)
+    assert pitch(found) == pytest.approx(220 * factor, rel=0.01)
+
+
+@settings(max_examples=20)
+@given(factors)
+def test_tempo_divides_duration_and_keeps_pitch(factor):
+    found = Tempo(factor).apply(tone())
+    assert found.frames == round(RATE / factor)
+    assert pitch(found) == pytest.approx(220, rel=0.01)
+
+
+@settings(max_examples=20)
+@given(st.floats(-12, 12))
+def test_pitch_changes_pitch_and_keeps_duration(semitones):
+    found = Pitch(semitones).apply(tone())
+    assert found.frames == RATE
+    assert pitch(found) == pytest.approx(220 * 2 ** (semitones / 12), rel=0.015)
+
+
+@pytest.mark.parametrize(
+    "perturbation", [Speed(1.3), Speed(0.7), Tempo(1.3), Tempo(0.7), Pitch(4), Pitch(-4)], ids=repr
+)
+def test_loudness_stays(perturbation):
+    assert perturbation.apply(tone()).loudness == pytest.approx(tone().loudness, abs=0.3)
+
+
+@pytest.mark.parametrize("perturbation", [Speed(2), Tempo(2), Speed(0.5), Tempo(0.5), Pitch(3)], ids=repr)
+def test_what_happens_in_the_middle_stays_in_the_middle(perturbation):
+    samples = np.zeros(RATE)
+    samples[7600:8400] = tone(seconds=0.05).samples()[:, 0]
+    found = perturbation.apply(Audio.from_samples(samples, RATE)).samples()[:, 0] ** 2
+    middle = (found * np.arange(len(found))).sum() / found.sum()
+    assert middle / len(found) == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("kind", [Speed, Tempo])
+@pytest.mark.parametrize("frames", [0, 1, 2, 7, 799, 800, 801])
+@pytest.mark.parametrize("factor", [0.125, 0.5, 3, 8])
+def test_duration_is_divided_however_short(kind, frames, factor):
+    sound = Audio.from_samples(0.1 * np.ones(frames), RATE)
+    assert kind(factor).apply(sound).frames == round(frames / factor)
+
+
+def test_channels_stay_together():
+    both = np.repeat(tone().samples(), 2, axis=1)
+    for perturbation in (Tempo(1.4), Pitch(3)):
+        found = perturbation.apply(Audio.from_samples(both, RATE)).samples()
+        assert (found[:, 0] == found[:, 1]).all()
