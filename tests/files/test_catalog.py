@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from calipers.agents import LatencyBudgetEvaluator
 from calipers.errors import InvalidOptionError
 from calipers.evaluators import (
     Contains,
@@ -16,8 +17,11 @@ from calipers.evaluators import (
     ParsesAsSQL,
     ROCEvaluator,
 )
-from calipers.files.catalog import Catalog, built_in_types, name_of
+from calipers.files import dataset_schema
+from calipers.files.catalog import Catalog, built_in_types
 from calipers.files.problem import Problems
+from calipers.plugins import EvaluatorPlugin, PluginManager
+from calipers.plugins.evaluators import name_of
 
 
 @dataclass
@@ -119,7 +123,10 @@ def test_report_evaluators_have_the_same_forms():
     [
         ("Contain", "a: e: no evaluator is called 'Contain' (did you mean 'Contains'?)"),
         ("Polit", "a: e: no evaluator is called 'Polit' (did you mean 'Polite'?)"),
-        ("Xyz", "a: e: no evaluator is called 'Xyz'; your own go into evaluator_types=[...]"),
+        (
+            "Xyz",
+            "a: e: no evaluator is called 'Xyz'; your own, and those of plugins, go into evaluator_types=[...]",
+        ),
         ("Evaluator", "a: e: no evaluator is called 'Evaluator'"),
         ("EvaluatorContext", "a: e: no evaluator is called 'EvaluatorContext'"),
         ("", "a: e: expected an evaluator as Name"),
@@ -295,35 +302,102 @@ def test_every_built_in_evaluator_has_its_own_name():
     assert Evaluator not in kinds
 
 
+# ---------------------------------------------------------------------- agents
+
+
+def test_verdict_evaluators_have_the_same_forms_and_need_no_permission():
+    assert build("LatencyBudgetEvaluator") == (LatencyBudgetEvaluator(), [])
+    assert build({"LatencyBudgetEvaluator": 3000}) == (LatencyBudgetEvaluator(3000), [])
+    assert build({"LatencyBudgetEvaluator": {"warn_pct": 1}}) == (LatencyBudgetEvaluator(warn_pct=1), [])
+    assert build({"LatencyBudgetEvaluator": "soon"})[1] == [
+        "a: e.LatencyBudgetEvaluator: expected a valid number, got 'soon'"
+    ]
+    assert LatencyBudgetEvaluator in built_in_types()
+
+
+@pytest.mark.parametrize("name", ["BaseEvaluator", "Trace", "TestCase", "EvalVerdict"])
+def test_only_evaluators_of_the_room_of_agents_can_be_named(name):
+    found, problems = build(name)
+    assert found is None
+    assert f"no evaluator is called {name!r}" in problems[0]
+
+
+# ---------------------------------------------------------------------- plugins
+
+
+class Tone(EvaluatorPlugin):
+    """Checks the tone."""
+
+    name = "tone"
+    evaluator_types = (Polite, close)
+
+    def create_evaluator(self, word: str = "please", *, times: int = 1):
+        if times > 3:
+            raise ValueError("too often")
+        return Polite(word, times)
+
+
+class Exits(EvaluatorPlugin):
+    name = "exits"
+
+    def create_evaluator(self):
+        raise SystemExit(1)
+
+
 @pytest.fixture
-def plugin(tmp_path, monkeypatch):
-    """An installed package that offers an evaluator."""
-    (tmp_path / "tone_plugin.py").write_text(
-        "from dataclasses import dataclass\n"
-        "from calipers.evaluators import Evaluator\n\n"
-        "@dataclass\n"
-        "class Warm(Evaluator):\n"
-        "    least: int = 1\n\n"
-        "    def evaluate(self, ctx):\n"
-        "        return ctx.output.count('thank') >= self.least\n"
-    )
+def types():
+    manager = PluginManager()
+    manager.load_plugins(classes=[Tone, Exits], entry_points=False)
+    return manager.get_evaluator_types()
+
+
+@pytest.mark.parametrize(
+    ("spec", "evaluator"),
+    [
+        ("tone", Polite()),
+        ({"tone": {}}, Polite()),
+        ({"tone": "thanks"}, Polite("thanks")),
+        ({"tone": {"times": 2}}, Polite(times=2)),
+        ({"Polite": {"times": 2}}, Polite(times=2)),
+        ("close", close),
+    ],
+)
+def test_a_plugin_offers_its_own_evaluator_by_its_name_and_types_by_theirs(types, spec, evaluator):
+    assert build(spec, evaluator_types=types) == (evaluator, [])
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"tone": 5}, "a: e.tone: expected a valid string, got 5"),
+        ({"tone": {"tmes": 2}}, "a: e.tone.tmes: no parameter is called 'tmes' (did you mean 'times'?)"),
+        ({"tone": {"times": 4}}, "a: e.tone: too often"),
+        ("tune", "a: e: no evaluator is called 'tune' (did you mean 'tone'?)"),
+        ("exits", "a: e: exits could not make its evaluator: SystemExit: 1"),
+    ],
+)
+def test_what_is_wrong_with_the_evaluator_of_a_plugin_is_a_problem_like_any_other(types, spec, problem):
+    found, problems = build(spec, evaluator_types=types)
+    assert found is None
+    assert problems == [problem]
+
+
+def test_editors_know_the_evaluators_of_plugins(types):
+    forms = dataset_schema(evaluator_types=types)["$defs"]["dataset.evaluator"]["anyOf"]
+    assert {"tone", "Polite"} <= set(forms[0]["enum"])
+    tone = forms[2]["properties"]["tone"]
+    assert tone["description"] == "Checks the tone."
+    assert tone["anyOf"][1]["properties"] == {"word": {"type": "string"}, "times": {"type": "integer"}}
+
+
+def test_an_installed_package_alone_makes_no_code_run(tmp_path, monkeypatch):
+    (tmp_path / "tone_plugin.py").write_text("raise AssertionError('nobody asked for it')")
     info = tmp_path / "tone_plugin-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tone-plugin\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[calipers.evaluators]\nWarm = tone_plugin:Warm\n")
+    (info / "entry_points.txt").write_text("[calipers.plugins]\ntone = tone_plugin:TonePlugin\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    yield
-    sys.modules.pop("tone_plugin", None)
-
-
-def test_an_installed_package_offers_evaluators_by_their_names_to_those_who_allow_it(plugin):
-    problems = Problems("a")
-    made = Catalog(allow_modules=["tone_plugin"]).build({"Warm": 2}, (), problems)
-    assert (type(made).__name__, made.least, problems.found) == ("Warm", 2, [])
-
-
-def test_an_installed_package_alone_makes_no_code_run(plugin):
-    problems = Problems("a")
-    assert Catalog().build("Warm", (), problems) is None
-    assert "allow_modules=['tone_plugin'] allows them" in str(problems.found)
+    found, problems = build("tone", evaluator_types=[])
+    assert found is None
+    assert "those of plugins, go into evaluator_types=[...]" in problems[0]
     assert "tone_plugin" not in sys.modules

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from calipers import as_evaluator, evaluators
+from calipers import as_evaluator
+from calipers.agents import CompositeEvaluator, LatencyBudgetEvaluator, RuleSpec, StatisticalEvaluator
 from calipers.evaluators import (
     ConfusionMatrixEvaluator,
     Contains,
@@ -24,7 +25,8 @@ from calipers.evaluators import (
 )
 from calipers.files.catalog import Catalog, built_in_types
 from calipers.files.problem import Problems
-from calipers.files.spec import kind_of, write_evaluator
+from calipers.files.spec import kind_of, kinds_of, write_evaluator
+from calipers.plugins.evaluators import name_of
 from calipers.report_evaluator import ReportEvaluator
 
 
@@ -164,12 +166,15 @@ def test_an_argument_of_the_wrong_type_is_noticed_when_it_is_written():
 
 SAMPLES = {
     "CalibrationEvaluator": ("score",),
+    "CompositeEvaluator": ([(EqualsExpected(), 2.0), Contains("x"), (MaxDuration(1), 0.5)],),
     "Contains": ("x",),
     "ContainsAll": (["x"],),
     "ContainsAny": (["x"],),
     "Equals": (1,),
+    "FollowsTrajectory": (["search"],),
     "HasMatchingSpan": ({},),
     "IsInstance": ("int",),
+    "JsonSchemaEvaluator": ({"type": "object"},),
     "KolmogorovSmirnovEvaluator": ("score",),
     "MatchesJSONSchema": ({"type": "object"},),
     "MatchesRegex": ("x+",),
@@ -178,16 +183,68 @@ SAMPLES = {
     "NotContains": ("x",),
     "PrecisionRecallEvaluator": ("score",),
     "ROCEvaluator": ("score",),
+    "RegexPatternMatcher": ([{"pattern": "x+", "weight": 2.0}],),
+    "RuleBasedEvaluator": ([RuleSpec("max_length", {"max": 5}, 2.0)],),
     "SpanCount": ({},),
+    "StatisticalEvaluator": (LatencyBudgetEvaluator(3000),),
 }
 
 
-@pytest.mark.parametrize("name", [kind.__name__ for kind in built_in_types()])
-def test_every_built_in_evaluator_can_be_written(name):
-    kind = getattr(evaluators, name)
+@pytest.mark.parametrize("kind", built_in_types(), ids=name_of)
+def test_every_built_in_evaluator_can_be_written(kind):
+    name = kind.__name__
     extra = {"minimum": 1} if name == "SpanCount" else {"minimum": 2} if name == "Length" else {}
     evaluator = kind(*SAMPLES.get(name, ()), **extra)
     of_report = isinstance(evaluator, ReportEvaluator)
     spec, problems = write(evaluator, of_report=of_report)
     assert problems == []
     assert Catalog().build(spec, (), Problems("a"), of_report=of_report) == evaluator
+
+
+def test_evaluators_in_an_evaluator_are_written_as_they_would_be_alone():
+    inner = CompositeEvaluator([Weighted(limit=timedelta(seconds=2)), (close, 3.0)], pass_threshold=1.0)
+    evaluator = CompositeEvaluator([(StatisticalEvaluator(inner, name="often"), 2.0), Contains("x")])
+    spec, problems = write(evaluator)
+    assert problems == []
+    assert spec == {
+        "CompositeEvaluator": [
+            [
+                {
+                    "StatisticalEvaluator": {
+                        "inner": {
+                            "CompositeEvaluator": {
+                                "evaluators": [{"Weighted": {"limit": "PT2S"}}, ["close", 3.0]],
+                                "pass_threshold": 1.0,
+                            }
+                        },
+                        "name": "often",
+                    }
+                },
+                2.0,
+            ],
+            {"Contains": "x"},
+        ]
+    }
+    assert kinds_of(evaluator) == [
+        CompositeEvaluator,
+        StatisticalEvaluator,
+        CompositeEvaluator,
+        Weighted,
+        close,
+        Contains,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "problem"),
+    [
+        (lambda output: True, "has no name that a file could hold"),
+        (Stored(3), "make Stored a dataclass"),
+        (type("Contains", (Equals,), {})(3), "two of evaluator_types are called 'Contains'"),
+    ],
+    ids=["lambda", "stored", "same name"],
+)
+def test_an_evaluator_that_holds_one_which_no_file_can_is_refused(part, problem):
+    _, problems = write(CompositeEvaluator([Contains("x"), part]))
+    assert len(problems) == 1
+    assert problem in problems[0]

@@ -153,8 +153,14 @@ def test_hooks_outside_of_runs_cannot_be_async():
     ],
 )
 def test_a_plugin_that_provides_nothing_is_no_plugin(base, members):
-    manager = load(type("Empty", (base,), {"name": "empty"}))
-    assert manager.failures[0].error_message == f"PluginError: it provides nothing: define {members}"
+    manager = load(type("Empty", (base,), {"name": "empty"}), make("none", evaluator_types=[]))
+    assert manager.failures[0].error_message == (
+        f"PluginError: it provides no {base.plugin_type}: define {members}"
+    )
+    assert (
+        manager.failures[1].error_message == "PluginError: it provides no evaluator: evaluator_types is empty"
+    )
+    assert len(manager) == 0
 
 
 @pytest.mark.parametrize("where", ["__init__", "name", "on_load"])

@@ -4,9 +4,9 @@ A file names an evaluator in one of three ways: `Name`, `{Name: value}` with its
 `{Name: {parameter: value, ...}}`. A mapping is always taken for named parameters. Null is no value for a first parameter
 that must be given: YAML takes a forgotten value for it, so who means it writes the parameter's name.
 
-A name is that of a type the reader was given, else of a built-in evaluator, else of one that an installed package
-offers as an entry point of the group `calipers.evaluators`, or it is `module:Name`. A module is imported only if the
-caller allowed it by name or pattern, so that neither a file alone nor a package alone can make code run.
+A name is that of a type the reader was given, those of loaded plugins among them, else of a built-in evaluator, or it is
+`module:Name`. A module is imported only if the caller allowed it by name or pattern, so that neither a file alone nor an
+installed package alone can make code run.
 """
 
 import functools
@@ -14,23 +14,21 @@ import inspect
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
-from calipers import evaluators as built_in
+from calipers import agents, evaluators
 from calipers.errors import InvalidOptionError
 from calipers.evaluator import Evaluator
+from calipers.plugins.evaluators import EvaluatorFactory, name_of
 from calipers.report_evaluator import ReportEvaluator, as_report_evaluator
 from calipers.styles import as_evaluator
 
+from .nested import holds_evaluators, read_nested
 from .parameters import Parameter, parameters_of
 from .problem import Problems, Steps, shorten, suggest
 
-PLUGINS = "calipers.evaluators"
-"""The group of entry points by which a package offers evaluators: `Name = "package.module:Name"`."""
-
 Kind = Callable[..., Any]
-"""A class or function of evaluators."""
+"""A class or function of evaluators, or what a plugin makes its evaluator with."""
 
 
 class Catalog:
@@ -54,14 +52,15 @@ class Catalog:
         kind = None if name is None else self._find(name, steps, problems)
         if kind is None:
             return None
-        if inspect.isclass(kind) and issubclass(kind, Evaluator if of_report else ReportEvaluator):
+        if _derives(kind, Evaluator if of_report else ReportEvaluator):
             where = "evaluators" if of_report else "report_evaluators"
             what = "single attempts" if of_report else "a whole report"
             problems.add(steps, f"{name} judges {what}: list it under {where}")
             return None
         before = len(problems.found)
         try:
-            arguments = _read_arguments(kind, given, at, problems, of_report=of_report)
+            parameters = parameters_of(kind, of_report=of_report)
+            arguments = self._read_arguments(parameters, given, at, problems)
             if len(problems.found) > before:
                 return None
             made = _make(kind, arguments)
@@ -77,14 +76,11 @@ class Catalog:
             return self._given[name]
         if ":" in name:
             return self._import(name, steps, problems)
-        if name in built_in.__all__:
-            kind = getattr(built_in, name)
-            if is_built_in(kind):
+        for package in (evaluators, agents):
+            if name in package.__all__ and is_built_in(kind := getattr(package, name)):
                 return kind  # type: ignore[no-any-return]
-        for entry in entry_points(group=PLUGINS, name=name):
-            return self._import(f"{entry.module}:{entry.attr}", steps, problems)
         known = [*self._given, *(each.__name__ for each in built_in_types())]
-        hint = suggest(name, known) or "; your own go into evaluator_types=[...]"
+        hint = suggest(name, known) or "; your own, and those of plugins, go into evaluator_types=[...]"
         problems.add(steps, f"no evaluator is called {shorten(name)}{hint}")
         return None
 
@@ -108,48 +104,77 @@ class Catalog:
             return None
         return kind  # type: ignore[no-any-return]
 
+    def _read_arguments(
+        self, parameters: Sequence[Parameter], given: Any, steps: Steps, problems: Problems
+    ) -> dict[str, Any]:
+        """The arguments by name, validated."""
+        if isinstance(given, dict) and all(isinstance(key, str) for key in given):
+            return self._read_named({each.name: each for each in parameters}, given, steps, problems)
+        first = next(iter(parameters), None)
+        if first is None or not first.by_position:
+            way_out = ", or parameters with their names" if parameters else ""
+            problems.add(steps, f"{steps[-1]} takes no value: write its name alone{way_out}", given)
+            return {}
+        if given is None and first.required:
+            message = (
+                f"{steps[-1]} needs a value, and there is none: write {{{first.name}: null}} if you mean null"
+            )
+            problems.add(steps, message)
+            return {}
+        missing = [each.name for each in parameters if each.required and each is not first]
+        if missing:
+            problems.add(
+                steps, f"{steps[-1]} also needs {', '.join(missing)}: write {{parameter: value}} pairs", given
+            )
+        return {first.name: self._read(first, given, steps, problems)}
+
+    def _read_named(
+        self, parameters: dict[str, Parameter], given: dict[str, Any], steps: Steps, problems: Problems
+    ) -> dict[str, Any]:
+        arguments: dict[str, Any] = {}
+        for key, value in given.items():
+            parameter = parameters.get(key)
+            if parameter is not None:
+                arguments[key] = self._read(parameter, value, (*steps, key), problems)
+                continue
+            hint = suggest(key, parameters) or f"; it takes {', '.join(parameters) or 'none'}"
+            if parameters and hint.startswith(";") and not given.keys() & parameters.keys():
+                first = next(iter(parameters))
+                hint += f" (a mapping as a value needs its parameter's name: {{{first}: {{...}}}})"
+            problems.add((*steps, key), f"no parameter is called {key!r}{hint}", of_key=True)
+        missing = [name for name, each in parameters.items() if each.required and name not in given]
+        if missing:
+            are = "is" if len(missing) == 1 else "are"
+            problems.add(
+                steps, f"the parameter{'s' * (are == 'are')} {', '.join(map(repr, missing))} {are} missing"
+            )
+        return arguments
+
+    def _read(self, parameter: Parameter, value: Any, steps: Steps, problems: Problems) -> Any:
+        if holds_evaluators(parameter.annotation):
+            return read_nested(parameter.annotation, value, steps, problems, self.build)
+        return parameter.read(value, steps, problems)
+
 
 def is_built_in(kind: Any) -> bool:
     """Whether it is one of the evaluators that Calipers brings."""
+    bases = (Evaluator, ReportEvaluator, agents.BaseEvaluator)
     return (
         inspect.isclass(kind)
-        and issubclass(kind, Evaluator | ReportEvaluator)
-        and kind not in {Evaluator, ReportEvaluator}
-        and getattr(built_in, kind.__name__, None) is kind
+        and issubclass(kind, bases)
+        and kind not in bases
+        and any(getattr(package, kind.__name__, None) is kind for package in (evaluators, agents))
     )
 
 
 def built_in_types() -> list[type]:
     """All evaluators that Calipers brings."""
-    return [kind for kind in (getattr(built_in, name) for name in built_in.__all__) if is_built_in(kind)]
+    everything = (getattr(package, name) for package in (evaluators, agents) for name in package.__all__)
+    return [kind for kind in everything if is_built_in(kind)]
 
 
-def name_of(kind: Any) -> str:
-    """What files call a type of evaluators.
-
-    Raises:
-        InvalidOptionError: it is no class or function whose objects could judge, or has no name.
-    """
-    name = getattr(kind, "__name__", None)
-    if inspect.isclass(kind):
-        if not any(
-            callable(getattr(kind, method, None)) for method in ("evaluate", "compute_metrics")
-        ) and not any("__call__" in base.__dict__ for base in kind.__mro__):
-            raise InvalidOptionError(
-                f"{kind!r} is no type of evaluators: its objects have no evaluate method"
-            )
-        given = getattr(kind, "get_serialization_name", None)
-        name = given() if callable(given) else name
-    elif not inspect.isroutine(kind):
-        raise InvalidOptionError(
-            f"an evaluator type is a class or a function, got {kind!r}"
-            + (f": pass the class {type(kind).__name__}" if hasattr(kind, "evaluate") else "")
-        )
-    if not isinstance(name, str) or not name.replace("<lambda>", ""):
-        raise InvalidOptionError(
-            f"{kind!r} has no name that a file could hold: make it a named function or class"
-        )
-    return name
+def _derives(kind: Kind, base: type) -> bool:
+    return inspect.isclass(kind) and issubclass(kind, base)
 
 
 def _allows(pattern: str, module: str) -> bool:
@@ -169,56 +194,9 @@ def _read_spec(spec: Any, steps: Steps, problems: Problems) -> tuple[str | None,
     return None, None, steps
 
 
-def _read_arguments(
-    kind: Kind, given: Any, steps: Steps, problems: Problems, *, of_report: bool
-) -> dict[str, Any]:
-    """The arguments by name, validated."""
-    parameters = {each.name: each for each in parameters_of(kind, of_report=of_report)}
-    if isinstance(given, dict) and all(isinstance(key, str) for key in given):
-        return _read_named(parameters, given, steps, problems)
-    first = next(iter(parameters.values()), None)
-    if first is None or not first.by_position:
-        way_out = ", or parameters with their names" if parameters else ""
-        problems.add(steps, f"{steps[-1]} takes no value: write its name alone{way_out}", given)
-        return {}
-    if given is None and first.required:
-        message = (
-            f"{steps[-1]} needs a value, and there is none: write {{{first.name}: null}} if you mean null"
-        )
-        problems.add(steps, message)
-        return {}
-    missing = [each.name for each in parameters.values() if each.required and each is not first]
-    if missing:
-        problems.add(
-            steps, f"{steps[-1]} also needs {', '.join(missing)}: write {{parameter: value}} pairs", given
-        )
-    return {first.name: first.read(given, steps, problems)}
-
-
-def _read_named(
-    parameters: dict[str, Parameter], given: dict[str, Any], steps: Steps, problems: Problems
-) -> dict[str, Any]:
-    arguments: dict[str, Any] = {}
-    for key, value in given.items():
-        parameter = parameters.get(key)
-        if parameter is not None:
-            arguments[key] = parameter.read(value, (*steps, key), problems)
-            continue
-        hint = suggest(key, parameters) or f"; it takes {', '.join(parameters) or 'none'}"
-        if parameters and hint.startswith(";") and not given.keys() & parameters.keys():
-            first = next(iter(parameters))
-            hint += f" (a mapping as a value needs its parameter's name: {{{first}: {{...}}}})"
-        problems.add((*steps, key), f"no parameter is called {key!r}{hint}", of_key=True)
-    missing = [name for name, each in parameters.items() if each.required and name not in given]
-    if missing:
-        are = "is" if len(missing) == 1 else "are"
-        problems.add(
-            steps, f"the parameter{'s' * (are == 'are')} {', '.join(map(repr, missing))} {are} missing"
-        )
-    return arguments
-
-
 def _make(kind: Kind, arguments: dict[str, Any]) -> Any:
+    if isinstance(kind, EvaluatorFactory):
+        return kind(**arguments)
     if not inspect.isclass(kind):
         return functools.partial(kind, **arguments) if arguments else kind
     positional = [p.name for p in inspect.signature(kind).parameters.values() if p.kind is p.POSITIONAL_ONLY]

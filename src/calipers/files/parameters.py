@@ -1,7 +1,8 @@
 """What a type of evaluator can be given in a file: its parameters, with their types.
 
-Those of a class are the parameters of its constructor, so the fields of a dataclass. Those of a function are the ones that
-are not filled from the attempt: `def close(output, expected_output, tolerance=0.1)` takes a `tolerance`.
+Those of a class are the parameters of its constructor, so the fields of a dataclass. Those of a plugin's own evaluator are
+the parameters of its `create_evaluator`. Those of a function are the ones that are not filled from the attempt:
+`def close(output, expected_output, tolerance=0.1)` takes a `tolerance`.
 
 Arguments are validated against the annotations as strictly as JSON allows: an ISO duration becomes a `timedelta` and an
 array a tuple, but text is no number and `true` is no 1.
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_type_hints
 
+from calipers.plugins.evaluators import EvaluatorFactory
 from calipers.report_evaluator import _SOURCES as OF_REPORTS
 from calipers.styles import _SOURCES as OF_ATTEMPTS
 
@@ -38,13 +40,14 @@ class Parameter:
     def adapter(self) -> "TypeAdapter[Any] | None":
         """What validates an argument; `None` where everything will do, or pydantic does not know the type."""
         from pydantic import ConfigDict, PydanticUserError, TypeAdapter
+        from pydantic_core import SchemaError
 
         if self.annotation in {Any, object, REQUIRED} or isinstance(self.annotation, TypeVar):
             return None
         for config in (ConfigDict(arbitrary_types_allowed=True), None):  # a type may insist on its own config
             try:
                 return TypeAdapter(self.annotation, config=config)
-            except (PydanticUserError, NameError, TypeError):
+            except (PydanticUserError, SchemaError, NameError, TypeError):
                 continue
         return None
 
@@ -61,7 +64,8 @@ def parameters_of(kind: Callable[..., Any], *, of_report: bool = False) -> tuple
         ValueError, TypeError: it does not tell its parameters.
     """
     hints = _hints(kind)
-    filled = set[str]() if inspect.isclass(kind) else set(OF_REPORTS if of_report else OF_ATTEMPTS)
+    makes = inspect.isclass(kind) or isinstance(kind, EvaluatorFactory)
+    filled = set[str]() if makes else set(OF_REPORTS if of_report else OF_ATTEMPTS)
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return tuple(
         Parameter(
@@ -69,7 +73,7 @@ def parameters_of(kind: Callable[..., Any], *, of_report: bool = False) -> tuple
             hints.get(name, Any),
             required=parameter.default is REQUIRED,
             # What a function is given goes by name, for its first parameters belong to the attempt.
-            by_position=not inspect.isclass(kind) or parameter.kind is not inspect.Parameter.KEYWORD_ONLY,
+            by_position=not makes or parameter.kind is not inspect.Parameter.KEYWORD_ONLY,
         )
         for name, parameter in inspect.signature(kind).parameters.items()
         if parameter.kind not in variadic and name not in filled
@@ -77,7 +81,11 @@ def parameters_of(kind: Callable[..., Any], *, of_report: bool = False) -> tuple
 
 
 def _hints(kind: Callable[..., Any]) -> dict[str, Any]:
-    owners: list[Any] = [kind, kind.__init__] if inspect.isclass(kind) else [getattr(kind, "func", kind)]
+    owners: list[Any] = [getattr(kind, "func", kind)]
+    if inspect.isclass(kind):
+        owners = [kind, kind.__init__]
+    elif isinstance(kind, EvaluatorFactory):
+        owners = [kind.create]
     found: dict[str, Any] = {}
     for owner in owners:
         try:

@@ -15,10 +15,11 @@ import msgspec
 
 from calipers.dataset import Dataset
 from calipers.errors import InvalidCaseError, InvalidOptionError
+from calipers.plugins.evaluators import name_of
 from calipers.views.atomic import write_whole
 
 from .case_data import write_case
-from .catalog import Kind, name_of
+from .catalog import Kind
 from .csv_file import write_csv
 from .document import write_document
 from .format import DOCUMENTS, Format, format_of
@@ -27,7 +28,7 @@ from .lazy import raise_if_any
 from .parquet_file import parquet_bytes
 from .problem import Problems
 from .schema import dataset_schema
-from .spec import kind_of, write_evaluator
+from .spec import kinds_of, write_evaluator
 from .table_writer import Table, arrow_columns, text_rows
 from .value_type import CaseTypes, case_types, type_arguments
 
@@ -127,12 +128,10 @@ def _add_evaluators(data: dict[str, Any], dataset: Any, problems: Problems, *, a
 def _kinds(dataset: Any) -> list[Kind]:
     """The classes and functions of all evaluators; those of lazy cases are not looked for."""
     cases = dataset.cases if isinstance(dataset.cases, list) else []
-    listed = [
-        *dataset.evaluators,
-        *dataset.report_evaluators,
-        *(e for case in cases for e in case.evaluators),
-    ]
-    return list(dict.fromkeys(map(kind_of, listed)))
+    listed = [*dataset.evaluators, *(each for case in cases for each in case.evaluators)]
+    found = [kind for each in listed for kind in kinds_of(each)]
+    found += [kind for each in dataset.report_evaluators for kind in kinds_of(each, of_report=True)]
+    return list(dict.fromkeys(found))
 
 
 def _write_cases(dataset: Any, path: Path, form: Format, types: CaseTypes) -> None:

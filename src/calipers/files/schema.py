@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from calipers.evaluator import Evaluator
+from calipers.plugins.evaluators import name_of
 from calipers.report_evaluator import ReportEvaluator
 
-from .catalog import Kind, built_in_types, name_of
+from .catalog import Kind, built_in_types
 from .parameters import Parameter, parameters_of
 from .value_type import case_types
 

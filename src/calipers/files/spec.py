@@ -11,10 +11,12 @@ from typing import Any
 
 from calipers.errors import InvalidOptionError
 from calipers.evaluator import Evaluator, changed_fields
+from calipers.plugins.evaluators import name_of
 from calipers.report_evaluator import ReportEvaluator
 from calipers.styles import _Adapter, _arguments, as_evaluator
 
-from .catalog import Catalog, Kind, name_of
+from .catalog import Catalog, Kind
+from .nested import holds_evaluators, nested_in
 from .parameters import parameters_of
 from .plain_data import check_plain
 from .problem import Problems, Steps, shorten
@@ -28,6 +30,16 @@ def kind_of(evaluator: Any) -> Kind:
     return evaluator if inspect.isroutine(evaluator) else type(evaluator)
 
 
+def kinds_of(evaluator: Any, *, of_report: bool = False) -> list[Kind]:
+    """The classes and functions that an evaluator is made of, and those of the evaluators in it."""
+    kind = kind_of(evaluator)
+    parameters = parameters_of(kind, of_report=of_report)
+    holding = [each.name for each in parameters if holds_evaluators(each.annotation)]
+    arguments = _arguments_of(evaluator, kind, of_report=of_report) if holding else {}
+    inner = [part for name in holding for part in nested_in(arguments.get(name))]
+    return [kind, *(each for part in inner for each in kinds_of(part))]
+
+
 def write_evaluator(
     evaluator: Any, steps: Steps, problems: Problems, *, of_report: bool = False, as_yaml: bool = False
 ) -> Any:
@@ -35,6 +47,7 @@ def write_evaluator(
     kind = kind_of(evaluator)
     try:
         spec = _write(evaluator, kind, of_report=of_report)
+        catalog = Catalog(kinds_of(evaluator, of_report=of_report))
     except (InvalidOptionError, ValueError, TypeError) as error:
         problems.add(steps, f"a file cannot hold the evaluator {shorten(evaluator)}: {error}")
         return None
@@ -42,7 +55,7 @@ def write_evaluator(
     check_plain(spec, steps, problems, as_yaml=as_yaml)
     if len(problems.found) == before:
         quiet = Problems("")
-        again = Catalog([kind]).build(spec, (), quiet, of_report=of_report)
+        again = catalog.build(spec, (), quiet, of_report=of_report)
         for problem in quiet.found:
             problems.add(
                 steps, f"the evaluator {shorten(evaluator)} could not be read back: {problem.message}"
@@ -106,6 +119,8 @@ def _arguments_of(evaluator: Any, kind: Kind, *, of_report: bool) -> dict[str, A
 
 def _dump(parameter: Any, value: Any) -> Any:
     """The argument as plain data, where its annotation knows how."""
+    if parameter is not None and holds_evaluators(parameter.annotation):
+        return _dump_nested(value)
     quiet = Problems("")
     check_plain(value, (), quiet, as_yaml=True)
     if not quiet.found or parameter is None or parameter.adapter is None:
@@ -118,3 +133,10 @@ def _dump(parameter: Any, value: Any) -> Any:
         )
     except PydanticSerializationError:
         return value
+
+
+def _dump_nested(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_dump_nested(item) for item in value]
+    inner = list(nested_in(value))
+    return _write(value, kind_of(value), of_report=False) if inner else value

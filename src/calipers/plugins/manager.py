@@ -18,7 +18,8 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from calipers import agents, evaluators
+from calipers import agents
+from calipers import evaluators as built_in
 from calipers.errors import InvalidOptionError, PluginError
 from calipers.lifecycle import RunHook
 from calipers.plain import safe_repr
@@ -57,6 +58,10 @@ class LoadedPlugin(msgspec.Struct, frozen=True, kw_only=True):
     """Its own, or that of its package; `None` if neither says."""
     types: tuple[PluginType, ...]
     """What it provides."""
+    evaluators: dict[str, EvaluatorType]
+    """Its evaluators, by the names that dataset files call them."""
+    hooks: tuple[RunHook, ...]
+    """What it wants to be told of runs."""
     source: Source
 
 
@@ -72,8 +77,6 @@ class PluginManager:
         self.group = group
         self._loaded: dict[str, LoadedPlugin] = {}
         self._failures: dict[tuple[Source, str, str], PluginFailure] = {}
-        self._types: dict[str, tuple[str, EvaluatorType]] = {}
-        """Evaluators by the names that files call them, each with its plugin."""
         self._listeners: dict[RunHook, list[Listener]] = {hook: [] for hook in DETAILS}
 
     # ------------------------------------------------------------------ what is loaded
@@ -156,7 +159,6 @@ class PluginManager:
     def unload_all(self) -> None:
         """Tell all plugins that they are unloaded, and forget them; their failures stay."""
         loaded, self._loaded = self._loaded, {}
-        self._types.clear()
         for listeners in self._listeners.values():
             listeners.clear()
         for each in loaded.values():
@@ -204,7 +206,7 @@ class PluginManager:
             stage = "requires_calipers"
             _check_requirement(_checked_text("requires_calipers", plugin.requires_calipers))
             stage = "provides"
-            types = self._evaluator_types(plugin, name)
+            evaluators = self._evaluators_of(plugin, name)
             stage = "hooks"
             listeners = listeners_of(plugin, name, found.source)
             stage = "on_load"
@@ -215,13 +217,18 @@ class PluginManager:
             self._fail(error, label, stage, found.source)
             return
         self._loaded[name] = LoadedPlugin(
-            plugin=plugin, name=name, version=version, types=types_of(found.kind), source=found.source
+            plugin=plugin,
+            name=name,
+            version=version,
+            types=types_of(found.kind),
+            evaluators=evaluators,
+            hooks=tuple(listeners),
+            source=found.source,
         )
-        self._types.update({called: (name, kind) for called, kind in types.items()})
         for hook, listener in listeners.items():
             self._listeners[hook].append(listener)
 
-    def _evaluator_types(self, plugin: PluginBase, name: str) -> dict[str, EvaluatorType]:
+    def _evaluators_of(self, plugin: PluginBase, name: str) -> dict[str, EvaluatorType]:
         """The evaluators that a plugin provides, by the names that files call them.
 
         Raises:
@@ -230,7 +237,7 @@ class PluginManager:
         kind = type(plugin)
         for base, members in FACTORIES.items():
             if isinstance(plugin, base) and not any(defines(kind, member) for member in members):
-                raise PluginError(f"it provides nothing: define {' or '.join(members)}")
+                raise PluginError(f"it provides no {base.plugin_type}: define {' or '.join(members)}")
         if plugin.plugin_type not in types_of(kind):
             raise PluginError(
                 f"plugin_type is {plugin.plugin_type!r}, but it derives from no class that provides such: it is of type "
@@ -245,12 +252,15 @@ class PluginManager:
                 raise PluginError(f"two of its evaluator_types are called {called!r}")
         if defines(kind, "create_evaluator"):
             found.setdefault(name, EvaluatorFactory(name, plugin.create_evaluator, kind.__doc__))
+        if not found:
+            raise PluginError("it provides no evaluator: evaluator_types is empty")
         for called in found:
-            if called in self._types:
-                raise PluginError(
-                    f"the plugin {self._types[called][0]!r} provides an evaluator called {called!r}, too"
-                )
-            if called in evaluators.__all__ or called in agents.__all__:
+            for other in self._loaded.values():
+                if called in other.evaluators:
+                    raise PluginError(
+                        f"the plugin {other.name!r} provides an evaluator called {called!r}, too"
+                    )
+            if called in built_in.__all__ or called in agents.__all__:
                 raise PluginError(f"Calipers itself has a {called!r}: give the evaluator a name of its own")
         return found
 
@@ -298,7 +308,7 @@ class PluginManager:
 
     def get_evaluator_types(self) -> list[EvaluatorType]:
         """All evaluators that dataset files may name: pass them as `evaluator_types=` to whatever reads one."""
-        return [kind for _, kind in self._types.values()]
+        return [kind for each in self._loaded.values() for kind in each.evaluators.values()]
 
     def get_adapters(self) -> list[Any]:
         """A new adapter of each plugin that makes one; what could not be made is left out, and is a failure."""
