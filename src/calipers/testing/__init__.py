@@ -13,18 +13,32 @@ from calipers.testing.assertions import assert_mean, assert_passed, assert_rate
 from calipers.testing.conformance import Conformance, check_evaluator
 from calipers.testing.context import make_context, odd_contexts, ordinary_contexts
 from calipers.testing.finding import ConformanceError, Finding
+from calipers.testing.http_servers import GeminiServer, HttpAgentServer, OpenAIServer
 from calipers.testing.judging import evaluate_one
+from calipers.testing.loopback import Fault, LoopbackServer, Received, Replies, Reply
 from calipers.testing.script import BlockingScriptedTask, Delay, InTurn, NoAnswerError, ScriptedTask
+from calipers.testing.socket_servers import GeminiLiveServer, OpenAIRealtimeServer, WebSocketAgentServer
 
 __all__ = [
     "BlockingScriptedTask",
     "Conformance",
     "ConformanceError",
     "Delay",
+    "Fault",
     "Finding",
+    "GeminiLiveServer",
+    "GeminiServer",
+    "HttpAgentServer",
     "InTurn",
+    "LoopbackServer",
     "NoAnswerError",
+    "OpenAIRealtimeServer",
+    "OpenAIServer",
+    "Received",
+    "Replies",
+    "Reply",
     "ScriptedTask",
+    "WebSocketAgentServer",
     "assert_mean",
     "assert_passed",
     "assert_rate",

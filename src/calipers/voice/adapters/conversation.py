@@ -1,0 +1,228 @@
+"""One exchange over a WebSocket: connect, send while listening, stop when the answer is whole.
+
+Sending and listening go on side by side: an answer may come before the request is over, and a server that waits until it
+is heard would otherwise wait for ever. Whatever ends the exchange, an answer, an error, its time or a cancellation, the
+socket is closed.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from calipers.errors import (
+    AgentConnectionError,
+    AgentError,
+    AgentReplyError,
+    AgentTimeoutError,
+    InvalidOptionError,
+    MissingExtraError,
+)
+from calipers.views.numbers import plural
+from calipers.voice.protocols import ResponseParser
+from calipers.voice.response import AgentResponse
+
+from .answer import decoded, read_answer
+from .showing import secrets_of, shown_address, shown_text
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
+
+_LARGEST_MESSAGE = 64 * 2**20
+_CLOSING = 1.0
+"""Seconds to wait for the server to close its side, too."""
+_PROTOCOL_ENDINGS = (1002, 1003, 1007, 1008, 1009, 1011)
+"""Close codes by which a server says that it will not answer this; the others say that the line is gone."""
+
+Send = Callable[["Conversation"], Awaitable[None]]
+"""Sends the whole request."""
+
+
+class Conversation:
+    """One exchange: its messages, as far as they came, and when."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        api_key: str | None = None,
+        open_timeout: float | None = 10.0,
+        timeout: float | None = 30.0,
+        max_messages: int = 10_000,
+        options: Mapping[str, Any] | None = None,
+        kept: Callable[[Any], Any] = lambda message: message,
+    ) -> None:
+        self.url = url
+        self.headers = headers
+        self.open_timeout = open_timeout
+        self.timeout = timeout
+        self.max_messages = max_messages
+        self.options = options
+        self.kept = kept
+        """What to keep of a message; `None` for nothing."""
+        self.messages: list[Any] = []
+        """What the server sent: JSON decoded, other text and bytes as they are."""
+        self.timings: dict[str, float] = {}
+        """Seconds until the socket was `opened`, the request `sent`, the first message there, and all `done`."""
+        self.address = shown_address(url)
+        self.secrets = secrets_of(url, headers, api_key)
+        self._socket: ClientConnection | None = None
+        self._failure: Exception | None = None
+        self._start = 0.0
+
+    async def send(self, message: Any) -> None:
+        """Send text and bytes as they are, and anything else as JSON."""
+        assert self._socket is not None, "send is called while the conversation runs"
+        data = message if isinstance(message, str | bytes) else msgspec.json.encode(message).decode()
+        await self._socket.send(data)
+
+    async def run(self, send: Send, is_complete: Callable[[Any], bool] | None) -> None:
+        """Hold the conversation.
+
+        Args:
+            send: sends the request.
+            is_complete: whether a message is the last of the answer; without it, all until the server closes count.
+
+        Raises:
+            AgentError: the answer is not whole; `messages` has what came of it.
+            InvalidOptionError: the address is none.
+        """
+        self._start = perf_counter()
+        self._socket = await self._connect()
+        self._note("opened")
+        sending = asyncio.create_task(self._send(send))
+        try:
+            async with asyncio.timeout(self.timeout):
+                await self._listen(is_complete)
+        except TimeoutError as error:
+            came = plural(len(self.messages), "message") if self.messages else "nothing"
+            message = f"{self.address} had not finished after {self.timeout:g} s; {came} had come"
+            raise AgentTimeoutError(message) from error
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+            await self._socket.close()
+        self._note("done")
+
+    def _note(self, event: str) -> None:
+        self.timings.setdefault(event, perf_counter() - self._start)
+
+    async def _connect(self) -> "ClientConnection":
+        connect, errors = _load_websockets()
+        settings: dict[str, Any] = {
+            "additional_headers": dict(self.headers or {}),
+            "close_timeout": _CLOSING,
+            "max_size": _LARGEST_MESSAGE,
+            "open_timeout": None,
+            **(self.options or {}),
+        }
+        try:
+            async with asyncio.timeout(self.open_timeout):
+                socket: ClientConnection = await connect(self.url, **settings)
+                return socket
+        except TimeoutError as error:
+            message = f"{self.address} did not open the connection within {self.open_timeout:g} s"
+            raise AgentTimeoutError(message) from error
+        except (errors.InvalidURI, ValueError) as error:
+            why = shown_text(str(error), [*self.secrets, self.url])
+            raise InvalidOptionError(f"{self.address!r} is no address of a WebSocket: {why}") from None
+        except errors.InvalidStatus as error:
+            status, body = error.response.status_code, error.response.body or b""
+            said = (
+                shown_text(bytes(body).decode(errors="replace").strip(), self.secrets)
+                or error.response.reason_phrase
+            )
+            raise AgentReplyError(
+                f"{self.address} refused the connection with status {status}: {said}", status=status
+            ) from None
+        except OSError as error:
+            why = shown_text(str(error), self.secrets)
+            raise AgentConnectionError(
+                f"cannot connect to {self.address} ({why}): is the agent running?"
+            ) from error
+        except errors.WebSocketException as error:
+            why = shown_text(str(error), [*self.secrets, self.url])
+            raise AgentConnectionError(f"{self.address} does not speak WebSocket: {why}") from None
+
+    async def _send(self, send: Send) -> None:
+        _, errors = _load_websockets()
+        assert self._socket is not None
+        try:
+            await send(self)
+            self._note("sent")
+        except errors.ConnectionClosed:
+            pass  # whoever listens will notice, and say why
+        except Exception as error:
+            self._failure = error
+            await self._socket.close()
+
+    async def _listen(self, is_complete: Callable[[Any], bool] | None) -> None:
+        _, errors = _load_websockets()
+        assert self._socket is not None
+        count = 0
+        while True:
+            try:
+                message = decoded(await self._socket.recv())
+            except errors.ConnectionClosed as closed:
+                if self._failure is not None:
+                    raise self._failure from None
+                if is_complete is None and isinstance(closed, errors.ConnectionClosedOK):
+                    return
+                raise self._hung_up(closed) from None
+            self._note("first_message")
+            if (kept := self.kept(message)) is not None:
+                self.messages.append(kept)
+            if is_complete is not None and is_complete(message):
+                return
+            count += 1
+            if count >= self.max_messages:
+                raise AgentReplyError(
+                    f"{self.address} sent {count} messages and had not finished: give is_complete, or more max_messages"
+                )
+
+    def _hung_up(self, closed: Any) -> AgentError:
+        code = closed.rcvd.code if closed.rcvd is not None else None
+        reason = shown_text(closed.rcvd.reason if closed.rcvd is not None else "", self.secrets)
+        said = "" if code is None else f", with code {code}{f' ({reason})' if reason else ''}"
+        if code in _PROTOCOL_ENDINGS:
+            return AgentReplyError(f"{self.address} ended the conversation before it had answered{said}")
+        return AgentConnectionError(f"{self.address} hung up before it had finished{said}")
+
+
+async def answered(
+    conversation: Conversation,
+    send: Send,
+    is_complete: Callable[[Any], bool] | None,
+    parser: ResponseParser,
+    aggregate: Callable[[list[Any]], Any] = lambda messages: messages,
+) -> AgentResponse:
+    """Hold a conversation and read its answer.
+
+    Raises:
+        AgentError: it has none; with what came of it.
+    """
+    try:
+        await conversation.run(send, is_complete)
+        raw = aggregate(conversation.messages)
+        found = read_answer(parser, raw, address=conversation.address, secrets=conversation.secrets)
+    except AgentError as error:
+        if error.response is None:
+            error.response = parser.parse(conversation.messages) if conversation.messages else AgentResponse()
+        error.response.timed_out = isinstance(error, AgentTimeoutError)
+        error.response.timings = conversation.timings | error.response.timings
+        raise
+    found.timings = conversation.timings | found.timings
+    return found
+
+
+def _load_websockets() -> tuple[Any, Any]:
+    """`connect`, and the module of exceptions."""
+    try:
+        from websockets import exceptions
+        from websockets.asyncio.client import connect
+    except ImportError as error:
+        raise MissingExtraError.of("Talking to an agent over a WebSocket", "voice") from error
+    return connect, exceptions

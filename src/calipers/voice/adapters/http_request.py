@@ -1,0 +1,154 @@
+"""One request over HTTP, and every way in which it may fail, as an `AgentError`.
+
+A client lives as long as requests of its adapter are under way, one for each event loop. So requests that run side by
+side share their connections, nothing stays open afterwards, and nobody has to close anything.
+"""
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from calipers.errors import (
+    AgentConnectionError,
+    AgentReplyError,
+    AgentTimeoutError,
+    InvalidOptionError,
+    MissingExtraError,
+)
+from calipers.voice.response import AgentResponse
+
+from .showing import secrets_of, shown_address, shown_text
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+
+class Clients:
+    """HTTP clients that live while they are in use."""
+
+    def __init__(self) -> None:
+        self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictionary()
+
+    @asynccontextmanager
+    async def one(self) -> "AsyncIterator[httpx.AsyncClient]":
+        """The client of this event loop, closed when the last who uses it is done."""
+        loop = asyncio.get_running_loop()
+        shared = self._open.get(loop)
+        if shared is None:
+            shared = self._open[loop] = _Shared(_new_client())
+        shared.users += 1
+        try:
+            yield shared.client
+        finally:
+            shared.users -= 1
+            if not shared.users:
+                del self._open[loop]
+                await shared.client.aclose()
+
+
+class _Shared:
+    def __init__(self, client: "httpx.AsyncClient") -> None:
+        self.client = client
+        self.users = 0
+
+
+def _new_client() -> "httpx.AsyncClient":
+    library = load_httpx()
+    limits = library.Limits(max_connections=None)  # the runner decides how much is under way
+    # The time of a request is measured around it, so the client needs no limits of its own.
+    client: httpx.AsyncClient = library.AsyncClient(verify=_certificates(), timeout=None, limits=limits)
+    return client
+
+
+@functools.cache
+def _certificates() -> "ssl.SSLContext":
+    """Reading them takes longer than many an agent takes to answer."""
+    found: ssl.SSLContext = load_httpx().create_ssl_context()
+    return found
+
+
+def load_httpx() -> Any:
+    """The library.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import httpx
+    except ImportError as error:
+        raise MissingExtraError.of("Talking to an agent over HTTP", "voice") from error
+    return httpx
+
+
+class Request(NamedTuple):
+    """What to ask, of whom, and for how long."""
+
+    url: str
+    method: str = "POST"
+    headers: Mapping[str, str] | None = None
+    timeout: float | None = 60.0
+    """Seconds from the first byte sent to the last received; `None` waits for ever."""
+    content: Mapping[str, Any] | None = None
+    """`json`, or `data` and `files`, as httpx takes them."""
+    api_key: str | None = None
+
+    @property
+    def secrets(self) -> list[str]:
+        """What must not be shown."""
+        return secrets_of(self.url, self.headers, self.api_key)
+
+    async def send(self, clients: Clients, own: "httpx.AsyncClient | None" = None) -> bytes:
+        """The body of the answer.
+
+        Raises:
+            AgentError: there is none, by whichever of its kinds says why.
+            InvalidOptionError: the address is none.
+        """
+        httpx, address = load_httpx(), shown_address(self.url)
+        try:
+            async with asyncio.timeout(self.timeout):
+                if own is not None:
+                    answer = await self._ask(own)
+                else:
+                    async with clients.one() as client:
+                        answer = await self._ask(client)
+        except (TimeoutError, httpx.TimeoutException) as error:
+            waited = "in time" if self.timeout is None else f"within {self.timeout:g} s"
+            message = f"{address} did not answer {waited}"
+            raise AgentTimeoutError(message, response=AgentResponse(timed_out=True)) from error
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            raise InvalidOptionError(f"{address!r} is no address that HTTP knows: {error}") from None
+        except httpx.ConnectError as error:
+            why = shown_text(str(error), self.secrets)
+            raise AgentConnectionError(
+                f"cannot connect to {address} ({why}): is the agent running?"
+            ) from error
+        except httpx.TransportError as error:
+            why = shown_text(str(error) or type(error).__name__, self.secrets)
+            raise AgentConnectionError(f"{address} hung up before it had answered: {why}") from error
+        self._check(answer, address)
+        return bytes(answer.content)
+
+    async def _ask(self, client: "httpx.AsyncClient") -> "httpx.Response":
+        return await client.request(
+            self.method, self.url, headers=dict(self.headers or {}), **(self.content or {})
+        )
+
+    def _check(self, answer: "httpx.Response", address: str) -> None:
+        if answer.is_success:
+            return
+        status = f"{answer.status_code} {answer.reason_phrase}".strip()
+        if answer.is_redirect:
+            said = f"it has moved to {shown_address(answer.headers.get('location', ''))}"
+        else:
+            said = shown_text(answer.text, self.secrets) or "without a word"
+        raise AgentReplyError(
+            f"{address} answered with status {status}: {said}",
+            response=AgentResponse(raw=answer.text),
+            status=answer.status_code,
+        )

@@ -1,0 +1,147 @@
+"""An agent behind a WebSocket: the request in one message or in a stream, the answer in as many as it takes."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from calipers.errors import InvalidOptionError
+from calipers.voice.audio import Audio
+from calipers.voice.parsers import JsonResponseParser
+from calipers.voice.protocols import ResponseParser
+from calipers.voice.response import AgentResponse
+
+from . import sound
+from .conversation import Conversation, answered
+from .showing import shown_agent
+
+Messages: TypeAlias = Iterable[Any] | AsyncIterable[Any]
+"""What to send: text and bytes as they are, anything else as JSON."""
+
+
+@dataclass(repr=False, eq=False)
+class WebSocketAgent:
+    """Sends a request over a WebSocket and reads the calls in what comes back.
+
+    By default the request is one message, `{"audio": "<base64>", "format": "wav"}` or `{"text": …}`, and the first
+    message that comes back is the answer. With `chunk_ms` the sound is streamed as bare frames.
+    """
+
+    url: str
+    """The address: `ws://` or `wss://`."""
+    parser: ResponseParser | None = field(default=None, kw_only=True)
+    """Reads the answer; default: `JsonResponseParser()`."""
+    headers: Mapping[str, str] | None = field(default=None, kw_only=True, repr=False)
+    """Sent when the connection is opened."""
+    send: Literal["json", "bytes"] | Callable[[Audio | str], Messages] = field(default="json", kw_only=True)
+    """`json` wraps the sound as base64, `bytes` sends binary messages; a function gives the messages itself."""
+    audio_field: str = field(default="audio", kw_only=True)
+    """What the field of the sound is called, in JSON."""
+    format_field: str | None = field(default="format", kw_only=True)
+    """What the field of its format is called, in JSON; `None` leaves it out."""
+    text_field: str = field(default="text", kw_only=True)
+    """What the field of a text is called."""
+    sample_rate: int | None = field(default=None, kw_only=True)
+    """Convert to one channel of 16 bits at this rate; `None` keeps the rate."""
+    chunk_ms: int | None = field(default=None, kw_only=True)
+    """Stream the sound in pieces of this length, in milliseconds; `None` sends it whole."""
+    realtime: bool = field(default=False, kw_only=True)
+    """Send each piece when a speaker would have said it, instead of as fast as possible."""
+    end_message: Any = field(default=None, kw_only=True)
+    """Sent after the last piece; `None` for nothing."""
+    is_complete: Literal["first", "close"] | Callable[[Any], bool] = field(default="first", kw_only=True)
+    """When the answer is whole: at the `first` message, when the server `close`s, or when this says so of a message."""
+    aggregate: Callable[[list[Any]], Any] | None = field(default=None, kw_only=True)
+    """Makes one answer of the messages for the parser; default: the message if there is one, else the list."""
+    response_timeout: float | None = field(default=30.0, kw_only=True)
+    """Seconds from the open connection to the whole answer, on top of the sound's own length if sent in real time."""
+    open_timeout: float | None = field(default=10.0, kw_only=True)
+    """Seconds to open the connection."""
+    max_messages: int = field(default=10_000, kw_only=True)
+    """An agent that sends as many without an end is an error."""
+    connect_options: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
+    """Further options of `websockets.connect`, such as `ssl` and `subprotocols`."""
+
+    async def run(self, audio: Audio) -> AgentResponse:
+        """What the agent does about what it hears.
+
+        Raises:
+            AgentError: it gave no answer.
+        """
+        if self.chunk_ms is not None and not self.chunk_ms > 0:
+            raise InvalidOptionError(f"chunk_ms={self.chunk_ms!r}: a piece lasts 1 millisecond or more")
+        audio = sound.checked(audio)
+        if self.sample_rate is not None:
+            audio = sound.as_pcm(audio, self.sample_rate)
+        spoken = audio.duration if self.realtime else 0.0
+        return await self._converse(audio, self._spoken(audio), spoken)
+
+    async def run_text(self, text: str) -> AgentResponse:
+        """What the agent does about what it reads.
+
+        Raises:
+            AgentError: it gave no answer.
+        """
+        return await self._converse(
+            text, _several(text if self.send == "bytes" else {self.text_field: text}), 0.0
+        )
+
+    def _spoken(self, audio: Audio) -> AsyncIterator[Any]:
+        if self.chunk_ms is None:
+            data, form = sound.as_file(audio, ("mp3", "ogg", "flac"))
+            return _several(self._message(data, form), self.end_message)
+        return self._streamed(sound.as_pcm(audio, self.sample_rate), self.chunk_ms)
+
+    async def _streamed(self, audio: Audio, milliseconds: int) -> AsyncIterator[Any]:
+        async for piece in sound.paced(audio, milliseconds, realtime=self.realtime):
+            yield self._message(piece, "pcm")
+        yield self.end_message
+
+    def _message(self, data: bytes, form: str) -> Any:
+        if self.send == "bytes":
+            return data
+        fields = {self.audio_field: sound.text_of(data)}
+        return fields if self.format_field is None else {**fields, self.format_field: form}
+
+    async def _converse(
+        self, request: Audio | str, messages: AsyncIterator[Any], spoken_seconds: float
+    ) -> AgentResponse:
+        async def send(conversation: Conversation) -> None:
+            given = self.send(request) if callable(self.send) else messages
+            async for message in given if isinstance(given, AsyncIterable) else _several(*given):
+                if message is not None:
+                    await conversation.send(message)
+
+        timeout = None if self.response_timeout is None else self.response_timeout + spoken_seconds
+        conversation = Conversation(
+            self.url,
+            headers=self.headers,
+            open_timeout=self.open_timeout,
+            timeout=timeout,
+            max_messages=self.max_messages,
+            options=self.connect_options,
+        )
+        return await answered(
+            conversation, send, self._is_complete(), self.parser or JsonResponseParser(), self._raw
+        )
+
+    def _is_complete(self) -> Callable[[Any], bool] | None:
+        if callable(self.is_complete):
+            return self.is_complete
+        if self.is_complete not in {"first", "close"}:
+            raise InvalidOptionError(
+                f"is_complete={self.is_complete!r}: it is 'first', 'close' or a function of a message"
+            )
+        return None if self.is_complete == "close" else lambda _: True
+
+    def _raw(self, messages: list[Any]) -> Any:
+        if self.aggregate is not None:
+            return self.aggregate(messages)
+        return messages[0] if len(messages) == 1 else messages
+
+    def __repr__(self) -> str:
+        return shown_agent(self)
+
+
+async def _several(*messages: Any) -> AsyncIterator[Any]:
+    for message in messages:
+        yield message
