@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from calipers import EvalVerdict, Skipped
 from calipers.errors import InvalidOutputError
-from calipers.output import Judgement, read_output, read_scalar
+from calipers.output import Abstention, Judgement, read_output, read_parts, read_scalar
 from calipers.result import EvalResult, EvaluationReason, kind_of
 
 
@@ -237,6 +237,26 @@ def test_a_mapping_gives_one_result_per_key_nested_ones_flattened_with_dots(outp
 
 def test_keys_that_meet_after_flattening_are_both_kept():
     assert [(j.key, j.value) for j in read_output({"a.b": 1, "a": {"b": 2}})] == [("a.b", 1), ("a.b", 2)]
+
+
+@pytest.mark.parametrize(
+    ("output", "parts"),
+    [
+        (True, [(None, True)]),
+        (Skipped("no SQL"), [(None, "no SQL")]),
+        ({}, [(None, "it returned no results for this case")]),
+        ({"a": True, "b": Skipped("not here"), "c": 1}, [("a", True), ("b", "not here"), ("c", 1)]),
+        (
+            {"a": {"b": Skipped("not here"), "c": {}}, "d": 1},
+            [("a.b", "not here"), ("a.c", "a.c is empty"), ("d", 1)],
+        ),
+        ({"a": EvalVerdict.SKIP, "b": 1}, [("a", "the evaluator gave the verdict 'skip'"), ("b", 1)]),
+    ],
+    ids=repr,
+)
+def test_what_does_not_apply_stands_beside_the_judgements_with_its_key_and_reason(output, parts):
+    found = read_parts(output)
+    assert [(p.key, p.reason if isinstance(p, Abstention) else p.value) for p in found] == parts
 
 
 @pytest.mark.parametrize(

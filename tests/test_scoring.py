@@ -180,6 +180,47 @@ def test_names_are_settled_for_the_dataset_first_so_that_columns_mean_the_same_i
     assert set(plain.scores) == {"check_2"}
 
 
+def test_a_key_that_does_not_apply_is_skipped_beside_the_others_with_its_reason():
+    def reply(output):
+        return {"polite": True, "sql": Skipped("no SQL here"), "size": {"words": 3, "lines": {}}}
+
+    report = run(reply, cases=[Case(inputs="a"), Case(inputs="b")])
+    [case, _] = report.cases
+    assert [result.name for result in case.results] == ["polite", "size.words"]
+    assert [(skip.name, skip.reason, skip.evaluator) for skip in case.skipped] == [
+        ("sql", "no SQL here", "reply"),
+        ("size.lines", "size.lines is empty", "reply"),
+    ]
+    assert case.passed
+    assert list(report.summaries()) == ["polite", "size.words"]
+    assert Report.from_dict(report.to_dict()).cases == report.cases
+
+
+def test_a_mapping_of_which_nothing_applies_is_one_skip():
+    def reply(output):
+        return {"sql": Skipped("no SQL"), "json": Skipped("no JSON")}
+
+    [case] = run(reply).cases
+    assert [(s.name, s.reason, s.key_of, s.evaluator) for s in case.skipped] == [
+        ("reply", "no SQL; no JSON", None, "reply")
+    ]
+
+
+def test_a_key_that_does_not_apply_has_the_name_that_its_result_would_have():
+    def one(inputs):
+        return {"same": Skipped("not here") if inputs else True, "other": 1}
+
+    def two(inputs):
+        return {"same": False}
+
+    first, second = run(one, two, cases=[Case(inputs=0), Case(inputs=1)]).cases
+    assert [(r.name, r.evaluator) for r in first.results if r.name != "other"] == [
+        ("same", "one"),
+        ("same_2", "two"),
+    ]
+    assert [(s.name, s.evaluator) for s in second.skipped] == [("same", "one")]
+
+
 def test_keys_of_a_mapping_give_way_to_names_of_other_evaluators():
     many = named("many", lambda output: {"single": 1, "many": 2, "free": 3})
     [case] = run(many, named("single", lambda output: 9)).cases

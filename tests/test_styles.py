@@ -4,8 +4,10 @@ import asyncio
 import functools
 import math
 import operator
+import re
 import types
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -415,6 +417,15 @@ def test_what_a_required_parameter_lacks_is_a_skip_with_the_reason_and_never_a_p
     assert record.results == ()
     assert [reason in skip.reason for skip in record.skipped] == [True]
     assert record.passed is None
+
+
+def test_who_lacks_a_trace_is_told_how_to_get_one():
+    reason = judge(Verdict()).reason
+    for way_out in re.findall(r"calipers\.agents\.\w+", reason):
+        home, _, name = way_out.rpartition(".")
+        assert hasattr(import_module(home), name), f"{way_out} is not there"
+    assert "FunctionAdapter" in reason
+    assert "TraceRecorder" in reason
 
 
 def test_an_expectation_of_none_is_an_expectation():

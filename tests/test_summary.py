@@ -66,6 +66,9 @@ def crash(name, *not_run, case=None, cluster=None):
     )
 
 
+SKIP = Skipped("no SQL here")
+
+
 def counts(summary):
     return summary.count, summary.failures, summary.skipped, summary.task_failures
 
@@ -495,6 +498,24 @@ def test_an_assertion_that_nobody_makes_is_refused(name):
     cases = [attempt("a", result("x", True), result("s", 0.5)), attempt("b", failed=["s"])]
     with pytest.raises(InvalidOptionError, match=rf"no assertion is called '{name}'; there are \['x'\]"):
         passes(cases, [crash("c", "x", "s")], name)
+
+
+def test_a_key_that_does_not_apply_is_no_evaluator_of_its_own():
+    def judge(inputs):
+        return {
+            "even": inputs % 2 == 0,
+            "half": inputs / 2 if inputs else Skipped("nothing to halve"),
+            "sql": SKIP,
+        }
+
+    report = run([judge])
+    assert list(report.summaries()) == ["even", "half"]
+    assert counts(report.summaries()["half"]) == (3, 0, 1, 0)
+    assert counts(report.summaries()["even"]) == (4, 0, 0, 0)
+    assert report.pass_at_k(1, evaluator="even").value == 0.5
+    assert report.pass_at_k(1, evaluator="sql") is None, "it was never made"
+    with pytest.raises(InvalidOptionError, match="no assertion is called 'half'"):
+        report.pass_at_k(1, evaluator="half")
 
 
 def test_an_assertion_that_was_only_ever_skipped_was_not_measured():

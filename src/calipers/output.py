@@ -2,8 +2,8 @@
 
 A bool is an assertion, a finite number a score, a string a label; numpy scalars and enums count as what they hold, and
 a bool is never a number. `EvaluationReason` adds a reason. A mapping gives one result per key, nested mappings flattened
-with dots; an empty one, or `Skipped(reason)`, says that the evaluator does not apply. Richer objects are read by what
-they carry: a `verdict` with its score, a `passed` flag, or a rollout's `overall` metrics. Only the verdict 'pass' passes:
+with dots; an empty one, or `Skipped(reason)`, says that the evaluator does not apply, or that this one of its results
+does not. Richer objects are read by what they carry: a `verdict` with its score, a `passed` flag, or a rollout's `overall` metrics. Only the verdict 'pass' passes:
 'partial' is an assertion that did not hold, with a score that says how nearly.
 
 Anything else (NaN, infinity, `None`, a list, an arbitrary object) is an `InvalidOutputError`: the evaluator failed,
@@ -45,8 +45,27 @@ class Judgement(NamedTuple):
     original: Any = None
 
 
+class Abstention(NamedTuple):
+    """One value of an evaluator's output that says why there is none."""
+
+    key: str | None
+    """The key within a mapping; `None` when the whole evaluator does not apply."""
+    reason: str
+
+
 def read_output(output: Any) -> list[Judgement] | Skipped:
     """The judgements in an evaluator's output, or `Skipped` if it does not apply.
+
+    Raises:
+        InvalidOutputError: the output is not a judgement.
+    """
+    parts = read_parts(output)
+    found = [part for part in parts if isinstance(part, Judgement)]
+    return found or Skipped("; ".join(part.reason or "" for part in parts))
+
+
+def read_parts(output: Any) -> list[Judgement | Abstention]:
+    """The judgements in an evaluator's output, and what of it does not apply, in their order; never nothing.
 
     Raises:
         InvalidOutputError: the output is not a judgement.
@@ -56,10 +75,9 @@ def read_output(output: Any) -> list[Judgement] | Skipped:
     return _read_object(None, output)
 
 
-def _read_mapping(mapping: Mapping[Any, Any], prefix: str, empty: str) -> list[Judgement] | Skipped:
-    """One judgement per key. A key that does not apply is left out; if none applies, the reasons say so."""
-    found: list[Judgement] = []
-    reasons: list[str] = []
+def _read_mapping(mapping: Mapping[Any, Any], prefix: str, empty: str) -> list[Judgement | Abstention]:
+    """What stands under each key."""
+    found: list[Judgement | Abstention] = []
     for key, value in mapping.items():
         if not isinstance(key, str) or not key:
             raise InvalidOutputError(
@@ -67,40 +85,36 @@ def _read_mapping(mapping: Mapping[Any, Any], prefix: str, empty: str) -> list[J
             )
         name = prefix + str.__str__(key)  # a plain string, whatever subclass the key is
         if isinstance(value, Mapping):
-            read = _read_mapping(value, name + ".", f"{name} is empty")
+            found += _read_mapping(value, name + ".", f"{name} is empty")
         else:
-            read = _read_entry(name, value)
-        if isinstance(read, list):
-            found += read
-        else:
-            reasons.append(read.reason)
-    return found or Skipped("; ".join(reasons) or empty)
+            found += _read_entry(name, value)
+    return found or [Abstention(prefix.removesuffix(".") or None, empty)]
 
 
-def _read_entry(name: str, value: Any) -> list[Judgement] | Skipped:
+def _read_entry(name: str, value: Any) -> list[Judgement | Abstention]:
     try:
         return _read_object(name, value)
     except InvalidOutputError as error:
         raise InvalidOutputError(f"under {name!r}: {error}") from error
 
 
-def _read_object(key: str | None, output: Any) -> list[Judgement] | Skipped:
+def _read_object(key: str | None, output: Any) -> list[Judgement | Abstention]:
     """One value that is not a mapping: a scalar, a value with a reason, or a richer result object."""
     if type(output) in _SCALARS:
         return [Judgement(key, read_scalar(output))]
     if isinstance(output, Skipped):
         _check_reason(output.reason, "a skip needs a reason")
-        return output
+        return [Abstention(key, output.reason)]
     if isinstance(output, EvaluationReason):
         if output.reason is not None:
             _check_reason(output.reason, "a reason must be a string")
         if isinstance(output.value, EvalVerdict):
-            return _read_verdict(key, output.value, output)
+            return [_read_verdict(key, output.value, output)]
         return [Judgement(key, read_scalar(output.value), output.reason)]
     if isinstance(output, EvalVerdict):
-        return _read_verdict(key, output, None)
+        return [_read_verdict(key, output, None)]
     if (verdict := getattr(output, "verdict", None)) is not None:
-        return _read_verdict(key, verdict, output)
+        return [_read_verdict(key, verdict, output)]
     if isinstance(passed := _plain_bool(getattr(output, "passed", None)), bool):
         return [_read_passed(key, passed, output)]
     if isinstance(overall := getattr(output, "overall", None), Mapping) and hasattr(output, "per_turn"):
@@ -166,7 +180,7 @@ def _read_float(value: Any) -> float:
     return number
 
 
-def _read_verdict(key: str | None, given: Any, output: Any) -> list[Judgement] | Skipped:
+def _read_verdict(key: str | None, given: Any, output: Any) -> Judgement | Abstention:
     """A verdict and, where it came in an object, what the object says about it."""
     try:
         verdict = EvalVerdict(given.value if isinstance(given, Enum) else given)
@@ -176,7 +190,7 @@ def _read_verdict(key: str | None, given: Any, output: Any) -> list[Judgement] |
         ) from None
     reason = str(getattr(output, "reason", "") or "") or None
     if verdict is EvalVerdict.SKIP:
-        return Skipped(reason or "the evaluator gave the verdict 'skip'")
+        return Abstention(key, reason or "the evaluator gave the verdict 'skip'")
     if verdict is EvalVerdict.ERROR:
         if isinstance(error := getattr(output, "error", None), Exception | SystemExit):
             raise error  # so that the failure tells its type and where it came from
@@ -186,7 +200,7 @@ def _read_verdict(key: str | None, given: Any, output: Any) -> list[Judgement] |
         raise InvalidOutputError(
             f"returned the verdict {verdict.value!r} with the score {score!r}: the score of a verdict is from 0 to 1"
         )
-    return [Judgement(key, verdict is EvalVerdict.PASS, reason, verdict, score, _metadata(output), output)]
+    return Judgement(key, verdict is EvalVerdict.PASS, reason, verdict, score, _metadata(output), output)
 
 
 def _read_passed(key: str | None, passed: bool, output: Any) -> Judgement:
@@ -220,14 +234,12 @@ def _score_of(output: Any) -> float | None:
     return _read_float(number)
 
 
-def _read_rollout(key: str | None, output: Any, overall: Mapping[Any, Any]) -> list[Judgement] | Skipped:
+def _read_rollout(key: str | None, output: Any, overall: Mapping[Any, Any]) -> list[Judgement | Abstention]:
     # A rollout writes None for what never happened ("first toxic turn"): not measured, so absent.
     measured = {name: value for name, value in overall.items() if value is not None}
     prefix = "" if key is None else key + "."
     found = _read_mapping(measured, prefix, "the rollout has no overall metrics")
-    if isinstance(found, Skipped):
-        return found
-    return [judgement._replace(original=output) for judgement in found]
+    return [part._replace(original=output) if isinstance(part, Judgement) else part for part in found]
 
 
 def _metadata(output: Any) -> dict[str, Any] | None:

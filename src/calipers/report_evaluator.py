@@ -247,7 +247,7 @@ async def _aggregate(report: Report, judge: Judge) -> list[Analysis]:
             originals.append(results[0].original)
         bare += bool(results) and results[0].original is None
         left_out["failed"] += any(failure.name == judge.name for failure in case.evaluator_failures)
-        left_out["skipped"] += any(skip.name == judge.name for skip in case.skipped)
+        left_out["skipped"] += any(skip.key_of is None and skip.name == judge.name for skip in case.skipped)
     if bare:
         raise InvalidOutputError(
             f"compute_metrics of {safe_repr(judge.evaluator.origin):.200} gave {bare} attempts no metrics object "

@@ -109,10 +109,18 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SkippedEvaluation(msgspec.Struct, frozen=True, gc=False):
-    """An evaluator that did not apply to an attempt."""
+    """An evaluator that did not apply to an attempt, or one of its results that did not."""
 
     name: str
+    """The evaluator's, or what the result would be called."""
     reason: str
+    key_of: str | None = None
+    """The evaluator of which this is one result among others; `None`: the whole evaluator did not apply."""
+
+    @property
+    def evaluator(self) -> str:
+        """Which evaluator of the run said so."""
+        return self.name if self.key_of is None else self.key_of
 
 
 class EvaluatorFailure(msgspec.Struct, frozen=True, kw_only=True):

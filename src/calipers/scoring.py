@@ -21,14 +21,13 @@ import msgspec
 from .context import EvaluatorContext
 from .errors import AttemptTimeoutError, NotAnEvaluatorError
 from .evaluator import Evaluator
-from .output import read_output
+from .output import Abstention, read_parts
 from .record import ReportCase
 from .result import (
     EvaluationResult,
     EvaluatorFailure,
     EvaluatorSpec,
     Scalar,
-    Skipped,
     SkippedEvaluation,
     describe_error,
 )
@@ -228,17 +227,21 @@ class Scoring:
         skipped: list[SkippedEvaluation],
     ) -> None:
         """Turn a legal output into results; one that is a mapping names them itself."""
-        found = read_output(output)
-        if isinstance(found, Skipped):
-            skipped.append(SkippedEvaluation(judge.name, found.reason))
+        parts = read_parts(output)
+        if all(type(part) is Abstention for part in parts):
+            skipped.append(SkippedEvaluation(judge.name, "; ".join(part.reason or "" for part in parts)))
             return
         keys: set[str] = set()
-        for key, value, reason, verdict, score, metadata, original in found:
+        for part in parts:
             name = judge.name
-            if key is not None:
-                only = unique(key, keys)
+            if part.key is not None:
+                only = unique(part.key, keys)
                 keys.add(only)
                 name = plan.name_of(judge, only)
+            if isinstance(part, Abstention):
+                skipped.append(SkippedEvaluation(name, part.reason, key_of=judge.name))
+                continue
+            _, value, reason, verdict, score, metadata, original = part
             results.append(
                 judge.result(
                     name,

@@ -85,12 +85,18 @@ class _Lacking(NamedTuple):
     reason: str
 
 
+_NO_TRACE = _Lacking(
+    "the attempt has no trace: wrap the agent in calipers.agents.FunctionAdapter, "
+    "or record what it does with calipers.agents.TraceRecorder"
+)
+
+
 def _expected_output(ctx: EvaluatorContext) -> Any:
     return ctx.expected_output if ctx.has_expected_output else _Lacking("the case states no expected output")
 
 
 def _trace(ctx: EvaluatorContext) -> Any:
-    return _Lacking("the attempt has no trace") if ctx.trace is None else ctx.trace
+    return _NO_TRACE if ctx.trace is None else ctx.trace
 
 
 def _tool_calls(ctx: EvaluatorContext) -> Any:

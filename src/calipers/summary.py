@@ -289,7 +289,7 @@ class Tally:
                 self._ledgers[name].task_failures.add(unit, False)
             return
         self._seconds.add(record.task_duration)
-        judged = {skip.name for skip in record.skipped}
+        judged = {skip.evaluator for skip in record.skipped}
         for result in record.results:
             kind = kind_of(result.value)
             column = self._columns.get((result.name, kind))
@@ -454,7 +454,7 @@ def passes(
 
 
 def _makers(cases: Iterable[ReportCase], failures: Iterable[ReportCaseFailure], assertion: str) -> set[str]:
-    """The evaluators that make an assertion; where it was never made, the evaluator of that name."""
+    """The evaluators that make an assertion; where it was never made, the evaluator or the key of that name."""
     found = {
         (result.name, result.evaluator)
         for case in cases
@@ -465,7 +465,9 @@ def _makers(cases: Iterable[ReportCase], failures: Iterable[ReportCaseFailure], 
     silent = {failure.name for case in cases for failure in case.evaluator_failures}
     silent.update(skip.name for case in cases for skip in case.skipped)
     silent.update(name for failed in failures for name in failed.not_run)
-    silent.difference_update(result.evaluator for case in cases for result in case.results)
+    silent.difference_update(
+        name for case in cases for result in case.results for name in (result.evaluator, result.name)
+    )
     if not makers and assertion not in silent:
         names = sorted({name for name, _ in found})
         raise InvalidOptionError(f"no assertion is called {assertion!r}; there are {names}")
