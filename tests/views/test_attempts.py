@@ -126,3 +126,22 @@ def test_long_values_stay_on_one_line(records):
     assert shown[2].startswith("    got       'xxx")
     assert shown[2].endswith("… (5,000 characters)")
     assert len(shown) == 4
+
+
+def test_a_reason_of_several_lines_stands_below_its_name(records):
+    script = "✓ 1. search()\n- missing book(…)\nhostile \x1b[31m"
+    report = records.report(records.case("bad", records.result("path", False, script)))
+    assert section(report, "Did not pass")[-4:] == [
+        "    path:",
+        "      ✓ 1. search()",
+        "      - missing book(…)",
+        "      hostile \\x1b[31m",
+    ]
+
+
+def test_a_long_list_of_lines_is_cut_and_says_so(records):
+    report = records.report(
+        records.case("bad", records.result("path", False, "\n".join(map(str, range(50)))))
+    )
+    lines = section(report, "Did not pass")
+    assert lines[-2:] == ["      18", "      … (31 more lines)"]

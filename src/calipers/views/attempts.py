@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _INDENT = 4
 _REASON_LINES = 3
 """Lines that a reason or an error message may take before it is cut."""
+_LISTED = 20
+"""Lines of a reason that is a list, such as the edit script of an agent's calls."""
 _NAME = 60
 """Cells of an evaluator's name."""
 _TRACEBACK_LINES = 30
@@ -91,16 +93,16 @@ def _attempt(page: Page, record: Record, options: AttemptOptions) -> "Iterator[R
         yield from _values(page, record)
     if isinstance(record, ReportCaseFailure):
         tries = f"after {plural(record.tries, 'try', 'tries')}" if record.tries > 1 else ""
-        yield _reason(page, tries, record.error_message)
+        yield from _reason(page, tries, record.error_message)
         yield from _traceback(page, record, options)
         return
     for result in record.results:
         if result.value is False:
             reason = why(result) if options.include_reasons else None
-            yield _reason(page, page.fit(result.name, _NAME), reason)
+            yield from _reason(page, page.fit(result.name, _NAME), reason)
     for failure in record.evaluator_failures:
         message = failure.error_message if options.include_reasons else None
-        yield _reason(page, f"{page.fit(failure.name, _NAME)} (evaluator failed)", message)
+        yield from _reason(page, f"{page.fit(failure.name, _NAME)} (evaluator failed)", message)
         yield from _traceback(page, failure, options)
 
 
@@ -138,13 +140,24 @@ def _values(page: Page, record: Record) -> "Iterator[RenderableType]":
         yield page.indented(page.line((f"{label:<8}  ", "dim"), text), _INDENT)
 
 
-def _reason(page: Page, name: str, reason: str | None) -> "RenderableType":
-    """`name: reason`, either of which may be missing."""
+def _reason(page: Page, name: str, reason: str | None) -> "Iterator[RenderableType]":
+    """`name: reason`, either of which may be missing; a reason of several lines stands below its name."""
     line = page.line((name, "red"))
+    listed = (reason or "").strip("\n").split("\n")
+    if name and len(listed) > 1:
+        line.append(":")
+        yield page.indented(line, _INDENT)
+        shown = listed if len(listed) <= _LISTED else listed[: _LISTED - 1]
+        for each in shown:
+            yield page.indented(page.line(page.fit(each, page.width - _INDENT - 2)), _INDENT + 2)
+        if len(listed) > len(shown):
+            more = f"{page.ellipsis} ({len(listed) - len(shown)} more lines)"
+            yield page.indented(page.line((more, "dim")), _INDENT + 2)
+        return
     if reason:
         room = _REASON_LINES * (page.width - _INDENT) - line.cell_len
         line.append((": " if name else "") + page.fit(reason, room), "" if name else "red")
-    return page.indented(line, _INDENT)
+    yield page.indented(line, _INDENT)
 
 
 def _traceback(
