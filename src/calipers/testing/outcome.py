@@ -14,7 +14,7 @@ from calipers.errors import InvalidOutputError
 from calipers.evaluator import Evaluator
 from calipers.output import Judgement, read_output
 from calipers.plain import safe_repr
-from calipers.result import EvalVerdict, Skipped, describe_error
+from calipers.result import EvalResult, EvalVerdict, Skipped, describe_error
 
 Kind: TypeAlias = Literal["judged", "skipped", "raised", "illegal", "exit", "late"]
 """How a call ended; `exit` is what a run would not survive."""
@@ -58,10 +58,12 @@ def _outcome(evaluator: Evaluator[Any, Any, Any], ctx: EvaluatorContext[Any, Any
         return Outcome("exit", type(error), error_text(error))
     try:
         found = read_output(output)
-    except InvalidOutputError as error:
-        failed = getattr(output, "verdict", None) == EvalVerdict.ERROR  # an error, told instead of raised
-        return Outcome("raised" if failed else "illegal", "error" if failed else str(error), str(error))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        if isinstance(output, EvalResult) and output.error is error:  # caught, and told instead of raised
+            return Outcome("raised", type(error), error_text(error))
+        if isinstance(error, InvalidOutputError):
+            failed = getattr(output, "verdict", None) == EvalVerdict.ERROR  # an error, told instead of raised
+            return Outcome("raised" if failed else "illegal", "error" if failed else str(error), str(error))
         return Outcome(
             "illegal", type(error), f"returned {safe_repr(output):.200}, which raised {error_text(error)}"
         )

@@ -45,7 +45,7 @@ class LatencyBudgetEvaluator(BaseEvaluator):
         return Scale(_left(self.warn_pct), _ALL_USED).result(
             self.name,
             _left(used) if used <= 1 else 0.0,
-            f"took {round(actual, 3)} ms, {used:.0%} of the budget of {self.budget_ms} ms{warning}",
+            f"took {round(actual, 3):.12g} ms, {used:.0%} of the budget of {self.budget_ms:.12g} ms{warning}",
             actual_ms=actual,
             budget_ms=self.budget_ms,
             utilization=round(used, 4),
