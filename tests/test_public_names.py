@@ -51,6 +51,8 @@ def has_docstring(module: str, name: str) -> bool:
     body = tree_of(module).body
     for node, following in zip(body, [*body[1:], None], strict=True):
         match node:
+            case ast.FunctionDef(decorator_list=[ast.Name(id="overload")]):
+                continue  # the one that is called comes last, and has the docstring
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef() if node.name == name:
                 return bool(ast.get_docstring(node))
             case ast.Assign(targets=[ast.Name(id=target)]) | ast.AnnAssign(target=ast.Name(id=target)):

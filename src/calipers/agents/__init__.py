@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from calipers.result import EvalResult, EvalVerdict
     from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType
 
+    from .adapters.function import FunctionAdapter
+    from .adapters.http import HttpAdapter
+    from .adapters.protocol import Adapter
     from .evaluator import BaseEvaluator
     from .evaluators.budget import LatencyBudgetEvaluator, TokenBudgetEvaluator
     from .evaluators.composite import CompositeEvaluator
@@ -21,19 +24,26 @@ if TYPE_CHECKING:
     from .evaluators.patterns import RegexPatternMatcher
     from .evaluators.rules import RuleBasedEvaluator, RuleSpec
     from .evaluators.statistical import StatisticalEvaluator, StatisticalSummary
+    from .recorder import TraceRecorder
+    from .recording import Recording, carry, current_recording
     from .test_case import TestCase
+    from .tools import tool
 
 _HOMES = {
+    "Adapter": ".adapters.protocol",
     "BaseEvaluator": ".evaluator",
     "CompositeEvaluator": ".evaluators.composite",
     "EmbeddingSimilarityEvaluator": ".evaluators.embedding",
     "EvalResult": "calipers.result",
     "EvalVerdict": "calipers.result",
+    "FunctionAdapter": ".adapters.function",
+    "HttpAdapter": ".adapters.http",
     "JsonSchemaEvaluator": ".evaluators.json_schema",
     "LLMCall": "calipers.trace",
     "LatencyBudgetEvaluator": ".evaluators.budget",
     "MinWordCountEvaluator": ".evaluators.output_text",
     "NonEmptyOutputEvaluator": ".evaluators.output_text",
+    "Recording": ".recording",
     "RegexPatternMatcher": ".evaluators.patterns",
     "RuleBasedEvaluator": ".evaluators.rules",
     "RuleSpec": ".evaluators.rules",
@@ -43,22 +53,30 @@ _HOMES = {
     "TokenBudgetEvaluator": ".evaluators.budget",
     "ToolCall": "calipers.trace",
     "Trace": "calipers.trace",
+    "TraceRecorder": ".recorder",
     "Turn": "calipers.trace",
     "TurnType": "calipers.trace",
+    "carry": ".recording",
     "cosine_similarity": "calipers.embeddings",
+    "current_recording": ".recording",
+    "tool": ".tools",
 }
 
 __all__ = [
+    "Adapter",
     "BaseEvaluator",
     "CompositeEvaluator",
     "EmbeddingSimilarityEvaluator",
     "EvalResult",
     "EvalVerdict",
+    "FunctionAdapter",
+    "HttpAdapter",
     "JsonSchemaEvaluator",
     "LLMCall",
     "LatencyBudgetEvaluator",
     "MinWordCountEvaluator",
     "NonEmptyOutputEvaluator",
+    "Recording",
     "RegexPatternMatcher",
     "RuleBasedEvaluator",
     "RuleSpec",
@@ -68,9 +86,13 @@ __all__ = [
     "TokenBudgetEvaluator",
     "ToolCall",
     "Trace",
+    "TraceRecorder",
     "Turn",
     "TurnType",
+    "carry",
     "cosine_similarity",
+    "current_recording",
+    "tool",
 ]
 
 

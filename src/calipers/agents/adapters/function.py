@@ -1,0 +1,127 @@
+"""`FunctionAdapter`: an agent that is a function.
+
+The function takes a text and gives one; what it does meanwhile is recorded. Functions marked with `@tool` appear in the
+trace, and `current_recording()` is there for requests to models. A function that gives a `Trace` has recorded for itself,
+and its trace stands as it is. What the function raises goes on, so that a run can retry it, count it and show it.
+"""
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
+from typing import Any, Generic, overload
+
+from typing_extensions import TypeVar
+
+from calipers.agents.recorder import TraceRecorder
+from calipers.agents.recording import Recording
+from calipers.errors import TaskContractError
+from calipers.trace import Trace
+
+AnswerT = TypeVar("AnswerT", default=Any)
+
+
+class FunctionAdapter(Generic[AnswerT]):
+    """An agent that is a function of a text, sync or async.
+
+    ```python
+    report = dataset.evaluate_sync(FunctionAdapter(my_agent))
+    ```
+
+    Args:
+        function: takes the request, gives the answer as text, or a `Trace`.
+        name: the agent's name; default: the function's.
+        model: the model the agent asks.
+        tags: of each trace.
+
+    Raises:
+        TaskContractError: it is no function.
+    """
+
+    @overload
+    def __init__(
+        self: "FunctionAdapter[Awaitable[Trace]]",
+        function: Callable[[Any], Awaitable[str | Trace]] | Callable[[Any], Awaitable[str]],
+        *,
+        name: str | None = ...,
+        model: str | None = ...,
+        tags: Sequence[str] = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "FunctionAdapter[Trace]",
+        function: Callable[[Any], str | Trace],
+        *,
+        name: str | None = ...,
+        model: str | None = ...,
+        tags: Sequence[str] = ...,
+    ) -> None: ...
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        *,
+        name: str | None = None,
+        model: str | None = None,
+        tags: Sequence[str] = (),
+    ) -> None:
+        if not callable(function):
+            raise TaskContractError(f"an agent is a function of a text, got {function!r}")
+        plain: Any = function
+        while isinstance(plain, functools.partial):
+            plain = plain.func
+        called = getattr(plain, "__name__", None) or type(plain).__name__
+        self.function = function
+        self.name = ("agent" if called == "<lambda>" else called) if name is None else name
+        """What the agent is called in traces and reports."""
+        self.is_async = inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(
+            type(plain).__call__
+        )
+        """Whether `invoke` gives something to await."""
+        self._recorder = TraceRecorder(self.name, model, tags)
+
+    def invoke(self, input_text: Any, /) -> AnswerT:
+        """Put a request to the agent; the trace, or where the function is async something to await it by."""
+        return self._invoke_later(input_text) if self.is_async else self._invoke(input_text)  # type: ignore[return-value]
+
+    __call__ = invoke
+
+    def __repr__(self) -> str:
+        return f"FunctionAdapter({self.function!r}, name={self.name!r})"
+
+    def _recording(self, asked: Any) -> Recording:
+        return self._recorder.recording(input_text=asked if isinstance(asked, str) else str(asked))
+
+    def _invoke(self, asked: Any) -> Any:
+        recording = self._recording(asked)
+        with ExitStack() as block:
+            block.enter_context(recording)
+            answer = self.function(asked)
+            if inspect.isawaitable(answer):  # a plain function around an async one, such as a lambda
+                recording.suspend()
+                return self._finish(block.pop_all(), recording, answer)
+            own = self._own_trace(recording, answer)
+        return own or recording.trace
+
+    async def _invoke_later(self, asked: Any) -> Trace:
+        recording = self._recording(asked)
+        with recording:
+            own = self._own_trace(recording, await self.function(asked))
+        return own or recording.trace
+
+    async def _finish(self, block: ExitStack, recording: Recording, answer: Awaitable[Any]) -> Trace:
+        with block:
+            recording.resume()
+            own = self._own_trace(recording, await answer)
+        return own or recording.trace
+
+    def _own_trace(self, recording: Recording, answer: Any) -> Trace | None:
+        """The trace that the function gave; `None` if it gave the text that belongs into the recorded one."""
+        if isinstance(answer, Trace):
+            return answer
+        if not isinstance(answer, str):
+            raise TaskContractError(
+                f"the agent {self.name!r} must answer with text or a Trace, got {answer!r:.200}: "
+                "turn it into text in the function"
+            )
+        recording.output_text = answer
+        return None

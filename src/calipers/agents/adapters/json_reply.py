@@ -1,0 +1,159 @@
+"""Reading what an agent answered in JSON: its words, its tool calls, its tokens, each at a path.
+
+A path is keys and positions between dots, such as `"choices.0.message.content"`, or a function of the whole answer. What
+a path leads to must be there, except that the last step of a path to tool calls or tokens may be missing or null: many
+services leave out what is empty. A wrong step before it is an error that shows what is there instead.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from calipers.errors import AgentReplyError, InvalidTraceError
+from calipers.plain import safe_repr
+from calipers.result import describe_error
+from calipers.trace import ToolCall
+
+Path: TypeAlias = str | Callable[[Any], Any]
+"""Where something is in an answer: keys and positions between dots, or a function of the answer."""
+
+
+def read_text(answer: Any, path: Path, *, may_be_null: bool = False) -> str:
+    """The text at a path; an agent that called tools may have said nothing.
+
+    Raises:
+        AgentReplyError: there is none.
+    """
+    found = _at(answer, path, optional=may_be_null)
+    if found is None and may_be_null:
+        return ""
+    if not isinstance(found, str):
+        raise AgentReplyError(f"the answer at {_named(path)} is no text: {shown(found)}")
+    return found
+
+
+def read_count(answer: Any, path: Path) -> int | None:
+    """The whole number at a path, or `None` if there is nothing.
+
+    Raises:
+        AgentReplyError: there is something else.
+    """
+    found = _at(answer, path, optional=True)
+    if found is None:
+        return None
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        raise AgentReplyError(f"the tokens at {_named(path)} are no whole number from 0: {shown(found)}")
+    return found
+
+
+def read_tool_calls(answer: Any, path: Path) -> list[ToolCall]:
+    """The tool calls at a path, none if there is nothing.
+
+    Raises:
+        AgentReplyError: there is something else.
+    """
+    found = _at(answer, path, optional=True)
+    if found is None:
+        return []
+    if not isinstance(found, list | tuple):
+        raise AgentReplyError(f"the tool calls at {_named(path)} are no list: {shown(found)}")
+    return [_tool_call(item, f"{_named(path)}[{position}]") for position, item in enumerate(found)]
+
+
+def _tool_call(item: Any, where: str) -> ToolCall:
+    """One call: `name` and `arguments`, in any of the words below, or those under a key `function`."""
+    if isinstance(item, ToolCall):
+        return item
+    if not isinstance(item, Mapping):
+        raise AgentReplyError(f"the tool call at {where} is no object: {shown(item)}")
+    function = item.get("function")
+    called: Mapping[str, Any] = function if isinstance(function, Mapping) else item
+    name = _first(called, "name", "tool_name", "tool")
+    if not isinstance(name, str) or not name:
+        raise AgentReplyError(f"the tool call at {where} has no name: {shown(item)}")
+    error = _first(item, "error")
+    failed = error is not None or item.get("success") is False or item.get("is_error") is True
+    call_id = _first(item, "id", "call_id")
+    given = _first(called, "arguments", "tool_input", "input", "args")
+    arguments, why = _arguments(given)
+    if arguments is None:
+        # Kept as a call, but under a name that no expectation has: it must not match as one without arguments.
+        name, arguments = f"{name} (unreadable arguments)", {"unreadable": given}
+        error, failed = error or f"the arguments are no JSON object: {why}", True
+    try:
+        return ToolCall(
+            name,
+            arguments,
+            output=_first(item, "output", "tool_output", "result"),
+            success=not failed,
+            error=None if error is None else str(error),
+            latency_ms=_first(item, "latency_ms"),
+            call_id=None if call_id is None else str(call_id),
+        )
+    except InvalidTraceError as problem:
+        raise AgentReplyError(f"the tool call at {where} cannot be: {problem}") from None
+
+
+def _arguments(given: Any) -> tuple[dict[str, Any] | None, str]:
+    """The arguments of a call, or `None` and why they cannot be read."""
+    if given is None or (isinstance(given, str) and not given.strip()):
+        return {}, ""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError) as error:
+            return None, str(error)
+    return (dict(given), "") if isinstance(given, Mapping) else (None, shown(given))
+
+
+def _first(item: Mapping[str, Any], *names: str) -> Any:
+    """The first of these fields that is there and not null."""
+    return next((item[name] for name in names if item.get(name) is not None), None)
+
+
+def _at(answer: Any, path: Path, *, optional: bool) -> Any:
+    if callable(path):
+        try:
+            return path(answer)
+        except Exception as error:
+            raise AgentReplyError(
+                f"the function for {_named(path)} failed on the answer: {describe_error(error)[1]}"
+            ) from error
+    steps = path.split(".")
+    found = answer
+    for number, step in enumerate(steps):
+        there, inside = _step(found, step)
+        if not there:
+            if optional and number == len(steps) - 1 and isinstance(found, Mapping):
+                return None
+            place = "the answer" if number == 0 else repr(".".join(steps[:number]))
+            raise AgentReplyError(f"there is no {step!r} (of the path {path!r}) in {place}, {_holds(found)}")
+        found = inside
+    return found
+
+
+def _step(value: Any, step: str) -> tuple[bool, Any]:
+    """Whether there is such a step in a value, and where it leads."""
+    if isinstance(value, Mapping):
+        return step in value, value.get(step)
+    if isinstance(value, list) and step.lstrip("-").isdecimal() and -len(value) <= int(step) < len(value):
+        return True, value[int(step)]
+    return False, None
+
+
+def _holds(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"which has {', '.join(repr(key) for key in list(value)[:20]) or 'nothing in it'}"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return f"which is {shown(value)}"
+
+
+def _named(path: Path) -> str:
+    return repr(path) if isinstance(path, str) else getattr(path, "__name__", type(path).__name__)
+
+
+def shown(value: Any) -> str:
+    """The repr of a value, cut to what fits a message."""
+    text = safe_repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -1,0 +1,345 @@
+"""One execution of an agent, being recorded.
+
+A recording holds what happens between the beginning and the end of its block, in the same thread or `asyncio` task and
+in all that inherit its context: tasks it starts, `asyncio.to_thread`. The threads of a pool inherit nothing; `carry`
+takes the context there. Two recordings in different tasks or threads know nothing of each other.
+
+- Turns stand in the order in which they began. A call recorded after the fact stands where it was recorded.
+- A recording inside another one, such as a sub-agent's, is a trace of its own. Its calls are in the outer trace, too,
+  and in its totals; its messages are not.
+- A call that is still running at the end is in the trace as one that failed, with an error that says so. What it does
+  later changes nothing.
+- If the block is left by an exception, the trace so far is kept and has it under `metadata["error"]`.
+- In a run, the outermost recording of an attempt gives its trace to the attempt: evaluators find it as `ctx.trace`.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
+from uuid import uuid4
+
+from calipers.errors import InvalidOptionError, InvalidTraceError
+from calipers.task import Attempt, current_attempt
+from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType
+
+from .event_log import Event, EventLog, error_text, turn_of
+from .snapshot import snapshot
+
+ArgumentsT = ParamSpec("ArgumentsT")
+ResultT = TypeVar("ResultT")
+
+_CURRENT: ContextVar["Recording | None"] = ContextVar("calipers_recording", default=None)
+
+
+def current_recording() -> "Recording | None":
+    """The innermost recording this code runs in, or `None` where nothing is recorded."""
+    recording = _CURRENT.get()
+    while recording is not None and recording.log.ended:
+        recording = recording.outer
+    return recording
+
+
+class Recording:
+    """One execution of an agent, being recorded. `TraceRecorder` makes them."""
+
+    def __init__(
+        self,
+        agent_name: str,
+        *,
+        model: str | None = None,
+        tags: Sequence[str] = (),
+        input_text: str = "",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.agent_name = agent_name
+        self.model = model
+        self.tags = tags
+        self.input_text = input_text
+        self.output_text = None
+        self.metadata: dict[str, Any] = dict(metadata or {})
+        """Goes into the trace."""
+        self.log = EventLog()
+        """What has happened so far."""
+        self.outer: Recording | None = None
+        """The recording this one is inside of."""
+        self.attempt: Attempt | None = None
+        """The attempt of a run this was begun in."""
+        self._trace_id = str(uuid4())
+
+    @property
+    def input_text(self) -> str:
+        """What the agent was asked. The trace of a recording without it has the first user message."""
+        return self._input_text
+
+    @input_text.setter
+    def input_text(self, text: str) -> None:
+        self._input_text = _checked_text("input_text", text)
+
+    @property
+    def output_text(self) -> str | None:
+        """What the agent answered. The trace of a recording without it has the last agent message."""
+        return self._output_text
+
+    @output_text.setter
+    def output_text(self, text: str | None) -> None:
+        self._output_text = None if text is None else _checked_text("output_text", text)
+
+    # ------------------------------------------------------------------ the block
+
+    def __enter__(self) -> Self:
+        if self.log.began_at is not None:
+            raise InvalidTraceError("a recording is entered once: ask the recorder for another one")
+        self.outer = current_recording()
+        self.attempt = current_attempt()
+        self.log.begin(None if self.outer is None else self.outer.log)
+        self.resume()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.metadata["error"] = error_text(error)
+        self.suspend()
+        self.log.end()
+        self.attach()
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, traceback)
+
+    def suspend(self) -> None:
+        """Stop recording what this code does, until `resume`. What is running goes on being recorded."""
+        # No token of the variable: a block may be left in another context than the one it was entered in.
+        if _CURRENT.get() is self:
+            _CURRENT.set(self.outer)
+
+    def resume(self) -> None:
+        """Record what this code does, and what it starts, until `suspend` or the end of the block."""
+        _CURRENT.set(self)
+
+    # ------------------------------------------------------------------ what happened
+
+    def record_llm_call(
+        self,
+        model: str | None = None,
+        *,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        input_text: str = "",
+        output_text: str = "",
+        latency_ms: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        call_id: str | None = None,
+        timestamp: datetime | None = None,
+    ) -> LLMCall:
+        """Record a request to a model that has been answered.
+
+        Args:
+            model: default: the recorder's.
+            input_tokens: as the provider counted them.
+            output_tokens: as the provider counted them.
+            input_text: what the model was given.
+            output_text: what it answered.
+            latency_ms: how long it took; `None`: not measured.
+            metadata: anything else.
+            call_id: the provider's id of the request.
+            timestamp: when it began; default: `latency_ms` ago.
+        """
+        self._check_open()
+        call = LLMCall(
+            model=self._model(model),
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            input_text=input_text,
+            output_text=output_text,
+            latency_ms=latency_ms,
+            metadata=snapshot(dict(metadata or {})),
+            call_id=call_id,
+        )
+        call.timestamp = timestamp or self.log.earlier(latency_ms)
+        self._add(turn_of(call))
+        return call
+
+    def record_tool_call(
+        self,
+        name: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        output: Any = None,
+        success: bool | None = None,
+        error: str | None = None,
+        latency_ms: float | None = None,
+        call_id: str | None = None,
+        timestamp: datetime | None = None,
+        tool_name: str | None = None,
+        tool_input: Mapping[str, Any] | None = None,
+        tool_output: Any = None,
+    ) -> ToolCall:
+        """Record a call of a tool that has been made.
+
+        Args:
+            name: which tool.
+            arguments: by parameter name.
+            output: what came back.
+            success: default: whether there is no `error`.
+            error: why it failed.
+            latency_ms: how long it took; `None`: not measured.
+            call_id: the provider's id of the call.
+            timestamp: when it began; default: `latency_ms` ago.
+            tool_name: another word for `name`.
+            tool_input: another word for `arguments`.
+            tool_output: another word for `output`.
+        """
+        self._check_open()
+        call = ToolCall(
+            name,
+            snapshot(arguments),
+            output=snapshot(output),
+            success=error is None if success is None else success,
+            error=error,
+            latency_ms=latency_ms,
+            call_id=call_id,
+            tool_name=tool_name,
+            tool_input=snapshot(tool_input),
+            tool_output=snapshot(tool_output),
+        )
+        call.timestamp = timestamp or self.log.earlier(latency_ms)
+        self._add(turn_of(call))
+        return call
+
+    def record_user_message(self, text: str) -> None:
+        """Record what the user said."""
+        self._message(TurnType.USER_MESSAGE, text)
+
+    def record_agent_message(self, text: str) -> None:
+        """Record what the agent said."""
+        self._message(TurnType.AGENT_MESSAGE, text)
+
+    @contextmanager
+    def tool_call(
+        self, name: str, arguments: Mapping[str, Any] | None = None, *, call_id: str | None = None
+    ) -> Iterator[ToolCall]:
+        """Record a call of a tool while it is made; for functions there is `@tool`.
+
+        ```python
+        with recording.tool_call("search", {"query": query}) as call:
+            call.output = client.search(query)
+        ```
+
+        Time, success and errors are recorded, and errors go on. Set `call.error` for a failure that raises nothing.
+        """
+        self._check_open()
+        with self.log.tool_call(ToolCall(name, snapshot(arguments), call_id=call_id)) as call:
+            try:
+                yield call
+            finally:
+                call.output = snapshot(call.output)
+
+    @contextmanager
+    def llm_call(self, model: str | None = None, *, input_text: str = "") -> Iterator[LLMCall]:
+        """Record a request to a model while it is made.
+
+        ```python
+        with recording.llm_call("small-model", input_text=prompt) as call:
+            answer = client.ask(prompt)
+            call.output_text, call.output_tokens = answer.text, answer.tokens
+        ```
+
+        The time is measured. An error goes on, and is recorded under `metadata["error"]` of the call.
+        """
+        self._check_open()
+        with self.log.llm_call(LLMCall(model=self._model(model), input_text=input_text)) as call:
+            yield call
+
+    # ------------------------------------------------------------------ what comes of it
+
+    @property
+    def trace(self) -> Trace:
+        """What was recorded, so far or in all. The total latency is wall-clock time."""
+        log, turns, output = self.log, self.log.turns, self.output_text
+        if output is None:
+            output = next((t.content for t in reversed(turns) if t.turn_type is TurnType.AGENT_MESSAGE), "")
+        asked = (turn.content for turn in turns if turn.turn_type is TurnType.USER_MESSAGE)
+        return Trace(
+            agent_name=self.agent_name,
+            model=self.model,
+            input_text=self.input_text or next(asked, ""),
+            output_text=output,
+            turns=turns,
+            total_latency_ms=log.seconds * 1000,
+            tags=self.tags,
+            metadata=dict(self.metadata),
+            trace_id=self._trace_id,
+            created_at=log.began_at or datetime.now(UTC),
+        )
+
+    def attach(self) -> None:
+        """Give the trace to the attempt it was recorded in, unless a recording around it is going to."""
+        attempt, outer = self.attempt, self.outer
+        if attempt is not None and (outer is None or outer.attempt is not attempt or outer.log.ended):
+            attempt.trace = self.trace
+
+    def _check_open(self) -> None:
+        if not self.log.is_open:
+            raise InvalidTraceError(
+                "this recording has ended: record inside its block"
+                if self.log.ended
+                else "this recording has not begun: enter it with `with`"
+            )
+
+    def _add(self, turn: Turn) -> None:
+        if not self.log.add(Event(turn)):
+            self._check_open()
+
+    def _message(self, kind: TurnType, text: str) -> None:
+        self._check_open()
+        content = _checked_text("a message", text)
+        self._add(Turn(turn_type=kind, content=content, timestamp=self.log.now()))
+
+    def _model(self, model: str | None) -> str:
+        found = model or self.model
+        if not isinstance(found, str) or not found:
+            raise InvalidTraceError(
+                f"a request goes to a model: name it here, or give the recorder model=..., got {found!r}"
+            )
+        return found
+
+
+def _checked_text(what: str, text: Any) -> str:
+    if not isinstance(text, str):
+        raise InvalidTraceError(f"{what} must be text, got {text!r:.200}")
+    return text
+
+
+def carry(function: Callable[ArgumentsT, ResultT]) -> Callable[ArgumentsT, ResultT]:
+    """The function, taking the context of whoever asks for it into the thread that calls it.
+
+    Threads of a pool inherit no context: a tool called there is not recorded, and `increment_eval_metric` counts
+    nothing. `pool.submit(carry(search), query)` and `pool.map(carry(search), queries)` do.
+
+    Raises:
+        InvalidOptionError: it is an async function; `asyncio` takes its context along by itself.
+    """
+    if inspect.iscoroutinefunction(function):
+        raise InvalidOptionError(
+            f"carry takes a plain function into a thread, got the async {function!r}: "
+            "asyncio tasks have the context of those who start them"
+        )
+    context = copy_context()
+
+    @functools.wraps(function)
+    def carried(*args: ArgumentsT.args, **kwargs: ArgumentsT.kwargs) -> ResultT:
+        # A context is one thread's at a time, so each call has a copy.
+        return context.copy().run(function, *args, **kwargs)
+
+    return carried

@@ -1,0 +1,208 @@
+"""`@tool`: a function whose calls are recorded.
+
+Where nothing is recorded, the function is just called. Inside a recording each call becomes a `ToolCall`: its arguments,
+what it returned or why it failed, and how long it took. Errors and cancellations go on to the caller.
+
+- Arguments stand under the names of their parameters. Only those that were given: a default is the tool's choice, not the
+  agent's. `*args` is a list under its own name, `**kwargs` are arguments like others. A method's `self` is left out.
+- A call that the function's signature refuses is a failed call. Its positional arguments stand under `args`; where there
+  is something to redact, they are not recorded.
+- Arguments are recorded as they were before the call, the output as it was when it was returned (see `snapshot.py`).
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
+
+from calipers.errors import InvalidOptionError
+from calipers.trace import ToolCall
+
+from .event_log import error_text
+from .recording import Recording, current_recording
+from .snapshot import snapshot
+
+ArgumentsT = ParamSpec("ArgumentsT")
+ResultT = TypeVar("ResultT")
+
+Redact: TypeAlias = Collection[str] | Callable[[str, Any], Any]
+"""What not to record: names of parameters, or a function of a name and a value that gives what to record."""
+
+REDACTED = "[redacted]"
+"""What is recorded in place of a secret."""
+
+
+@overload
+def tool(
+    function: Callable[ArgumentsT, ResultT], /, *, name: str | None = None, redact: Redact = ()
+) -> Callable[ArgumentsT, ResultT]: ...
+@overload
+def tool(
+    *, name: str | None = None, redact: Redact = ()
+) -> Callable[[Callable[ArgumentsT, ResultT]], Callable[ArgumentsT, ResultT]]: ...
+def tool(function: Any = None, /, *, name: str | None = None, redact: Redact = ()) -> Any:
+    """Record the calls of a function, sync or async. `@tool` and `@tool(name="search")` both work.
+
+    Args:
+        function: the tool. It keeps its name, docstring and signature.
+        name: what the tool is called in traces; default: the function's name.
+        redact: what not to record. Names of parameters, such as `["api_key"]`, are recorded as `"[redacted]"`, also where
+            their text appears in an error; `"return"` stands for the output. Or a function of a name and a value that
+            gives what to record: it is asked about each argument, about `"return"` and, with the text of an error,
+            about `"raise"`.
+
+    Raises:
+        InvalidOptionError: it is no function, or one that yields, or `redact` names a parameter that it does not have.
+    """
+    if function is None:
+        return lambda decorated: tool(decorated, name=name, redact=redact)
+    described = _Tool(function, name, redact)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = current_recording()
+        if recording is None:
+            return function(*args, **kwargs)
+        with ExitStack() as block:
+            returned = block.enter_context(described.recorded(recording, args, kwargs))
+            output = function(*args, **kwargs)
+            if isinstance(output, Coroutine):  # an async function in the clothes of another decorator
+                return _finish(block.pop_all(), output, returned)
+            returned(output)
+            return output
+
+    async def call_later(*args: Any, **kwargs: Any) -> Any:
+        recording = current_recording()
+        if recording is None:
+            return await function(*args, **kwargs)
+        with described.recorded(recording, args, kwargs) as returned:
+            output = await function(*args, **kwargs)
+            returned(output)
+            return output
+
+    return functools.wraps(function)(call_later if described.is_async else call)
+
+
+async def _finish(
+    block: ExitStack, coroutine: Coroutine[Any, Any, Any], returned: Callable[[Any], None]
+) -> Any:
+    with block:
+        output = await coroutine
+        returned(output)
+        return output
+
+
+class _Tool:
+    """What is known of a tool before it is called."""
+
+    def __init__(self, function: Any, name: str | None, redact: Redact) -> None:
+        _check_function(function)
+        plain = function
+        while isinstance(plain, functools.partial):
+            plain = plain.func
+        called = getattr(plain, "__name__", type(plain).__name__) if name is None else name
+        if not isinstance(called, str) or not called or called == "<lambda>":
+            raise InvalidOptionError(f"a tool needs a name, got {called!r}: use tool(name=...)")
+        self.name = called
+        self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            type(function).__call__
+        )
+        try:
+            self.signature: inspect.Signature | None = inspect.signature(function)
+        except (TypeError, ValueError):  # a built-in that does not tell
+            self.signature = None
+        self.receiver = _receiver(plain, self.signature)
+        self.redact = redact
+        _check_redact(self.name, redact, self.signature)
+
+    @contextmanager
+    def recorded(
+        self, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Iterator[Callable[[Any], None]]:
+        """Record a call while it is made; the block is given the function that takes what the tool returned."""
+        given = snapshot(self._arguments(args, kwargs))
+        call = ToolCall(self.name, {name: self._shown(name, value) for name, value in given.items()})
+        with recording.log.tool_call(call):
+
+            def returned(output: Any) -> None:
+                call.output = self._shown("return", snapshot(output))
+
+            try:
+                yield returned
+            except BaseException as error:
+                call.error = self._shown_error(error_text(error), given)
+                raise
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by the names of their parameters."""
+        try:
+            bound = None if self.signature is None else self.signature.bind(*args, **kwargs).arguments
+        except TypeError:  # the function will say so itself, to the agent's face
+            bound = None
+        if self.signature is None or bound is None:
+            rest = args[1:] if self.receiver else args
+            unnamed = REDACTED if self.redact else list(rest)  # any of them may be the secret
+            return ({"args": unnamed} if rest else {}) | kwargs
+        found: dict[str, Any] = {}
+        for name, value in bound.items():
+            kind = self.signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_KEYWORD and not value.keys() & (bound.keys() - {name}):
+                found.update(value)
+            elif name != self.receiver:
+                found[name] = list(value) if kind is inspect.Parameter.VAR_POSITIONAL else value
+        return found
+
+    def _shown(self, name: str, value: Any) -> Any:
+        """What is recorded of a value."""
+        if not callable(self.redact):
+            return REDACTED if name in self.redact else value
+        try:
+            return self.redact(name, value)
+        except Exception as error:  # neither the call nor the secret may suffer
+            return f"{REDACTED} (redact raised {type(error).__name__})"
+
+    def _shown_error(self, text: str, given: dict[str, Any]) -> str:
+        if callable(self.redact):
+            return str(self._shown("raise", text))
+        for name in self.redact:
+            secret = given.get(name)
+            if isinstance(secret, str) and secret:
+                text = text.replace(secret, REDACTED)
+        return text
+
+
+def _check_function(function: Any) -> None:
+    if isinstance(function, staticmethod | classmethod):
+        kind = type(function).__name__
+        raise InvalidOptionError(
+            f"@tool stands below @{kind}, next to the function: swap the two lines of {function!r}"
+        )
+    if not callable(function) or isinstance(function, type):
+        raise InvalidOptionError(f"a tool is a function, got {function!r}")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidOptionError(
+            f"{function!r} yields, so its call ends before its work begins: "
+            "collect the items and return them, or record it with `with recording.tool_call(...)`"
+        )
+
+
+def _check_redact(name: str, redact: Any, signature: inspect.Signature | None) -> None:
+    if callable(redact):
+        return
+    if isinstance(redact, str) or not isinstance(redact, Collection):
+        raise InvalidOptionError(f"redact must be a list of parameter names or a function, got {redact!r}")
+    parameters = {} if signature is None else signature.parameters
+    unknown = sorted(str(each) for each in redact if each not in {*parameters, "return"})
+    if unknown and not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        raise InvalidOptionError(
+            f"the tool {name!r} has no parameter {unknown[0]!r} to redact; "
+            f"it has {', '.join(parameters) or 'none that it tells'}, and 'return' is its output"
+        )
+
+
+def _receiver(function: Any, signature: inspect.Signature | None) -> str | None:
+    """The name of the first parameter if it is the object that a method is called on."""
+    first = None if signature is None else next(iter(signature.parameters), None)
+    within = getattr(function, "__qualname__", "").rpartition(".")[0]
+    in_class_body = bool(within) and not within.endswith("<locals>")
+    return first if in_class_body and first in {"self", "cls"} else None
