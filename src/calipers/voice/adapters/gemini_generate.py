@@ -92,7 +92,7 @@ class GeminiAgent:
             key = key_for(self.api_key, KEY_VARIABLES, needed=self.base_url == BASE_URL)
             headers = {**({"x-goog-api-key": key} if key else {}), **(self.headers or {})}
             url = self.base_url.rstrip("/") + path
-            request = Request(url, "POST", headers, self.timeout, {"json": body}, key)
+            request = Request(url, "POST", headers, self.timeout, body, api_key=key)
             secrets = request.secrets
             raw = decoded_body(await request.send(self._clients, self.client))
         address = shown_address(self.base_url).rstrip("/") + path

@@ -72,9 +72,9 @@ class HttpAgent:
         if self.format_field is not None:
             fields[self.format_field] = form
         if self.body == "json":
-            return await self._ask({"json": {self.audio_field: sound.text_of(data), **fields}})
+            return await self._ask({self.audio_field: sound.text_of(data), **fields})
         file = (f"request.{form}", data, sound.MIME_TYPES[form])
-        return await self._ask({"data": _form(fields), "files": {self.audio_field: file}})
+        return await self._ask(form={"data": _form(fields), "files": {self.audio_field: file}})
 
     async def run_text(self, text: str) -> AgentResponse:
         """What the agent does about what it reads.
@@ -84,13 +84,13 @@ class HttpAgent:
         """
         fields = {self.text_field: text, **(self.extra_fields or {})}
         if self.body == "json":
-            return await self._ask({"json": fields})
+            return await self._ask(fields)
         # A part without a file name is an ordinary field of a form: httpx makes a form multipart only for files.
-        return await self._ask({"files": {name: (None, value) for name, value in _form(fields).items()}})
+        return await self._ask(form={"files": {name: (None, value) for name, value in _form(fields).items()}})
 
-    async def _ask(self, content: Mapping[str, Any]) -> AgentResponse:
+    async def _ask(self, body: Any = None, *, form: Mapping[str, Any] | None = None) -> AgentResponse:
         start = perf_counter()
-        request = Request(self.url, self.method, self.headers, self.timeout, content)
+        request = Request(self.url, self.method, self.headers, self.timeout, body, form)
         raw = decoded_body(await request.send(self._clients, self.client))
         response = read_answer(
             self.parser or JsonResponseParser(),
@@ -103,7 +103,7 @@ class HttpAgent:
 
     async def __aenter__(self) -> Self:
         if self.client is None:
-            await self._held.enter_async_context(self._clients.one())
+            await self._held.enter_async_context(self._clients.kept_open())
         return self
 
     async def __aexit__(

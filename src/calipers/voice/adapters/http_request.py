@@ -1,7 +1,8 @@
 """One request over HTTP, and every way in which it may fail, as an `AgentError`.
 
-A client lives as long as requests of its adapter are under way, one for each event loop. So requests that run side by
-side share their connections, nothing stays open afterwards, and nobody has to close anything.
+Clients live as long as requests of their adapter are under way. So a run of many requests opens few connections, nothing
+stays open afterwards, and nobody has to close anything. Each request has a client to itself: the pool of one client takes
+time that grows with the square of its connections.
 """
 
 import asyncio
@@ -10,6 +11,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
+
+import msgspec
 
 from calipers.errors import (
     AgentConnectionError,
@@ -29,39 +32,48 @@ if TYPE_CHECKING:
 
 
 class Clients:
-    """HTTP clients that live while they are in use."""
+    """HTTP clients that stay open while the adapter has requests under way."""
 
     def __init__(self) -> None:
-        self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictionary()
+        self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, _Open] = WeakKeyDictionary()
 
     @asynccontextmanager
     async def one(self) -> "AsyncIterator[httpx.AsyncClient]":
-        """The client of this event loop, closed when the last who uses it is done."""
+        """A client for one request: one that is free, or a new one."""
+        async with self.kept_open() as clients:
+            client = clients.free.pop() if clients.free else _new_client()
+            try:
+                yield client
+            finally:
+                clients.free.append(client)
+
+    @asynccontextmanager
+    async def kept_open(self) -> "AsyncIterator[_Open]":
+        """Keep the clients of this event loop open; whoever leaves last closes them."""
         loop = asyncio.get_running_loop()
-        shared = self._open.get(loop)
-        if shared is None:
-            shared = self._open[loop] = _Shared(_new_client())
-        shared.users += 1
+        clients = self._open.setdefault(loop, _Open())
+        clients.users += 1
         try:
-            yield shared.client
+            yield clients
         finally:
-            shared.users -= 1
-            if not shared.users:
+            clients.users -= 1
+            if not clients.users:
                 del self._open[loop]
-                await shared.client.aclose()
+                for client in clients.free:
+                    await client.aclose()
 
 
-class _Shared:
-    def __init__(self, client: "httpx.AsyncClient") -> None:
-        self.client = client
+class _Open:
+    """The clients of one event loop."""
+
+    def __init__(self) -> None:
         self.users = 0
+        self.free: list[httpx.AsyncClient] = []
 
 
 def _new_client() -> "httpx.AsyncClient":
-    library = load_httpx()
-    limits = library.Limits(max_connections=None)  # the runner decides how much is under way
-    # The time of a request is measured around it, so the client needs no limits of its own.
-    client: httpx.AsyncClient = library.AsyncClient(verify=_certificates(), timeout=None, limits=limits)
+    # The time of a request is measured around it, so the client needs no limit of its own.
+    client: httpx.AsyncClient = load_httpx().AsyncClient(verify=_certificates(), timeout=None)
     return client
 
 
@@ -93,8 +105,10 @@ class Request(NamedTuple):
     headers: Mapping[str, str] | None = None
     timeout: float | None = 60.0
     """Seconds from the first byte sent to the last received; `None` waits for ever."""
-    content: Mapping[str, Any] | None = None
-    """`json`, or `data` and `files`, as httpx takes them."""
+    body: Any = None
+    """Sent as JSON."""
+    form: Mapping[str, Any] | None = None
+    """Sent as a form instead: `data` and `files`, as httpx takes them."""
     api_key: str | None = None
 
     @property
@@ -135,9 +149,12 @@ class Request(NamedTuple):
         return bytes(answer.content)
 
     async def _ask(self, client: "httpx.AsyncClient") -> "httpx.Response":
-        return await client.request(
-            self.method, self.url, headers=dict(self.headers or {}), **(self.content or {})
-        )
+        headers = dict(self.headers or {})
+        if self.form is not None:
+            return await client.request(self.method, self.url, headers=headers, **self.form)
+        content = msgspec.json.encode(self.body)
+        headers.setdefault("Content-Type", "application/json")
+        return await client.request(self.method, self.url, headers=headers, content=content)
 
     def _check(self, answer: "httpx.Response", address: str) -> None:
         if answer.is_success:

@@ -91,7 +91,7 @@ class OpenAIAgent:
             key = key_for(self.api_key, KEY_VARIABLES, needed=self.base_url == BASE_URL)
             headers = {**({"Authorization": f"Bearer {key}"} if key else {}), **(self.headers or {})}
             url = f"{self.base_url.rstrip('/')}/chat/completions"
-            request = Request(url, "POST", headers, self.timeout, {"json": body}, key)
+            request = Request(url, "POST", headers, self.timeout, body, api_key=key)
             secrets = request.secrets
             raw = decoded_body(await request.send(self._clients, self.client))
         response = read_answer(self.parser or OpenAIResponseParser(), raw, address=address, secrets=secrets)
