@@ -1,0 +1,1 @@
+"""Synthesizers: text in, speech out."""
