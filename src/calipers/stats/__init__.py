@@ -12,6 +12,7 @@ from calipers.stats.confusion import Confusion, confusion
 from calipers.stats.estimate import Estimate, mean, mean_from_moments, rate, rate_from_counts
 from calipers.stats.interval import Interval, clopper_pearson, mean_interval, t_interval, wilson
 from calipers.stats.moments import Moments
+from calipers.stats.paired import PairedDifference, paired_difference
 from calipers.stats.quantiles import quantile, quantiles
 from calipers.stats.ranking import PrecisionRecallPoint, Ranking, RocPoint, rank
 from calipers.stats.reliability import case_pass_at_k, case_pass_hat_k, pass_at_k, pass_hat_k
@@ -23,6 +24,7 @@ __all__ = [
     "Estimate",
     "Interval",
     "Moments",
+    "PairedDifference",
     "PrecisionRecallPoint",
     "Ranking",
     "RocPoint",
@@ -38,6 +40,7 @@ __all__ = [
     "mean",
     "mean_from_moments",
     "mean_interval",
+    "paired_difference",
     "pass_at_k",
     "pass_hat_k",
     "quantile",

@@ -35,7 +35,7 @@ __all__ = [
     "wilson_of_rate",
 ]
 
-Method = Literal["wilson", "effective-wilson", "clopper-pearson", "t", "clustered-t", "bca"]
+Method = Literal["wilson", "effective-wilson", "clopper-pearson", "t", "clustered-t", "bca", "newcombe"]
 """How an interval was made; the functions that return one say which."""
 
 

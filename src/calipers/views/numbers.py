@@ -14,6 +14,7 @@ METHODS: dict[Method, str] = {
     "clopper-pearson": "Clopper-Pearson",
     "t": "Student t",
     "clustered-t": "Student t over clusters",
+    "newcombe": "Newcombe",
     "bca": "bootstrap",
 }
 """How an interval was made, in words."""
