@@ -76,7 +76,9 @@ def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monk
         if language != "python":
             continue
         if title_of(info) and title_of(info).endswith(".py"):
-            (tmp_path / title_of(info)).write_text(text, encoding="utf-8")
+            path = tmp_path / title_of(info)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         printed = run_python(text, module, page)
         following, shown = found[number + 1] if number + 1 < len(found) else ("", "")
         if following == 'text title="Output"':

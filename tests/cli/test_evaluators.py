@@ -2,14 +2,15 @@ import json
 
 import pytest
 
-from calipers import evaluators
+from calipers import agents, evaluators
 from calipers.cli.catalogue import built_in, describe
 from calipers.files import load_dataset
 
 
 def test_every_built_in_evaluator_is_listed_with_its_first_line(calipers):
     shown = calipers("evaluators").stdout
-    assert {"Contains", "EqualsExpected", "ROCEvaluator"} <= set(built_in()) <= set(evaluators.__all__)
+    some = {"Contains", "EqualsExpected", "ROCEvaluator", "LatencyBudgetEvaluator"}
+    assert some <= set(built_in()) <= {*evaluators.__all__, *agents.__all__}
     for name, kind in built_in().items():
         assert f"  {name} " in shown
         assert " ".join(kind.__doc__.split()[:3]) in shown
@@ -68,4 +69,4 @@ def test_what_can_be_named_alone_in_a_file_can(write, name):
 def test_a_name_that_nobody_has_is_told_what_is_near(calipers, name, hint):
     done = calipers("evaluators", name)
     assert done.exit_code == 2
-    assert f"no built-in evaluator is called {name!r}; {hint}" in done.stderr
+    assert f"no evaluator is called {name!r}; {hint}" in done.stderr

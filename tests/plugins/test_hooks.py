@@ -224,7 +224,11 @@ def test_ctrl_c_in_a_hook_goes_through():
         run(load(plugin(on_suite_start=interrupt)))
 
 
-@pytest.mark.parametrize("wrong", [PluginManager, [], "tone", object(), PluginBase()], ids=str)
+@pytest.mark.parametrize(
+    "wrong",
+    [PluginManager, [], "tone", object(), PluginBase()],
+    ids=["class", "list", "text", "object", "plugin"],
+)
 def test_only_a_manager_can_be_told(wrong):
     with pytest.raises(InvalidOptionError, match="plugins must be a PluginManager, got"):
         run(wrong)

@@ -22,7 +22,8 @@ COMMANDS: Final = {
     "run": "Run evaluations and say whether they passed.",
     "show": "Show or convert a saved report.",
     "check": "Check dataset files without running them.",
-    "evaluators": "List the built-in evaluators and their parameters.",
+    "evaluators": "List the evaluators there are, and their parameters.",
+    "plugins": "List the plugins there are, and what failed.",
     "schema": "Write the JSON Schema of dataset files, for editors.",
     "completion": "Print the script that completes commands in a shell.",
 }

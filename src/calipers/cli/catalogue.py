@@ -1,70 +1,99 @@
-"""The built-in evaluators as data and as text: what each claims, and what it can be given."""
+"""The evaluators there are, as data and as text: what each claims, and what it can be given."""
 
 import ast
 import inspect
 import json
 import re
 import textwrap
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, is_typeddict
 
 import click
 
-from calipers import evaluators
-from calipers.errors import InvalidOptionError
-from calipers.evaluator import Evaluator
+from calipers import agents, evaluators
+from calipers.evaluator import EvaluatorLike
+from calipers.files.catalog import Kind, built_in_types
+from calipers.files.parameters import parameters_of
+from calipers.plugins.evaluators import name_of
 from calipers.report_evaluator import ReportEvaluator
 
 from .exits import PASSED, USAGE
-from .message import CommandError
+from .message import CommandError, shown
+from .plugin_list import installed_plugins
+
+_SECTIONS = (
+    ("Evaluators of attempts", "calipers.evaluators", "attempt"),
+    ("Evaluators that give agents a verdict", "calipers.agents", "attempt"),
+    ("Evaluators of whole reports", "calipers.evaluators", "report"),
+)
+"""How the list is divided: title, module, what is judged."""
 
 
 def show_evaluators(*, name: str | None = None, json: bool = False) -> int:
     """Print all evaluators, or one; returns the exit code."""
-    known = built_in()
-    if name is not None and name not in known:
-        near = get_close_matches(name, known, n=1)
+    found = describe_all(name)
+    if name is not None and name not in found:
+        near = get_close_matches(name, found, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "`calipers evaluators` lists them"
-        raise CommandError(f"no built-in evaluator is called {name!r}; {hint}", USAGE)
+        raise CommandError(f"no evaluator is called {name!r}; {hint}", USAGE)
     if json:
-        found: Any = (
-            describe(known[name]) if name is not None else [describe(each) for each in known.values()]
-        )
-        click.echo(_as_json(found))
-    elif name is not None:
-        click.echo(_page(describe(known[name])))
+        click.echo(_as_json(list(found.values()) if name is None else found[name]))
     else:
-        click.echo(_list([describe(each) for each in known.values()]))
+        click.echo(shown(_list(list(found.values())) if name is None else _page(found[name])))
     return PASSED
+
+
+def describe_all(name: str | None = None) -> dict[str, dict[str, Any]]:
+    """The evaluators that Calipers brings, and those of plugins; of these none are loaded if the name is not theirs."""
+    known = built_in()
+    if name in known:
+        return {name: describe(known[name])}
+    found = {each: describe(kind) for each, kind in known.items()}
+    with installed_plugins() as manager:
+        for plugin in manager.plugins:
+            found |= {each: describe(kind, plugin=plugin.name) for each, kind in plugin.evaluators.items()}
+    return found
 
 
 def built_in() -> dict[str, type]:
     """The evaluators that Calipers brings, by name."""
-    kinds = ((name, getattr(evaluators, name)) for name in evaluators.__all__)
-    return {
-        name: kind
-        for name, kind in kinds
-        if inspect.isclass(kind)
-        and issubclass(kind, Evaluator | ReportEvaluator)
-        and kind not in {Evaluator, ReportEvaluator}
-    }
+    return {name_of(kind): kind for kind in built_in_types()}
 
 
-def describe(kind: type) -> dict[str, Any]:
-    """What there is to know about a type of evaluators."""
+def describe(kind: Kind, *, plugin: str | None = None) -> dict[str, Any]:
+    """What there is to know about a type of evaluators.
+
+    Args:
+        kind: the type.
+        plugin: the name of the plugin that provides it; `None` for one that Calipers brings.
+    """
     doc = inspect.getdoc(kind) or ""
+    of_report = inspect.isclass(kind) and issubclass(kind, ReportEvaluator)
+    given = {each.name for each in parameters_of(kind, of_report=of_report)}
+    parameters = [each for each in inspect.signature(kind).parameters.values() if each.name in given]
     return {
-        "name": kind.__name__,
-        "judges": "report" if issubclass(kind, ReportEvaluator) else "attempt",
+        "name": name_of(kind),
+        "module": _module(kind),
+        "plugin": plugin,
+        "judges": "report" if of_report else "attempt",
         "summary": doc.partition("\n\n")[0].replace("\n", " "),
         "doc": doc,
-        "parameters": [_parameter(kind, each) for each in inspect.signature(kind).parameters.values()],
-        "in_a_file": _in_a_file(kind),
+        "parameters": [_parameter(kind, each) for each in parameters],
+        "in_a_file": _in_a_file(kind, parameters),
     }
 
 
-def _parameter(kind: type, parameter: inspect.Parameter) -> dict[str, Any]:
+def _module(kind: Kind) -> str | None:
+    """Where it can be imported from; `None` for what only its plugin can make."""
+    for package in (evaluators, agents):
+        if getattr(package, name_of(kind), None) is kind:
+            return package.__name__
+    return getattr(kind, "__module__", None) if inspect.isclass(kind) or inspect.isroutine(kind) else None
+
+
+def _parameter(kind: Kind, parameter: inspect.Parameter) -> dict[str, Any]:
     required = parameter.default is parameter.empty
     return {
         "name": parameter.name,
@@ -78,6 +107,13 @@ def _parameter(kind: type, parameter: inspect.Parameter) -> dict[str, Any]:
 def _type_name(annotation: Any) -> str:
     if annotation is inspect.Parameter.empty:
         return "Any"
+    # The five styles of evaluators, spelt out, tell a reader less than the word.
+    like: Any = EvaluatorLike
+    any_style = _spelt_out(like[Any, Any, Any]).removeprefix("Union[").removesuffix("]")
+    return _spelt_out(annotation).replace(any_style, "Evaluator").replace("Union[Evaluator]", "Evaluator")
+
+
+def _spelt_out(annotation: Any) -> str:
     return re.sub(r"\b(?:\w+\.)+(?=[A-Za-z])", "", inspect.formatannotation(annotation))
 
 
@@ -88,14 +124,16 @@ def _default(value: Any) -> str:
 
 
 @cache
-def _field_docs(kind: type) -> dict[str, str]:
+def _field_docs(kind: Kind) -> dict[str, str]:
     """The line below each field, of the class and those it derives from."""
     found: dict[str, str] = {}
-    for each in reversed(kind.__mro__):
-        if not each.__module__.startswith("calipers"):
+    for each in reversed(kind.__mro__) if isinstance(kind, type) else ():
+        try:
+            body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+        except (OSError, TypeError, SyntaxError):  # its source is not to be had
             continue
-        body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
-        assert isinstance(body, ast.ClassDef)
+        if not isinstance(body, ast.ClassDef):
+            continue
         for node, below in zip(body.body, body.body[1:], strict=False):
             match node, below:
                 case (
@@ -106,23 +144,28 @@ def _field_docs(kind: type) -> dict[str, str]:
     return found
 
 
-def _in_a_file(kind: type) -> str:
+def _in_a_file(kind: Kind, parameters: Sequence[inspect.Parameter]) -> str:
     """The shortest way to name it in a dataset file."""
-    parameters = list(inspect.signature(kind).parameters.values())
+    name = name_of(kind)
     required = [each.name for each in parameters if each.default is each.empty]
+    if not required and (not parameters or not inspect.isclass(kind) or _can_be_made(kind)):
+        return name
     first = parameters[0]
-    if not required:
-        try:
-            kind()
-        except InvalidOptionError:  # it needs one of several: the first is as good as any
-            required = [first.name]
-        else:
-            return kind.__name__
+    required = required or [first.name]  # it needs one of several: the first is as good as any
     # A mapping in a file is always read as named parameters.
     is_mapping = is_typeddict(first.annotation) or "dict" in _type_name(first.annotation)
-    if required == [first.name] and first.kind is not first.KEYWORD_ONLY and not is_mapping:
-        return f"{kind.__name__}: {first.name.upper()}"
-    return f"{kind.__name__}: {{{', '.join(f'{name}: {name.upper()}' for name in required)}}}"
+    by_position = first.kind is not first.KEYWORD_ONLY or inspect.isroutine(kind)
+    if required == [first.name] and by_position and not is_mapping:
+        return f"{name}: {first.name.upper()}"
+    return f"{name}: {{{', '.join(f'{each}: {each.upper()}' for each in required)}}}"
+
+
+def _can_be_made(kind: Kind) -> bool:
+    try:
+        kind()
+    except Exception:  # a constructor may want more than its signature says
+        return False
+    return True
 
 
 # ---------------------------------------------------------------------- as text
@@ -130,9 +173,15 @@ def _in_a_file(kind: type) -> str:
 
 def _list(described: list[dict[str, Any]]) -> str:
     formatter = _formatter()
-    for judges, title in (("attempt", "Evaluators of attempts"), ("report", "Evaluators of whole reports")):
+    brought = [each for each in described if each["plugin"] is None]
+    for title, module, judges in _SECTIONS:
+        chosen = [d for d in brought if (d["module"], d["judges"]) == (module, judges)]
         with formatter.section(title):
-            formatter.write_dl([(d["name"], d["summary"]) for d in described if d["judges"] == judges])
+            formatter.write_dl([(d["name"], d["summary"]) for d in chosen])
+    offered = [each for each in described if each["plugin"] is not None]
+    if offered:
+        with formatter.section("Evaluators of plugins"):
+            formatter.write_dl([(d["name"], f"{d['summary']} Plugin: {d['plugin']}.") for d in offered])
     formatter.write_paragraph()
     formatter.write_text("`calipers evaluators NAME` tells what one of them can be given.")
     return formatter.getvalue().rstrip("\n")
@@ -152,7 +201,8 @@ def _page(described: dict[str, Any]) -> str:
         with formatter.section("Parameters"):
             formatter.write_dl([(p["name"], _parameter_text(p)) for p in described["parameters"]])
     where = "evaluators" if described["judges"] == "attempt" else "report_evaluators"
-    with formatter.section("In a dataset file"):
+    plugin = "" if described["plugin"] is None else f" that is read with --plugin {described['plugin']}"
+    with formatter.section(f"In a dataset file{plugin}"):
         formatter.write(f"  {where}:\n    - {described['in_a_file']}\n")
     return formatter.getvalue().rstrip("\n")
 

@@ -18,6 +18,7 @@ from calipers.views.numbers import plural
 from .dataset_file import DatasetFiles
 from .exits import FAILED, PASSED, first_of
 from .message import CommandError, describe, no_file, note, shown, trace
+from .plugin_list import named_plugins
 
 
 def check(
@@ -27,12 +28,22 @@ def check(
     evaluator_type: Sequence[str] = (),
     allow_module: Sequence[str] = (),
     column: Sequence[str] = (),
+    plugin: Sequence[str] = (),
     json: bool = False,
 ) -> int:
     """Print what is wrong with each file; returns the exit code."""
-    reader = DatasetFiles(
-        types=types, evaluator_types=evaluator_type, allow_modules=allow_module, columns=column
-    )
+    with named_plugins(plugin) as plugins:
+        reader = DatasetFiles(
+            types=types,
+            evaluator_types=evaluator_type,
+            allow_modules=allow_module,
+            columns=column,
+            plugins=plugins,
+        )
+        return _check(reader, files, json=json)
+
+
+def _check(reader: DatasetFiles, files: Sequence[str], *, json: bool) -> int:
     problems: list[Problem] = []
     codes: list[int] = []
     for file in files:

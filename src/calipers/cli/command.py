@@ -47,7 +47,14 @@ class Seconds(click.FloatRange):
 
 
 def types_options(function: _Function) -> _Function:
-    """`--types` and `--evaluator-type`: what the files of a dataset may hold."""
+    """`--types`, `--evaluator-type` and `--plugin`: what the files of a dataset may hold."""
+    function = click.option(
+        "--plugin",
+        metavar="NAME",
+        multiple=True,
+        help="A plugin whose evaluators a dataset file may name, and whose hooks are called in a run: an installed one by "
+        "its name ('*' for all), or a folder of them, such as ./plugins. Repeatable.",
+    )(function)
     function = click.option(
         "--evaluator-type",
         metavar="ADDRESS",

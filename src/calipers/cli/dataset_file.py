@@ -15,6 +15,7 @@ from calipers.dataset import Dataset
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.files import Problem, check_file, dataset_schema, load_dataset
 from calipers.files.value_type import type_arguments
+from calipers.plugins import PluginManager
 
 from .loading import load_object, make_importable
 from .message import problem_lines
@@ -22,7 +23,9 @@ from .message import problem_lines
 _OPTIONS: Final = tuple(
     (re.compile(argument), option)
     for argument, option in {
-        r"your own go into evaluator_types=\[\.\.\.\]": "name your own with --evaluator-type module:Name",
+        r"your own, and those of plugins, go into evaluator_types=\[\.\.\.\]": (
+            "name your own with --evaluator-type module:Name, and a plugin with --plugin NAME"
+        ),
         r"two of evaluator_types": "two of --evaluator-type",
         r"allow_modules=\['(.*?)'\]": r"--allow-module \1",
         r"columns=\{'inputs': \.\.\.\}": "--column inputs=COLUMN",
@@ -45,6 +48,7 @@ class DatasetFiles:
         evaluator_types: Sequence[str] = (),
         allow_modules: Sequence[str] = (),
         columns: Sequence[str] = (),
+        plugins: PluginManager | None = None,
     ) -> None:
         """A reader.
 
@@ -53,6 +57,7 @@ class DatasetFiles:
             evaluator_types: addresses of evaluators that the files may name.
             allow_modules: modules whose evaluators the files may name as `module:Name`.
             columns: `FIELD=COLUMN`, or `FIELD=COLUMN,COLUMN`.
+            plugins: whose evaluators the files may name.
 
         Raises:
             CommandError: an address leads nowhere.
@@ -60,6 +65,8 @@ class DatasetFiles:
         """
         self._types = _types([load_object(address) for address in types])
         self._evaluator_types = [load_object(address) for address in evaluator_types]
+        if plugins is not None:
+            self._evaluator_types += plugins.get_evaluator_types()
         self._allow_modules = allow_modules
         self._columns = _columns(columns)
         make_importable(Path.cwd())

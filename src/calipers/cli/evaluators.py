@@ -21,7 +21,10 @@ calipers evaluators --json
 @click.argument("name", required=False, shell_complete=complete_evaluator)
 @click.option("--json", is_flag=True, help="Print everything as JSON.")
 def command(**options: Any) -> int:
-    """List the built-in evaluators, or describe the one called NAME with its parameters."""
+    """List the evaluators that Calipers and installed plugins provide, or describe the one called NAME.
+
+    Their names can be used in dataset files; those of plugins where --plugin names the plugin.
+    """
     from .catalogue import show_evaluators
 
     return show_evaluators(**options)

@@ -60,11 +60,16 @@ def note(message: str) -> None:
 
 def trace(error: BaseException) -> None:
     """Show the traceback of an error that the command lives through, if `--debug` asks for it."""
-    ctx = click.get_current_context(silent=True)
-    if ctx is not None and getattr(ctx.obj, "debug", False):
+    if debugging():
         import traceback
 
         traceback.print_exception(error)
+
+
+def debugging() -> bool:
+    """Whether `--debug` asks for tracebacks."""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and getattr(ctx.obj, "debug", False)
 
 
 def tell(error: BaseException, *, debug: bool) -> int:

@@ -16,6 +16,8 @@ calipers run eval_support.py --filter refund --limit 10
 calipers run cases.yaml --task app:answer --repeat 5
 # in CI: at least 90 % passed, with a report for people and one for machines
 calipers run --fail-under 0.9 --out html:report.html --out junit:report.xml
+# with the evaluators and hooks of an installed plugin
+calipers run cases.yaml --task app:answer --plugin citations
 # a score of your own, and a parameter of the evaluation
 calipers run eval_tone.py --param model=small --fail-under politeness=0.8
 """

@@ -14,6 +14,7 @@ import click
 from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import CalipersError, InvalidOptionError
 from calipers.evaluation import draw_seed, run_sync
+from calipers.plugins import PluginManager
 from calipers.report import Report
 from calipers.retry import Retry
 from calipers.task import as_task
@@ -24,6 +25,7 @@ from .digest import digest
 from .exits import ERRORED, FAILED, INTERRUPTED, NOTHING, USAGE, first_of
 from .message import CommandError, UserCodeError, describe, note, silence, trace
 from .output import Outputs, check_paths, clean_stdout, protect, reopen_streams
+from .plugin_list import named_plugins
 from .screen import IncludeCases, show_report
 from .selection import Selection
 from .target import Evaluation, Finder, load_task
@@ -60,6 +62,7 @@ class RunOptions:
     evaluator_type: Sequence[str] = ()
     allow_module: Sequence[str] = ()
     column: Sequence[str] = ()
+    plugin: Sequence[str] = ()
     filter: Sequence[str] = ()
     tag: Sequence[str] = ()
     limit: int | None = None
@@ -88,10 +91,14 @@ def run(options: RunOptions) -> int:
     if options.json and to_stdout:
         raise InvalidOptionError("--json and --out to standard output ('-') exclude each other")
     thresholds = [parse_threshold(each) for each in options.fail_under]
-    with clean_stdout(wanted=options.json or to_stdout) as stdout:
+    with (
+        clean_stdout(wanted=options.json or to_stdout) as stdout,
+        named_plugins(options.plugin) as plugins,
+    ):
         shows = not (options.quiet or options.json or to_stdout)
-        session = Session(options, outputs, thresholds, stdout=stdout, shows=shows)
+        session = Session(options, outputs, thresholds, plugins=plugins, stdout=stdout, shows=shows)
         code = session.run()
+        session.tell_of_plugins()
         if options.json:
             found = digest(session.outcomes, code, session.problems)
             try:
@@ -110,12 +117,14 @@ class Session:
         outputs: Sequence[Target],
         thresholds: Sequence[Threshold],
         *,
+        plugins: PluginManager | None = None,
         stdout: TextIO,
         shows: bool,
     ) -> None:
         self.options = options
         self.outputs = outputs
         self.thresholds = thresholds
+        self.plugins = plugins
         self.stdout = stdout
         self.shows = shows
         """Whether reports go to standard output."""
@@ -160,6 +169,11 @@ class Session:
             codes.append(USAGE)
         return first_of(codes)
 
+    def tell_of_plugins(self) -> None:
+        """Say what went wrong in hooks; like a clean-up that fails, it changes no exit code."""
+        for failure in [] if self.plugins is None else self.plugins.failures:
+            self._problem(f"plugin {failure}")
+
     def _refuse_file_options(self) -> None:
         if flags := self._given(_FOR_DATASET_FILES):
             raise InvalidOptionError(
@@ -189,6 +203,7 @@ class Session:
             evaluator_types=options.evaluator_type,
             allow_modules=options.allow_module,
             columns=options.column,
+            plugins=self.plugins,
         ).load(path)
 
     # ------------------------------------------------------------------ one evaluation
@@ -280,6 +295,7 @@ class Session:
             evaluator_timeout=options.evaluator_timeout,
             retry=None if options.retry is None else Retry(attempts=options.retry + 1),
             repeat=options.repeat or 1,
+            plugins=self.plugins,
             seed=seed,
             keep="failed" if only_failed else "all",
             on_record=files.add if files.grow else None,

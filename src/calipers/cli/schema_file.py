@@ -10,13 +10,19 @@ from calipers.views.atomic import write_whole
 from .dataset_file import DatasetFiles
 from .exits import PASSED
 from .message import note
+from .plugin_list import named_plugins
 
 
 def write_schema(
-    *, out: str | None = None, types: Sequence[str] = (), evaluator_type: Sequence[str] = ()
+    *,
+    out: str | None = None,
+    types: Sequence[str] = (),
+    evaluator_type: Sequence[str] = (),
+    plugin: Sequence[str] = (),
 ) -> int:
     """Write the schema to a file, or to standard output; returns the exit code."""
-    schema = DatasetFiles(types=types, evaluator_types=evaluator_type).schema()
+    with named_plugins(plugin) as plugins:
+        schema = DatasetFiles(types=types, evaluator_types=evaluator_type, plugins=plugins).schema()
     text = json.dumps(schema, indent=2, ensure_ascii=False)
     if out is None:
         click.echo(text)

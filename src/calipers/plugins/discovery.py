@@ -10,12 +10,11 @@ own plugins and of no other.
 
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from importlib.metadata import EntryPoint, entry_points
 from inspect import isabstract
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from calipers.errors import PluginError
 from calipers.plain import safe_repr
@@ -23,6 +22,9 @@ from calipers.plain import safe_repr
 from .failure import PluginFailure, Source, failure_of
 from .plugin import PluginBase, is_plugin
 from .plugin_file import import_plugin_file
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class Candidate(NamedTuple):
@@ -99,13 +101,15 @@ def find_classes(classes: Iterable[Any]) -> Iterator[Found]:
             yield failure_of(error, plugin=name, stage="find", source=source)
 
 
-def _installed(group: str) -> list[EntryPoint]:
+def _installed(group: str) -> "list[EntryPoint]":
     """The entry points, each once."""
+    from importlib.metadata import entry_points  # most of what importing this module would cost
+
     found = {(entry.name, entry.value): entry for entry in entry_points(group=group)}
     return [found[key] for key in sorted(found)]
 
 
-def _of_entry_point(entry: EntryPoint) -> Iterator[Found]:
+def _of_entry_point(entry: "EntryPoint") -> Iterator[Found]:
     package = entry.dist
     version = None if package is None else package.version
     source = Source("entry point", entry.value, None if package is None else f"{package.name} {version}")

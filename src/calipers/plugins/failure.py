@@ -10,6 +10,10 @@ Origin: TypeAlias = Literal["entry point", "file", "class"]
 """How a plugin was found."""
 
 
+_SELF_EXPLAINING = {"find", "name", "duplicate", "version", "requires_calipers", "provides", "hooks"}
+"""Stages whose own errors say all there is to say."""
+
+
 class Source(msgspec.Struct, frozen=True):
     """Where a plugin comes from."""
 
@@ -39,9 +43,16 @@ class PluginFailure(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 1
     """How often it happened; the error is that of the first time."""
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """What happened, in one line: `import failed: ImportError: ...`."""
+        if self.error_type == "PluginError" and self.stage in _SELF_EXPLAINING:
+            return self.error_message.removeprefix("PluginError: ")
         times = "" if self.count == 1 else f" ({self.count:,} times)"
-        return f"{self.plugin} ({self.source}): {self.stage} failed{times}: {self.error_message}"
+        return f"{self.stage} failed{times}: {self.error_message}"
+
+    def __str__(self) -> str:
+        return f"{self.plugin} ({self.source}): {self.summary}"
 
 
 def failure_of(error: BaseException, *, plugin: str, stage: str, source: Source) -> PluginFailure:

@@ -1,0 +1,292 @@
+"""`calipers plugins`, and the plugins that other commands take with `--plugin`."""
+
+import json
+import sys
+from textwrap import dedent
+
+import pytest
+
+TONE = """
+    from dataclasses import dataclass
+
+    from calipers.evaluators import Evaluator
+    from calipers.plugins import EvaluatorPlugin, PluginBase
+
+
+    @dataclass
+    class Polite(Evaluator):
+        \"\"\"The output has a polite word.\"\"\"
+
+        word: str = "please"
+        \"\"\"Which word.\"\"\"
+
+        def evaluate(self, ctx):
+            return self.word in ctx.output
+
+
+    def brief(output, words: int):
+        \"\"\"The output is short.\"\"\"
+        return len(output.split()) <= words
+
+
+    class TonePlugin(EvaluatorPlugin):
+        \"\"\"Judges the tone.
+
+        With care.
+        \"\"\"
+
+        name = "tone"
+        version = "1.0"
+        evaluator_types = (Polite, brief)
+
+        def create_evaluator(self, word: str = "thanks"):
+            return Polite(word)
+
+        def on_test_end(self, test_name, record):
+            print("heard of", test_name)
+"""
+
+
+@pytest.fixture
+def install(folder, monkeypatch):
+    """Installs a package of one module, with entry points."""
+
+    def install(text=TONE, *, module="tone_offer", **entry_points):
+        site = folder / ".site"
+        info = site / f"{module}-1.2.dist-info"
+        info.mkdir(parents=True)
+        (site / f"{module}.py").write_text(dedent(text), encoding="utf-8")
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.2\n")
+        lines = [
+            f"{name} = {value}" for name, value in (entry_points or {"tone": f"{module}:TonePlugin"}).items()
+        ]
+        (info / "entry_points.txt").write_text("\n".join(["[calipers.plugins]", *lines]))
+        monkeypatch.syspath_prepend(str(site))
+
+    yield install
+    for name in [name for name in sys.modules if name.startswith("calipers_plugins_")]:
+        del sys.modules[name]
+
+
+# ---------------------------------------------------------------------- the list
+
+
+def test_where_there_are_none_it_says_how_they_would_come(calipers):
+    done = calipers("plugins")
+    assert done.exit_code == 0
+    assert "no installed package has an entry point of the group" in done.stdout
+
+
+def test_installed_plugins_are_listed_with_what_they_provide_and_where_they_come_from(calipers, install):
+    install()
+    done = calipers("plugins")
+    assert done.exit_code == 0
+    assert " ".join(done.stdout.split()) == (
+        "Plugins: tone 1.0 evaluator; from tone_offer 1.2, tone_offer:TonePlugin; evaluators: Polite, brief, tone; "
+        "hooks: on_test_end"
+    )
+
+
+def test_what_failed_is_listed_and_the_exit_code_says_so(calipers, install, write):
+    install("raise SystemExit('not today')", tone="tone_offer:TonePlugin", late="tone_offer")
+    write("plugins/fine.py", TONE)
+    write("plugins/odd.py", "")
+    done = calipers("plugins", "--directory", "plugins", "--directory", "nowhere", env={"COLUMNS": "200"})
+    assert done.exit_code == 3
+    assert "tone 1.0  evaluator; from plugins/fine.py" in done.stdout
+    shown = " ".join(done.stdout.partition("Not loaded:")[2].split())
+    assert "late import failed: SystemExit: not today (from tone_offer 1.2, tone_offer)" in shown
+    assert "tone import failed: SystemExit: not today (from tone_offer 1.2, tone_offer:TonePlugin)" in shown
+    assert "odd there is no plugin in it: " in shown
+    assert "nowhere find failed: FileNotFoundError" in shown
+    assert done.stderr == ""
+
+
+def test_debug_shows_where_a_plugin_failed(calipers, write):
+    write("plugins/broken.py", "def helper():\n    return 1 / 0\n\nhelper()\n")
+    done = calipers("plugins", "--directory", "plugins", "--debug")
+    assert done.exit_code == 3
+    assert "broken (plugins/broken.py): import failed: ZeroDivisionError" in done.stderr
+    assert "in helper" in done.stderr
+
+
+def test_everything_is_data_on_request_whatever_a_plugin_prints(calipers, write):
+    write("plugins/loud.py", "print('noise')\nimport os\nos.write(1, b'more noise')\n" + dedent(TONE))
+    write(
+        "plugins/second.py", "from calipers.plugins import PluginBase\nclass P(PluginBase):\n name = 'tone'"
+    )
+    done = calipers("plugins", "--directory", "plugins", "--json")
+    assert done.exit_code == 3
+    found = json.loads(done.stdout)
+    assert found["plugins"] == [
+        {
+            "name": "tone",
+            "version": "1.0",
+            "types": ["evaluator"],
+            "summary": "Judges the tone.",
+            "evaluators": ["Polite", "brief", "tone"],
+            "hooks": ["on_test_end"],
+            "source": {"origin": "file", "place": "plugins/loud.py", "package": None},
+        }
+    ]
+    (failure,) = found["failures"]
+    assert (failure["plugin"], failure["stage"], failure["count"]) == ("tone", "duplicate", 1)
+    assert "noise" in done.stderr
+
+
+def test_what_a_plugin_says_cannot_command_a_terminal(calipers, write):
+    write("plugins/evil.py", "raise ValueError('\\x1b[2J gone')")
+    done = calipers("plugins", "--directory", "plugins", "--debug")
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "\\x1b[2J gone" in done.stdout
+
+
+def test_a_plugin_is_unloaded_again_and_may_fail_at_it(calipers, write):
+    write(
+        "plugins/a.py",
+        "from calipers.plugins import PluginBase\nclass P(PluginBase):\n name = 'a'\n def on_unload(self): 1 / 0",
+    )
+    done = calipers("plugins", "--directory", "plugins", env={"COLUMNS": "100"})
+    assert done.exit_code == 3
+    assert "on_unload failed: ZeroDivisionError" in done.stdout
+
+
+# ---------------------------------------------------------------------- evaluators
+
+
+def test_the_evaluators_of_installed_plugins_are_listed_with_the_others(calipers, install):
+    install()
+    shown = calipers("evaluators").stdout
+    assert "Evaluators of plugins:" in shown
+    listed = shown.partition("Evaluators of plugins:")[2]
+    assert "Polite  The output has a polite word. Plugin: tone." in " ".join(listed.split("\n"))
+    assert {"Polite", "brief", "tone"} <= set(listed.split())
+    every = json.loads(calipers("evaluators", "--json").stdout)
+    assert [each["name"] for each in every if each["plugin"] == "tone"] == ["Polite", "brief", "tone"]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "in_a_file"),
+    [
+        ("Polite", "word  str, default 'please'. Which word.", "- Polite"),
+        ("brief", "words  int, required.", "- brief: WORDS"),
+        ("tone", "word  str, default 'thanks'.", "- tone"),
+    ],
+)
+def test_an_evaluator_of_a_plugin_is_described_like_any_other(calipers, install, name, parameter, in_a_file):
+    install()
+    done = calipers("evaluators", name)
+    assert done.exit_code == 0
+    assert parameter in done.stdout
+    assert (
+        f"In a dataset file that is read with --plugin tone:\n  evaluators:\n    {in_a_file}" in done.stdout
+    )
+
+
+def test_a_plugin_that_fails_keeps_no_evaluator_from_being_listed(calipers, install):
+    install("1 / 0")
+    done = calipers("evaluators")
+    assert done.exit_code == 0
+    assert "Contains" in done.stdout
+    assert "1 plugin could not be loaded: `calipers plugins` says why" in done.stderr
+
+
+def test_a_built_in_evaluator_is_described_without_loading_any_plugin(calipers, install):
+    install("raise AssertionError('nobody asked for it')")
+    done = calipers("evaluators", "Contains")
+    assert (done.exit_code, done.stderr) == (0, "")
+
+
+# ---------------------------------------------------------------------- --plugin
+
+
+@pytest.fixture
+def cases(write):
+    write("app.py", "def answer(inputs):\n    return inputs\n")
+    return write(
+        "cases.yaml",
+        """
+        cases: [{name: one, inputs: please and thanks}, {name: two, inputs: please}]
+        evaluators: [Polite, {brief: 3}, tone]
+        """,
+    )
+
+
+RUN = ("run", "cases.yaml", "--task", "app:answer")
+
+
+@pytest.mark.parametrize("name", ["tone", "to*", "*"])
+def test_a_run_takes_the_plugins_that_it_names(calipers, install, cases, name):
+    install()
+    done = calipers(*RUN, "--plugin", name, "--json")
+    assert done.exit_code == 1
+    (evaluation,) = json.loads(done.stdout)["evaluations"]
+    rates = {name: each["estimate"]["value"] for name, each in evaluation["report"]["summaries"].items()}
+    assert rates == {"Polite": 1.0, "brief": 1.0, "Polite_2": 0.5}
+    assert sorted(line for line in done.stderr.splitlines() if "heard" in line) == [
+        "heard of one",
+        "heard of two",
+    ]
+
+
+def test_a_folder_of_plugins_is_named_by_its_path(calipers, cases, write):
+    write("plugins/tone.py", TONE)
+    assert calipers("check", "cases.yaml", "--plugin", "./plugins").exit_code == 0
+    assert calipers("check", "cases.yaml", "--plugin", "plugins/").exit_code == 0
+    assert calipers(*RUN, "--plugin", "./plugins", "--quiet").exit_code == 1
+    schema = json.loads(calipers("schema", "--plugin", "./plugins").stdout)
+    assert "tone" in schema["$defs"]["dataset.evaluator"]["anyOf"][2]["properties"]
+
+
+def test_no_plugin_takes_part_that_was_not_named(calipers, install, cases):
+    install("raise AssertionError('nobody asked for it')")
+    done = calipers(*RUN)
+    assert done.exit_code == 3
+    assert "no evaluator is called 'Polite'; name your own with --evaluator-type" in done.stderr
+    assert "and a plugin with --plugin NAME" in done.stderr
+    assert "tone_offer" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    "command", [RUN, ("check", "cases.yaml"), ("schema",)], ids=lambda command: command[0]
+)
+def test_a_plugin_that_is_not_there_is_wrong_usage_and_one_that_fails_an_error(
+    calipers, install, cases, command
+):
+    install("1 / 0")
+    done = calipers(*command, "--plugin", "tune")
+    assert done.exit_code == 2
+    assert "no installed plugin is called 'tune': there are 'tone'" in done.stderr
+    done = calipers(*command, "--plugin", "tone")
+    assert done.exit_code == 3
+    assert "tone (tone_offer 1.2, tone_offer:TonePlugin): import failed: ZeroDivisionError" in done.stderr
+    assert calipers(*command, "--plugin", "./none").exit_code == 2
+
+
+def test_hooks_are_called_for_evaluations_in_python_too(calipers, install, write_eval):
+    install()
+    write_eval("def eval_numbers():\n    return numbers(1, 2), task\n")
+    done = calipers("run", "--plugin", "tone", "--json")
+    assert done.exit_code == 0
+    assert done.stderr.count("heard of") == 2
+
+
+def test_a_hook_that_fails_is_told_and_changes_no_exit_code(calipers, write, write_eval):
+    write(
+        "plugins/a.py",
+        """
+        from calipers.plugins import PluginBase
+        class P(PluginBase):
+            name = "clumsy"
+            def on_test_end(self):
+                1 / 0
+        """,
+    )
+    write_eval("def eval_numbers():\n    return numbers(1, 2), task\n")
+    done = calipers("run", "--plugin", "./plugins", "--quiet")
+    assert done.exit_code == 0
+    told = "plugin clumsy (plugins/a.py): on_test_end failed (2 times): ZeroDivisionError: division by zero"
+    assert done.stderr == f"Error: {told}\n"
+    again = json.loads(calipers("run", "--plugin", "./plugins", "--json").stdout)
+    assert again["outcome"] == "passed"
+    assert [problem.startswith("plugin clumsy") for problem in again["problems"]] == [True]
