@@ -10,6 +10,7 @@ from calipers.agents.evaluators.scale import (
     ALL_OR_SOME,
     Scale,
     skip,
+    some_of,
     weighted_mean,
     weighted_share,
 )
@@ -71,3 +72,14 @@ def test_a_mean_lies_between_its_scores_however_large_the_weights(parts):
 def test_what_floats_make_of_a_sum_decides_no_verdict():
     assert sum([1, 1, 0.4]) / 3 < 0.8
     assert weighted_mean([1, 1, 0.4], [1, 1, 1]) == 0.8
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"), [(1, "t0"), (5, "t0; t1; t2; t3; t4"), (7, "t0; t1; t2; t3; t4; and 2 more")]
+)
+def test_a_reason_lists_the_first_few_things(count, shown):
+    assert some_of([f"t{number}" for number in range(count)]) == shown
+
+
+def test_a_reason_stays_short_however_long_the_things_are():
+    assert len(some_of(["x" * 10_000] * 10_000)) < 1_200

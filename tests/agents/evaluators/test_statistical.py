@@ -207,3 +207,9 @@ def test_it_is_pickled_and_tells_the_inner_evaluator_by_its_spec(judge):
         "MinWordCountEvaluator",
         {"min_words": 3},
     )
+
+
+@pytest.mark.parametrize("traces", [[None], [Trace(tags=["1"]), "trace"]], ids=["none", "text"])
+def test_what_is_no_trace_is_refused(traces):
+    with pytest.raises(InvalidOptionError, match="judges Trace objects, got "):
+        asyncio.run(StatisticalEvaluator(ByTag()).evaluate_multiple(CASE, traces))

@@ -30,7 +30,7 @@ from calipers.trace import Trace
 
 from .options import check_items, check_positive, check_share
 from .part import context_of, judge
-from .scale import Scale, skip, weighted_mean
+from .scale import Scale, skip, some_of, weighted_mean
 
 OnError: TypeAlias = Literal["error", "skip", "fail"]
 """What a part that did not finish makes of the whole: an ERROR, nothing, or a 0 in the mean."""
@@ -180,7 +180,7 @@ class CompositeEvaluator(BaseEvaluator):
         return self._scale.verdict(lowest) == self._scale.verdict(highest)
 
     def _error(self, errors: Sequence[EvalResult], metadata: dict[str, Any]) -> EvalResult:
-        told = "; ".join(f"{result.evaluator_name}: {result.reason}" for result in errors)
+        told = some_of([f"{result.evaluator_name}: {result.reason}" for result in errors])
         reason = f"{len(errors)} of {len(self._parts)} parts did not finish: {told}"
         error = CalipersError(reason)
         error.__cause__ = errors[0].error

@@ -17,7 +17,7 @@ from calipers.result import EvalResult
 from calipers.trace import Trace
 
 from .options import check_items, check_positive
-from .scale import ALL_OR_SOME, skip, weighted_share
+from .scale import ALL_OR_SOME, skip, some_of, weighted_share
 
 _KEYS = ("pattern", "weight", "must_match", "description")
 
@@ -62,7 +62,7 @@ class RegexPatternMatcher(BaseEvaluator):
         return ALL_OR_SOME.result(
             self.name,
             weighted_share([each["passed"] for each in results], [each["weight"] for each in results]),
-            f"{len(failed)} of {len(results)} patterns failed: {'; '.join(failed)}"
+            f"{len(failed)} of {len(results)} patterns failed: {some_of(failed)}"
             if failed
             else f"all {len(results)} patterns passed",
             pattern_results=results,

@@ -27,7 +27,7 @@ from calipers.result import EvalResult
 from calipers.trace import Trace
 
 from .options import check_count, check_items, check_positive, check_share
-from .scale import Scale, skip, weighted_share
+from .scale import Scale, skip, some_of, weighted_share
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class RuleBasedEvaluator(BaseEvaluator):
         return Scale(1.0, self.partial_threshold).result(
             self.name,
             weighted_share([each["passed"] for each in results], [each["weight"] for each in results]),
-            f"{len(failed)} of {len(results)} rules do not hold: {'; '.join(failed)}"
+            f"{len(failed)} of {len(results)} rules do not hold: {some_of(failed)}"
             if failed
             else f"all {len(results)} rules hold",
             rule_results=results,

@@ -14,7 +14,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from calipers.evaluators.showing import shorten
 from calipers.result import EvalResult, EvalVerdict
+
+_SHOWN = 5
+"""How many things a reason lists."""
 
 _NOISE_DIGITS = 12
 """Digits of a mean that are kept. Beyond them is what floats make of sums such as 0.1 + 0.2."""
@@ -68,3 +72,10 @@ def weighted_mean(scores: Sequence[float], weights: Sequence[float]) -> float:
     shares = [weight / largest for weight in weights]
     total = math.fsum(score * share for score, share in zip(scores, shares, strict=True))
     return round(min(total / math.fsum(shares), 1.0), _NOISE_DIGITS)
+
+
+def some_of(things: Sequence[str]) -> str:
+    """The first few things for a reason, and how many more there are."""
+    shown = "; ".join(shorten(thing) for thing in things[:_SHOWN])
+    more = len(things) - _SHOWN
+    return f"{shown}; and {more} more" if more > 0 else shown

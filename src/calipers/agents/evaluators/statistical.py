@@ -137,10 +137,13 @@ class StatisticalEvaluator(BaseEvaluator):
         Raises:
             InvalidOptionError: there are no traces.
         """
-        case = as_test_case(test_case)
-        results = [await judge(self._part, context_of(case, trace), self._scale) for trace in traces]
-        if not results:
+        case, given = as_test_case(test_case), list(traces)
+        if not given:
             raise InvalidOptionError(f"{self.name!r} needs at least one trace of {case.name!r}, got none")
+        for trace in given:
+            if not isinstance(trace, Trace):
+                raise InvalidOptionError(f"{self.name!r} judges Trace objects, got {trace!r:.200}")
+        results = [await judge(self._part, context_of(case, trace), self._scale) for trace in given]
         return summarize(self.name, results, confidence=self.confidence)
 
     def summary_to_eval_result(self, summary: StatisticalSummary) -> EvalResult:
