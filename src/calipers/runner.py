@@ -254,7 +254,7 @@ class Run:
             has_expected_output=case.has_expected_output,
             trace_id=attempt.trace_id,
             span_id=attempt.span_id,
-            trace=attempt.trace,
+            trace=attempt.trace_so_far,
         )
 
     def timeout(self, case: Case[Any, Any, Any]) -> float | None:

@@ -46,10 +46,17 @@ class Attempt(msgspec.Struct):
     tries: int = 1
     """How often the task was called: more than one when it was retried."""
     trace: Trace | None = None
+    recording: Any = None
+    """What records the task while it runs: an object whose `trace` is the one so far; `None` if nothing does."""
     spans: Any = None
     """A `SpanTree`, or the error that says why there is none."""
     trace_id: str | None = None
     span_id: str | None = None
+
+    @property
+    def trace_so_far(self) -> Trace | None:
+        """The trace; of a task that was given up while it was recorded, what it had done by then."""
+        return self.trace if self.recording is None else self.recording.trace
 
     @property
     def seed(self) -> int:
@@ -225,5 +232,6 @@ def begin(attempt: Attempt) -> None:
         attempt.metrics = {}
         attempt.attributes = {}
         attempt.trace = None
+        attempt.recording = None
         attempt.error = None
     _CURRENT.set(attempt)

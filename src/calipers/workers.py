@@ -305,7 +305,7 @@ class ThreadWorkers:
         # The thread may still write to its attempt, so the failure goes into a new one.
         failed = self.run.attempt(work)
         failed.tries = attempt.tries
-        failed.trace = attempt.trace
+        failed.trace = attempt.trace_so_far
         failed.error = self.run.late(work.case)
         failed.duration = spent
         retry = self.run.options.retry

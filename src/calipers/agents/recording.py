@@ -10,7 +10,8 @@ takes the context there. Two recordings in different tasks or threads know nothi
 - A call that is still running at the end is in the trace as one that failed, with an error that says so. What it does
   later changes nothing.
 - If the block is left by an exception, the trace so far is kept and has it under `metadata["error"]`.
-- In a run, the outermost recording of an attempt gives its trace to the attempt: evaluators find it as `ctx.trace`.
+- In a run, the outermost recording of an attempt gives its trace to the attempt: evaluators find it as `ctx.trace`. A task
+  that fails or runs out of time leaves the trace so far in the report.
 """
 
 import functools
@@ -96,6 +97,8 @@ class Recording:
             raise InvalidTraceError("a recording is entered once: ask the recorder for another one")
         self.outer = current_recording()
         self.attempt = current_attempt()
+        if self.attempt is not None and self.attempt.recording is None:
+            self.attempt.recording = self
         self.log.begin(None if self.outer is None else self.outer.log)
         self.resume()
         return self
@@ -284,10 +287,14 @@ class Recording:
         )
 
     def attach(self) -> None:
-        """Give the trace to the attempt it was recorded in, unless a recording around it is going to."""
-        attempt, outer = self.attempt, self.outer
-        if attempt is not None and (outer is None or outer.attempt is not attempt or outer.log.ended):
-            attempt.trace = self.trace
+        """Give the trace to the attempt it was recorded in, if this is the outermost recording of it."""
+        attempt, trace = self.attempt, self.trace
+        if attempt is None:
+            return
+        if attempt.recording is self:
+            attempt.recording, attempt.trace = None, trace
+        elif attempt.trace is not None and attempt.trace.trace_id == trace.trace_id:
+            attempt.trace = trace
 
     def _check_open(self) -> None:
         if not self.log.is_open:

@@ -8,14 +8,12 @@ Requests of one event loop share a client and its connections. It is closed with
 """
 
 import asyncio
-import functools
 import json
 import math
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
+from urllib.parse import parse_qsl, urlsplit
 
 from calipers.agents.event_log import Event, turn_of
 from calipers.agents.recorder import TraceRecorder
@@ -26,15 +24,13 @@ from calipers.errors import (
     AgentReplyError,
     AgentTimeoutError,
     InvalidOptionError,
-    MissingExtraError,
 )
 from calipers.trace import Trace
 
+from .http_clients import HttpClients, load_httpx
 from .json_reply import Path, read_count, read_text, read_tool_calls, shown
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 INPUT = "{input_text}"
@@ -44,7 +40,17 @@ DEFAULT_BODY: Mapping[str, Any] = {"text": INPUT}
 _EXCERPT = 500
 """How much of an answer an error shows."""
 _SECRET = 8
-"""Values of headers from this length on are not repeated in errors."""
+"""Values of headers and of the query from this length on are not repeated in errors."""
+_ORDINARY = {
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "user-agent",
+}
+"""Headers that hold no secrets."""
 
 
 class HttpAdapter:
@@ -104,7 +110,7 @@ class HttpAdapter:
         tags: Sequence[str] = (),
         client: "httpx.AsyncClient | None" = None,
     ) -> None:
-        _load_httpx()  # here, rather than in the first of many requests
+        load_httpx()  # here, rather than in the first of many requests
         self.address = _address(url)
         """The URL as it is shown: without user, password and query."""
         if timeout is not None and (
@@ -131,7 +137,7 @@ class HttpAdapter:
         self.timeout = timeout
         self.client = client
         self._recorder = TraceRecorder(self.name, model, tags)
-        self._clients = _Clients()
+        self._clients = HttpClients()
 
     async def invoke(self, input_text: Any, /) -> Trace:
         """Put a request to the agent.
@@ -192,7 +198,7 @@ class HttpAdapter:
         return {name: count for name, count in counts.items() if count is not None}
 
     async def _send(self, content: bytes) -> "httpx.Response":
-        httpx = _load_httpx()
+        httpx = load_httpx()
         client = await self._clients.get() if self.client is None else self.client
         headers = {"content-type": "application/json"}
         headers |= {name.lower(): value for name, value in (self.headers or {}).items()}
@@ -204,76 +210,26 @@ class HttpAdapter:
             waited = "in time" if self.timeout is None else f"within {self.timeout:g} s"
             raise AgentTimeoutError(f"{where} gave no answer {waited}") from error
         except httpx.ConnectError as error:
-            why = self._concealed(str(error))
+            why = self._concealed(str(error), self.headers)
             raise AgentConnectionError(f"{where} cannot connect ({why}): is the agent running?") from error
         except httpx.RequestError as error:
-            why = self._concealed(str(error) or type(error).__name__)
+            why = self._concealed(str(error) or type(error).__name__, self.headers)
             raise AgentConnectionError(f"{where} was cut short: {why}") from error
         if not reply.is_success:
             status = f"{reply.status_code} {reply.reason_phrase}".strip()
-            said = self._concealed(reply.text) or "(nothing more)"
+            said = self._concealed(reply.text, reply.request.headers) or "(nothing more)"
             raise AgentReplyError(f"{where} answered {status}: {said}", status=reply.status_code)
         return reply
 
-    def _concealed(self, text: str) -> str:
-        """The beginning of a text, without the values of headers."""
-        for value in (self.headers or {}).values():
+    def _concealed(self, text: str, headers: Mapping[str, str] | None) -> str:
+        """The beginning of a text, without the values of headers and of the address that may be secrets."""
+        own = {name: value for name, value in (headers or {}).items() if name.lower() not in _ORDINARY}
+        values = [*own.values(), *(value for _, value in parse_qsl(urlsplit(self.url).query))]
+        for value in values:
             for secret in (value, value.rpartition(" ")[2]):  # "Bearer …" and what follows it
                 if len(secret) >= _SECRET:
                     text = text.replace(secret, "***")
         return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
-
-
-class _Clients:
-    """One HTTP client for each event loop, closed with the loop."""
-
-    def __init__(self) -> None:
-        self._of: WeakKeyDictionary[
-            asyncio.AbstractEventLoop, tuple[httpx.AsyncClient, AsyncGenerator[None]]
-        ] = WeakKeyDictionary()
-
-    async def get(self) -> "httpx.AsyncClient":
-        """The client of this event loop."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._of:
-            httpx = _load_httpx()
-            # How much is under way is the run's decision, and how long it may take is measured around each request.
-            limits = httpx.Limits(max_connections=None)
-            client = httpx.AsyncClient(timeout=None, limits=limits, verify=_certificates())
-            lifetime = self._lifetime(loop, client)
-            self._of[loop] = client, lifetime
-            await anext(lifetime)
-        return self._of[loop][0]
-
-    async def _lifetime(
-        self, loop: asyncio.AbstractEventLoop, client: "httpx.AsyncClient"
-    ) -> AsyncGenerator[None]:
-        # A loop that shuts down closes the asynchronous generators begun in it: that is how the client hears of it.
-        try:
-            yield
-        finally:
-            self._of.pop(loop, None)
-            await client.aclose()
-
-    async def close(self) -> None:
-        """Close the client of this event loop, if there is one."""
-        if (found := self._of.get(asyncio.get_running_loop())) is not None:
-            await found[1].aclose()
-
-
-@functools.cache
-def _certificates() -> "ssl.SSLContext":
-    """Reading them takes longer than many an agent takes to answer."""
-    found: ssl.SSLContext = _load_httpx().create_ssl_context()
-    return found
-
-
-def _load_httpx() -> Any:
-    try:
-        import httpx
-    except ImportError as error:
-        raise MissingExtraError.of("Talking to an agent over HTTP", "http") from error
-    return httpx
 
 
 def _address(url: Any) -> str:
