@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from calipers import Case, Dataset, set_eval_attribute
+from calipers import Case, Dataset, LLMCall, ToolCall, Trace, Turn, set_eval_attribute
 from calipers.task import increment_eval_metric
 from calipers.views.formats import read_report, write_report
 
@@ -71,6 +71,38 @@ def test_one_case_is_shown_with_all_that_is_known_of_it(calipers, report):
         '      "topic": "letters"',
     ):
         assert line in shown, line
+
+
+def test_what_the_agent_did_is_shown_turn_by_turn_and_whole(calipers, folder):
+    trace = Trace(
+        turns=[
+            Turn(turn_type="user_message", content="To Oslo,\nplease"),
+            Turn(llm_call=LLMCall(model="big\x1b[31m", input_tokens=12, output_tokens=3, latency_ms=1500)),
+            Turn(tool_call=ToolCall("find", {"to": "OSL"}, output="x" * 5000, latency_ms=240)),
+            Turn(tool_call=ToolCall("book", output="", success=False, error="no seats")),
+            Turn(turn_type="agent_message", content="Sorry."),
+        ]
+    )
+    cases = [Case(name="a", inputs=trace), Case(name="b", inputs=Trace())]
+    write_report(Dataset(cases=cases).evaluate_sync(lambda inputs: inputs, progress=False), "report.json")
+    shown = calipers("show", "report.json", "--case", "a").stdout
+    assert shown.split("What the agent did\n")[1].splitlines() == [
+        "    user",
+        "      said To Oslo,",
+        "      please",
+        r"    model big\x1b[31m, 12 tokens in, 3 out, 1.5 s",
+        "    tool find, 240 ms",
+        "      with {",
+        '        "to": "OSL"',
+        "      }",
+        f"      gave {'x' * 5000}",
+        "    tool book, FAILED",
+        '      gave ""',
+        "      error no seats",
+        "    agent",
+        "      said Sorry.",
+    ]
+    assert "    nothing that was recorded" in calipers("show", "report.json", "--case", "b").stdout
 
 
 def test_several_cases_are_shown_in_the_order_they_are_asked_for(calipers, report):

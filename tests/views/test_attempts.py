@@ -1,5 +1,6 @@
 import pytest
 
+from calipers import ToolCall, Trace
 from calipers.views.terminal import report_text
 
 
@@ -94,6 +95,35 @@ def test_tracebacks_on_request(report):
     shown = section(report, "Did not pass", include_tracebacks=True)
     assert shown[-3:] == ["        Traceback:", "          there", "        RuntimeError: x"]
     assert section(report, "Tasks that failed", include_tracebacks=True)[-1] == "          here"
+
+
+def test_the_tools_an_agent_called_stand_below_what_came_of_it(records):
+    trace = Trace(
+        tool_calls=[
+            ToolCall("find", {"to": "OSL"}),
+            ToolCall("book", success=False, error="no\x1b[31m seats"),
+        ]
+    )
+    report = records.report(
+        records.case("a", records.result("ok", False), trace=trace),
+        records.case("b", records.result("ok", True), trace=trace),
+        records.failure("c", trace=trace),
+        records.case("d", records.result("ok", False), trace=Trace()),
+    )
+    called = r"    called    find(to='OSL'); book() failed: no\x1b[31m seats"
+    text = report_text(report)
+    assert text.count("called") == 2, "not of what passed, nor of who called nothing"
+    assert section(report, "Did not pass")[3] == section(report, "Tasks that failed")[2] == called
+    assert "called" not in report_text(report, include_values=False)
+
+
+def test_many_calls_take_two_lines_at_most(records):
+    trace = Trace(tool_calls=[ToolCall(f"tool_{i}", {"argument": "x" * 30}) for i in range(19)])
+    report = records.report(records.case("a", records.result("ok", False), trace=trace))
+    shown = section(report, "Did not pass")
+    start = next(i for i, line in enumerate(shown) if "called" in line)
+    assert "ok: did not hold" in shown[start + 3] or "ok: did not hold" in shown[start + 2]
+    assert all(len(line) <= 80 for line in shown)
 
 
 def test_an_expectation_of_none_is_an_expectation(records):

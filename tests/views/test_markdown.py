@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from calipers import ToolCall, Trace
 from calipers.analysis import ScalarResult
 from calipers.scoring import BlockedLoop
 from calipers.summary import tally
@@ -141,6 +142,14 @@ def test_a_report_as_a_comment(records):
     assert report_markdown(report) == report_markdown(report)
 
 
+def test_the_tools_an_agent_called_are_named(records):
+    trace = Trace(tool_calls=[ToolCall("find", {"to": "OSL"}), ToolCall("book", success=False, error="`no`")])
+    report = records.report(records.case("a", records.result("ok", False), trace=trace))
+    assert "  - called ``find(to='OSL'); book() failed: `no` ``" in report_markdown(report).replace(
+        "`` ", "``"
+    )
+
+
 def test_a_report_of_which_all_passed_is_short(records):
     text = report_markdown(records.report(records.case("a", records.result("x", True))))
     assert "**Passed 1 of 1 case" in text
@@ -216,6 +225,7 @@ def everywhere(records, text):
             output=[text],
             expected_output=text,
             metrics={text: 1},
+            trace=Trace(tool_calls=[ToolCall("t", {text: text}, success=False, error=text)]),
         ),
         records.case(f"{text}2", evaluator_failures=(records.broken(text, text),)),
         records.failure(f"{text}3", text, error_type=text, not_run=(text,)),

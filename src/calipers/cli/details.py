@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from calipers.plain import plain
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.result import EvaluationResult
+from calipers.trace import Trace, Turn, TurnType
 from calipers.views.numbers import number, seconds
 from calipers.views.outcome import outcome_of
 from calipers.views.text import visible
@@ -35,6 +36,8 @@ def attempt_lines(record: Record) -> Iterator[str]:
         yield from _section("Task failed", _error(record.error_message, record.error_stacktrace))
     else:
         yield from _judged(record)
+    if record.trace is not None:
+        yield from _section("What the agent did", _trace(record.trace))
     if record.metadata is not None:
         yield from _section("Metadata", _value(record.metadata))
     if record.teardown_failure is not None:
@@ -68,6 +71,40 @@ def _result(result: EvaluationResult) -> Iterator[str]:
     yield f"{visible(result.name)}: {shown}{score}"
     if result.reason:
         yield from (f"  {visible(line)}" for line in result.reason.splitlines())
+
+
+def _trace(trace: Trace) -> Iterator[str]:
+    """What an agent did, turn by turn."""
+    for turn in trace.turns:
+        yield from _turn(turn)
+    if not trace.turns:
+        yield "nothing that was recorded"
+
+
+def _turn(turn: Turn) -> Iterator[str]:
+    told: dict[str, Any] = {}
+    if turn.tool_call is not None:
+        call = turn.tool_call
+        facts = ["tool", str(call.name), *_times(call.latency_ms), *([] if call.success else ["FAILED"])]
+        told = {"with": call.arguments or None, "gave": call.output, "error": call.error}
+    elif turn.llm_call is not None:
+        asked = turn.llm_call
+        tokens = f"{asked.input_tokens} tokens in, {asked.output_tokens} out"
+        facts = ["model", str(asked.model), *([tokens] if asked.input_tokens or asked.output_tokens else [])]
+        facts += _times(asked.latency_ms)
+        told = {"asked": asked.input_text or None, "answered": asked.output_text or None}
+    else:
+        facts = ["user" if turn.turn_type is TurnType.USER_MESSAGE else "agent"]
+    yield visible(" ".join(facts[:2])) + "".join(f", {fact}" for fact in facts[2:])
+    for title, value in {"said": turn.content or None, **told}.items():
+        if value is not None:
+            first, *others = _value(value)
+            yield f"  {title} {first}"
+            yield from (f"  {line}" for line in others)
+
+
+def _times(latency_ms: float | None) -> list[str]:
+    return [] if latency_ms is None else [seconds(latency_ms / 1000)]
 
 
 def _section(title: str, lines: Iterator[str]) -> Iterator[str]:

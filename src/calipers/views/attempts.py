@@ -8,6 +8,7 @@ from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import EvaluatorFailure
 
+from .calls import calls_line
 from .numbers import number, plural, seconds
 from .outcome import why
 from .page import Page
@@ -21,6 +22,8 @@ _REASON_LINES = 3
 """Lines that a reason or an error message may take before it is cut."""
 _LISTED = 20
 """Lines of a reason that is a list, such as the edit script of an agent's calls."""
+_CALL_LINES = 2
+"""Lines that the tool calls of an attempt may take."""
 _NAME = 60
 """Cells of an evaluator's name."""
 _TRACEBACK_LINES = 30
@@ -38,7 +41,7 @@ class AttemptOptions:
     include_reasons: bool = True
     """Say why each evaluator did not pass an attempt."""
     include_values: bool = True
-    """Show inputs, expected output and output."""
+    """Show inputs, expected output, output and tool calls."""
     include_tracebacks: bool = False
     """Show where in the code a task or an evaluator failed."""
     max_cases: int | None = 20
@@ -138,6 +141,9 @@ def _values(page: Page, record: Record) -> "Iterator[RenderableType]":
     for label, value in values:
         text = page.fit_value(value, page.width - _INDENT - 10)
         yield page.indented(page.line((f"{label:<8}  ", "dim"), text), _INDENT)
+    if called := calls_line(record):
+        text = page.fit(called, _CALL_LINES * (page.width - _INDENT - 10))
+        yield page.indented(page.line(("called    ", "dim"), text), _INDENT)
 
 
 def _reason(page: Page, name: str, reason: str | None) -> "Iterator[RenderableType]":

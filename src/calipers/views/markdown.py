@@ -18,6 +18,7 @@ from calipers.stats.interval import check_confidence
 from calipers.summary import Summary
 
 from .analyses import analyses
+from .calls import calls_line
 from .headline import alerts, headline, title
 from .notes import footnote, measures, warnings
 from .numbers import confidence_text, mean_text, percent, plural, rate_text, seconds
@@ -199,6 +200,8 @@ def _attempt(record: Record) -> str:
             "  - " + ": ".join(part for part in (named, code(fit(why, _REASON)) if why else "") if part)
         )
     lines += [f"  - {label} {code(fit_value(value, _VALUE))}" for label, value in values(record)]
+    if called := calls_line(record):
+        lines.append(f"  - called {code(fit(called, _VALUE))}")
     return _block(lines)
 
 

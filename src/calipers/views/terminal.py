@@ -48,7 +48,7 @@ def print_report(
         width: in columns; default: that of the terminal.
         include_cases: `"failed"` lists the attempts that did not pass, True all, False none.
         include_reasons: say why each evaluator did not pass an attempt.
-        include_values: show inputs, expected output and output of the attempts listed.
+        include_values: show inputs, expected output, output and tool calls of the attempts listed.
         include_tracebacks: show where in the code a task or evaluator failed.
         max_cases: attempts in each list; `None` for no limit.
         confidence: of the intervals.

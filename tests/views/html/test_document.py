@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calipers import Case, Dataset, Report
+from calipers import Case, Dataset, Report, ToolCall, Trace
 from calipers.analysis import (
     Aggregate,
     CalibrationCurve,
@@ -133,6 +133,7 @@ def full_report(records, text="plain"):
             skipped=(records.skip(text, text),),
             evaluator_failures=(records.broken("judge", text, text),),
             teardown_failure=Failure(error_type="E", error_message=text, error_stacktrace=text),
+            trace=Trace(agent_name=text, tool_calls=[ToolCall(text, {text: text}, output=text, error=text)]),
         ),
         records.case("fine", records.result("ok", True, score=0.9), records.result("label", "x")),
         records.failure("lost", text, error_stacktrace=text, not_run=("ok",)),
@@ -258,7 +259,10 @@ def test_without_a_limit_values_are_whole_and_by_default_they_are_cut(records):
 
 # ---------------------------------------------------------------------- what it cannot do
 
-TEXTS = st.text(st.characters() | st.sampled_from("<>&\"'=/`\x00\x1b\u202e\u2028"), min_size=1, max_size=20)
+TEXTS = st.text(
+    st.characters() | st.sampled_from("<>&\"'=/`\x00\x1b\u202e\u2028"), min_size=1, max_size=20
+).filter(lambda text: text not in {"ok", "label", "judge", "b", "n"})
+"""Any text but the names that `full_report` has beside it: where two are one, there is less to show."""
 PAYLOADS = [
     "<script>window.x=1</script>",
     "</script><script>1</script>",
@@ -331,7 +335,7 @@ def test_the_scripts_can_lose_their_comments_and_stay_small(records):
         for line in PAGE.joinpath(name).read_text(encoding="utf-8").splitlines():
             assert line.count("`") % 2 == 0, f"{name}: a template over several lines would be changed: {line}"
     scripts = [text for tag, text in Reader(report_html(records.report())).scripts if "use strict" in text]
-    assert sum(len(text.encode()) for text in scripts) < 32_000
+    assert sum(len(text.encode()) for text in scripts) < 35_000
     assert not re.search(r"^\s*//", "\n".join(scripts), re.MULTILINE)
 
 

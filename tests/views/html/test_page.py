@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from calipers import Case, Dataset, as_evaluator
+from calipers import Case, Dataset, LLMCall, Skipped, ToolCall, Trace, Turn, as_evaluator
 from calipers.analysis import TableResult
 from calipers.views.html import write_html
 from calipers.views.html.records import embedded_records
@@ -174,6 +174,86 @@ def test_an_attempt_opens_with_all_there_is_to_know(visit, report):
         assert words in text
     assert detail.locator("del").all_inner_texts() == ["city "]
     assert detail.locator("ins").all_inner_texts() == ["town ", "very "]
+
+
+TRACE = Trace(
+    agent_name="travel",
+    metadata={"session": "a1"},
+    turns=[
+        Turn(turn_type="user_message", content="To Oslo, please"),
+        Turn(
+            llm_call=LLMCall(
+                model="big-3",
+                input_tokens=1200,
+                output_tokens=64,
+                latency_ms=1320,
+                output_text="I will look.",
+            )
+        ),
+        Turn(tool_call=ToolCall("find", {"to": "OSL"}, output=["SK1"] * 100, latency_ms=240)),
+        Turn(tool_call=ToolCall("book", {"flight": "SK1"}, success=False, error="no seats left")),
+    ],
+)
+
+
+def test_an_attempt_shows_what_the_agent_did_in_order(visit, records):
+    report = records.report(records.case("a", records.result("ok", True), trace=TRACE), records.case("b"))
+    page = visit(report)
+    detail = opened(page, "a")
+    assert "travel · big-3 · 4 turns · 1,200 tokens in, 64 out · 1.56 s" in detail.inner_text()
+    turns = [" ".join(turn.split()) for turn in detail.locator(".turns li").all_inner_texts()]
+    assert turns == [
+        "user said To Oslo, please",
+        "model big-3 1,200 tokens in, 64 out · 1.32 s answered I will look.",
+        'tool find 240 ms with {"to": "OSL"} gave, 902 characters',
+        'tool book failed with {"flight": "SK1"} no seats left',
+    ]
+    assert detail.locator(".turns li.failed .name").all_inner_texts() == ["book"]
+    folded = detail.locator(".turns details")
+    assert not folded.locator("pre").is_visible()
+    folded.locator("summary").click()
+    assert folded.locator("pre").inner_text().count("SK1") == 100
+    assert opened(page, "b").locator(".turns").count() == 0
+
+
+def test_attempts_are_found_by_the_tools_the_agent_called(visit, records):
+    report = records.report(records.case("a", trace=TRACE), records.case("b"))
+    page = visit(report)
+    page.get_by_label("Find attempts by text").fill("no seats")
+    assert names(page) == ["a"]
+    page.get_by_label("Find attempts by text").fill("book")
+    assert names(page) == ["a"]
+
+
+def test_long_traces_are_folded_and_what_is_left_out_is_counted(visit, records):
+    long = Trace(tool_calls=[ToolCall(f"t{i}", output="y" * 3000) for i in range(150)])
+    cases = [records.case(str(i), records.result("ok", i < 40), trace=long) for i in range(41)]
+    page = visit(records.report(*cases))
+    detail = opened(page, "40")
+    assert "150 turns" in detail.inner_text()
+    assert not detail.locator(".turns").is_visible()
+    detail.get_by_text("turns", exact=True).click()
+    assert detail.locator(".turns li").count() == 100
+    assert "The first 100 of 150 turns are shown." in detail.inner_text()
+    left_out = "150 turns, left out to keep this page small: the report as JSON has them."
+    opened(page, "39")
+    assert left_out in page.locator("tr.details").first.inner_text()
+
+
+def test_a_key_that_does_not_apply_is_named_beside_the_results(visit):
+    def judge(output):
+        return {"polite": True, "sql": Skipped("no SQL here") if output else 1}
+
+    report = Dataset(
+        cases=[Case(name="a", inputs=0), Case(name="b", inputs=1)], evaluators=[judge]
+    ).evaluate_sync(lambda inputs: inputs, progress=False)
+    page = visit(report)
+    judged = opened(page, "b").locator(".judgements li").all_inner_texts()
+    assert [" ".join(text.split()) for text in judged] == [
+        "✓ passed polite",
+        "· not judged sql skipped: no SQL here",
+    ]
+    assert [" ".join(cell.split()) for cell in column(page, "score")] == ["1", "\u2013"]
 
 
 def test_the_keyboard_opens_closes_and_moves(visit, report):
@@ -412,6 +492,24 @@ def test_hostile_content_runs_nothing_and_is_shown_as_it_is(visit, records):
         cluster=HOSTILE,
         skipped=(records.skip(HOSTILE, HOSTILE),),
         evaluator_failures=(records.broken(HOSTILE, HOSTILE, HOSTILE),),
+        trace=Trace(
+            agent_name=HOSTILE,
+            model=HOSTILE,
+            metadata={"__proto__": HOSTILE, "text": 1, "json": HOSTILE},
+            turns=[
+                Turn(turn_type="user_message", content=HOSTILE),
+                Turn(llm_call=LLMCall(model=HOSTILE, input_text=HOSTILE, output_text=f"{HOSTILE}\n")),
+                Turn(
+                    tool_call=ToolCall(
+                        HOSTILE,
+                        {"__proto__": HOSTILE, "text": 2},
+                        output=HOSTILE,
+                        success=False,
+                        error=HOSTILE,
+                    )
+                ),
+            ],
+        ),
     )
     report = records.report(
         case,
@@ -433,11 +531,15 @@ def test_hostile_content_runs_nothing_and_is_shown_as_it_is(visit, records):
     page.get_by_role("button", name="Output", exact=True).click()
     detail = page.locator("tr.details").first
     assert detail.locator("pre").first.inner_text() == SHOWN
-    assert detail.locator(".reason").nth(1).inner_text() == SHOWN
+    assert detail.locator(".judgements .reason").nth(1).inner_text() == SHOWN
     page.get_by_role("button", name="Copy as JSON").first.click()
     page.get_by_role("button", name="Copied").wait_for()
     copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
     assert copied["attributes"] == case.attributes
+    assert detail.locator(".turns .name").all_inner_texts() == [SHOWN, SHOWN]
+    assert detail.locator(".turns .reason").inner_text() == SHOWN
+    assert copied["trace"]["turns"][2]["arguments"] == {"__proto__": HOSTILE, "text": 2}
+    assert copied["trace"]["turns"][2]["error"] == copied["trace"]["turns"][0]["content"] == HOSTILE
     for select in page.locator("select").all():
         for value in select.locator("option").evaluate_all("nodes => nodes.map(node => node.value)"):
             if select.is_visible():

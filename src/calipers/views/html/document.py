@@ -28,7 +28,7 @@ from .notes import footnote, kept, measures, warnings, without_script
 from .records import embedded_json, embedded_records
 from .summaries import summary_section
 
-_SCRIPTS = ("text.js", "diff.js", "details.js", "table.js")
+_SCRIPTS = ("text.js", "diff.js", "turns.js", "details.js", "table.js")
 """The parts of the page's script, in order; they share one scope."""
 
 
@@ -45,8 +45,8 @@ def report_html(
         report: what to show.
         title: of the page; default: what was run, and on which dataset.
         confidence: of the intervals.
-        max_value_length: characters of one input, output, reason or traceback; what is longer is cut, and says so.
-            `None` for no limit.
+        max_value_length: characters of one input, output, reason or traceback; what is longer is cut, and says so, and
+            very long traces are shortened. `None` for no limit.
 
     Raises:
         InvalidOptionError: a limit below 1.

@@ -14,11 +14,12 @@ import msgspec
 from calipers.plain import plain
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorFailure, Kind, kind_of
+from calipers.result import EvaluationResult, EvaluatorFailure, Kind, SkippedEvaluation, kind_of
 from calipers.summary import Summary
 from calipers.views.numbers import number
 from calipers.views.outcome import Record, outcome_of
 
+from .traces import embedded_traces
 from .values import shown_pair, shown_text, shown_value
 
 _EXACT = 2**53
@@ -59,14 +60,20 @@ def embedded_records(
         "repeat": report.repeat,
     }
     records: list[Record] = [*report.cases, *report.failures]
+    traces = embedded_traces(records, limit=limit)
+
+    def attempt(record: Record) -> dict[str, Any]:
+        trace = traces.get(id(record))
+        return _attempt(record, columns, limit) | ({} if trace is None else {"trace": trace})
+
     if report.repeat == 1:
-        return data | {"attempts": [_attempt(record, columns, limit) for record in records]}
+        return data | {"attempts": [attempt(record) for record in records]}
     groups: dict[str, list[Record]] = {}
     for record in records:
         groups.setdefault(record.source_case_name or record.name, []).append(record)
     data["cases"] = [plain(name) for name in groups]
     data["attempts"] = [
-        {"case": position, **_attempt(record, columns, limit)}
+        {"case": position, **attempt(record)}
         for position, group in enumerate(groups.values())
         for record in sorted(group, key=_which)
     ]
@@ -98,10 +105,7 @@ def _attempt(record: Record, columns: Mapping[tuple[str, Kind], int], limit: int
         if record.evaluator_failures:
             found["failures"] = [_failure(failure, limit) for failure in record.evaluator_failures]
         if record.skipped:
-            found["skipped"] = [
-                {"evaluator": plain(skip.name), "reason": shown_text(skip.reason, limit)}
-                for skip in record.skipped
-            ]
+            found["skipped"] = [_skip(skip, limit) for skip in record.skipped]
         if record.metrics:
             found["metrics"] = {
                 plain(name): shown_value(value, limit) for name, value in record.metrics.items()
@@ -148,6 +152,11 @@ def _result(
     if result.metadata:
         found["metadata"] = shown_value(result.metadata, limit)
     return found
+
+
+def _skip(skip: SkippedEvaluation, limit: int | None) -> dict[str, Any]:
+    found = {"evaluator": plain(skip.evaluator), "reason": shown_text(skip.reason, limit)}
+    return found if skip.key_of is None else found | {"name": plain(skip.name)}
 
 
 def _failure(failure: Failure | EvaluatorFailure | ReportCaseFailure, limit: int | None) -> dict[str, Any]:

@@ -90,7 +90,7 @@ function judgementsOf(attempt) {
     ...(attempt.failures ?? []).map((failure) => judgement(mark("error"), failure.evaluator, "error",
       make("p", { class: "reason bad", dir: "auto" }, "evaluator failed: ", shown(failure.message)), traceback(failure))),
     ...(attempt.results ?? []).map(resultOf),
-    ...(attempt.skipped ?? []).map((skip) => judgement(mark("skipped"), skip.evaluator, "skipped",
+    ...(attempt.skipped ?? []).map((skip) => judgement(mark("skipped"), skip.name ?? skip.evaluator, "skipped",
       make("p", { class: "reason quiet", dir: "auto" }, "skipped: ", shown(skip.reason)))),
     ...(attempt.not_run ?? []).map((name) => judgement(mark("skipped"), name, "skipped",
       make("p", { class: "reason quiet" }, "not run: the task failed"))),
@@ -172,7 +172,7 @@ function details(attempt) {
   return make("div", { class: "detail" },
     error && make("div", { class: "alerts" },
       make("p", { dir: "auto" }, make("strong", null, "Task failed: "), shown(error.message)), traceback(error)),
-    make("div", { class: "values" }, valuesOf(attempt), notesOf(attempt)),
+    make("div", { class: "values" }, valuesOf(attempt), turnsOf(attempt), notesOf(attempt)),
     make("div", { class: "judged" }, judgementsOf(attempt), circumstancesOf(attempt)),
     make("div", { class: "actions" },
       make("button", { type: "button", click: (event) => copy(asJson(attempt), event.currentTarget) }, "Copy as JSON")));

@@ -83,11 +83,12 @@ function hasOutcome(attempt, wish) {
 
 function hasText(attempt) {
   if (!wanted.text) return true;
-  const { name, inputs, expected, output, error, cluster, results = [], failures = [], skipped = [] } = attempt;
+  const { name, inputs, expected, output, error, cluster, trace, results = [], failures = [], skipped = [] } = attempt;
   attempt.haystack ??= [
     name, cluster, error?.message, ...[inputs, expected, output].map((value) => value && textOf(value)),
     ...results.flatMap((result) => [result.reason, typeof result.value === "string" ? result.value : ""]),
     ...failures.map((failure) => failure.message), ...skipped.map((skip) => skip.reason),
+    ...(trace?.turns ?? []).flatMap((turn) => [turn.name, turn.error]),
   ].join("\n").toLowerCase();
   return attempt.haystack.includes(wanted.text);
 }

@@ -1,0 +1,46 @@
+"""The tool calls of an attempt in short, for the views that give it a line.
+
+The text is as the trace has it. Each view makes it safe in its own way.
+"""
+
+from typing import Any
+
+from calipers.plain import safe_repr
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.trace import ToolCall
+
+from .numbers import plural
+
+_CALLS = 20
+"""Calls that are named; of the rest, only the number."""
+_NAME, _ARGUMENT, _ERROR = 60, 40, 80
+"""Characters of a tool's name, of the value of an argument, and of an error."""
+
+
+def calls_line(record: ReportCase | ReportCaseFailure) -> str | None:
+    """`search(q='x'); book(flight='SK3') failed: no seats`; `None` if the attempt tells of no tool call."""
+    if record.trace is None or not record.trace.tool_calls:
+        return None
+    calls = record.trace.tool_calls
+    shown = [_call(call) for call in calls[:_CALLS]]
+    if len(calls) > _CALLS:
+        shown.append(f"{plural(len(calls) - _CALLS, 'more call')}")
+    return "; ".join(shown)
+
+
+def _call(call: ToolCall) -> str:
+    arguments = ", ".join(f"{_cut(name, _NAME)}={_short(value)}" for name, value in call.arguments.items())
+    called = f"{_cut(call.name, _NAME)}({arguments})"
+    if call.success:
+        return called
+    return f"{called} failed: {_cut(call.error, _ERROR)}" if call.error else f"{called} failed"
+
+
+def _short(value: Any) -> str:
+    # The repr of a large text would be made only to be thrown away.
+    return _cut(safe_repr(value[: _ARGUMENT + 1] if isinstance(value, str) else value), _ARGUMENT)
+
+
+def _cut(text: Any, most: int) -> str:
+    whole = text if isinstance(text, str) else safe_repr(text)
+    return whole if len(whole) <= most else whole[: most - 3] + "..."
