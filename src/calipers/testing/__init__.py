@@ -16,6 +16,7 @@ from calipers.testing.finding import ConformanceError, Finding
 from calipers.testing.http_servers import GeminiServer, HttpAgentServer, OpenAIServer
 from calipers.testing.judging import evaluate_one
 from calipers.testing.loopback import Fault, LoopbackServer, Received, Replies, Reply
+from calipers.testing.plugins import PluginConformance, check_plugin
 from calipers.testing.script import BlockingScriptedTask, Delay, InTurn, NoAnswerError, ScriptedTask
 from calipers.testing.socket_servers import GeminiLiveServer, OpenAIRealtimeServer, WebSocketAgentServer
 
@@ -34,6 +35,7 @@ __all__ = [
     "NoAnswerError",
     "OpenAIRealtimeServer",
     "OpenAIServer",
+    "PluginConformance",
     "Received",
     "Replies",
     "Reply",
@@ -43,6 +45,7 @@ __all__ = [
     "assert_passed",
     "assert_rate",
     "check_evaluator",
+    "check_plugin",
     "evaluate_one",
     "make_context",
     "odd_contexts",

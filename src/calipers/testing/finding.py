@@ -1,7 +1,7 @@
 """What a conformance check found: one way in which an object breaks the contract, and what to do about it."""
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -47,11 +47,23 @@ WAY_OUT: dict[Rule, str] = {
 }
 """What to do about a finding."""
 
+PluginRule: TypeAlias = Literal["load", "make", "shared", "evaluator", "hook"]
+"""What a finding about a plugin is about."""
+
+PLUGIN_WAY_OUT: dict[PluginRule, str] = {
+    "load": "a plugin is a class that is made without arguments, and says the same of itself each time",
+    "make": "return what the method is named for: it gets no arguments, so those it has need defaults",
+    "shared": "make a new object at each call",
+    "evaluator": "check_evaluator(...) says what to do about it",
+    "hook": "catch what may go wrong in a hook: a run goes on without it, but somebody may rely on it",
+}
+"""What to do about a finding about a plugin."""
+
 
 class Finding(msgspec.Struct, frozen=True):
-    """One way in which an evaluator breaks the contract."""
+    """One way in which an evaluator or a plugin breaks the contract."""
 
-    rule: Rule
+    rule: Rule | PluginRule
     problem: str
     """What happened."""
     where: tuple[str, ...] = ()
@@ -62,13 +74,14 @@ class Finding(msgspec.Struct, frozen=True):
             f" and {len(self.where) - 5} more" if len(self.where) > 5 else ""
         )
         on = f" (on {shown})" if shown else ""
-        return f"{self.rule}: {self.problem}{on}\n    {WAY_OUT[self.rule]}"
+        ways_out: dict[Any, str] = {**WAY_OUT, **PLUGIN_WAY_OUT}
+        return f"{self.rule}: {self.problem}{on}\n    {ways_out[self.rule]}"
 
 
 class ConformanceError(CalipersError, AssertionError):
-    """An evaluator breaks the contract; `findings` lists every way it does."""
+    """An evaluator or a plugin breaks the contract; `findings` lists every way it does."""
 
-    def __init__(self, evaluator: str, findings: Sequence[Finding]) -> None:
+    def __init__(self, name: str, findings: Sequence[Finding], what: str = "an evaluator") -> None:
         self.findings = tuple(findings)
         lines = "\n".join(f"- {finding}" for finding in findings)
-        super().__init__(f"{evaluator} breaks the contract of an evaluator:\n{lines}")
+        super().__init__(f"{name} breaks the contract of {what}:\n{lines}")
