@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .files.table import Source
     from .report import Report
     from .runner import Record
+    from .task import Invokable
 
 
 _SHOWN = 5
@@ -207,7 +208,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
 
     async def evaluate(
         self,
-        task: Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT],
+        task: "Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT] | Invokable",
         *,
         name: str | None = None,
         metadata: dict[str, Any] | None = None,
@@ -226,7 +227,8 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         """Run the task over every case, judge each attempt, and report.
 
         Args:
-            task: the thing under test: a function of a case's inputs, sync or async. A sync one runs in threads.
+            task: the thing under test: a function of a case's inputs, sync or async, or an object with a method
+                `invoke` that is one. A sync one runs in threads.
             name: of the run; default: the task's name.
             metadata: anything to keep with the report.
             max_concurrency: tasks in flight at once; default: 100, or 32 for a sync task, beside which as many attempts
@@ -272,7 +274,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
 
     def evaluate_sync(
         self,
-        task: Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT],
+        task: "Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT] | Invokable",
         **options: Unpack[EvaluateOptions],
     ) -> "Report":
         """`evaluate` for code that is not async, with the same options."""

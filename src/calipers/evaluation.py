@@ -21,7 +21,7 @@ from .result import describe_error
 from .runner import Options, Run
 from .scoring import Plan, Scoring, make_plan
 from .spans import span_recorder
-from .task import Task, as_task
+from .task import Invokable, Task, as_task
 from .work import WorkQueue, work_items
 from .workers import GRACE_SECONDS, LoopWorkers, ThreadWorkers
 
@@ -62,7 +62,7 @@ class Counts:
 
 async def evaluate(
     cases: Iterable[Any],
-    task: Callable[[Any], Any],
+    task: Callable[[Any], Any] | Invokable,
     *,
     evaluators: Sequence[Any] = (),
     report_evaluators: Sequence[Any] = (),

@@ -15,12 +15,13 @@ import types
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, ContextVar
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from .case import Case
-from .errors import InvalidOptionError, TaskContractError
+from .errors import InvalidOptionError, InvalidTraceError, TaskContractError
+from .plain import safe_repr
 from .trace import Trace
 
 
@@ -102,10 +103,24 @@ def set_eval_attribute(name: str, value: Any) -> None:
 
 
 def record_trace(trace: Trace) -> None:
-    """Attach a trace to the current attempt, for tasks that return something else. Outside a run it does nothing."""
+    """Attach a trace to the current attempt, for tasks that return something else. Outside a run it does nothing.
+
+    Raises:
+        InvalidTraceError: it is no `Trace`.
+    """
+    if not isinstance(trace, Trace):
+        raise InvalidTraceError(f"record_trace takes a Trace, got {safe_repr(trace):.200}")
     attempt = _CURRENT.get()
     if attempt is not None:
         attempt.trace = trace
+
+
+class Invokable(Protocol):
+    """An object that is asked by a method of this name, such as an adapter of an agent."""
+
+    def invoke(self, input_text: Any, /) -> Any:
+        """The output for some inputs, or something to await it by."""
+        ...
 
 
 class Task(msgspec.Struct, frozen=True):

@@ -83,7 +83,9 @@ class FunctionAdapter(Generic[AnswerT]):
         """Put a request to the agent; the trace, or where the function is async something to await it by."""
         return self._invoke_later(input_text) if self.is_async else self._invoke(input_text)  # type: ignore[return-value]
 
-    __call__ = invoke
+    def __call__(self, input_text: Any, /) -> Any:
+        """Put a request to the agent, as a task of a run."""
+        return self.invoke(input_text)
 
     def __repr__(self) -> str:
         return f"FunctionAdapter({self.function!r}, name={self.name!r})"

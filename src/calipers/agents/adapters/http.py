@@ -155,7 +155,7 @@ class HttpAdapter:
         trace = recording.trace
         return trace.replace(**totals, trace_id=trace.trace_id, created_at=trace.created_at)
 
-    async def __call__(self, input_text: Any, /) -> Trace:
+    async def __call__(self, input_text: Any, /) -> Any:
         """Put a request to the agent, as a task of a run."""
         return await self.invoke(input_text)
 
