@@ -4,7 +4,7 @@ import functools
 
 import pytest
 
-from calipers import Case, Dataset, Trace
+from calipers import Case, Dataset, ToolCall, Trace, record_trace
 from calipers.errors import TaskContractError
 from calipers.task import as_task
 
@@ -112,3 +112,13 @@ def test_an_invoke_that_takes_no_request_is_refused():
 
     with pytest.raises(TaskContractError, match="must accept one argument"):
         as_task(Wrong())
+
+
+@pytest.mark.parametrize("wrong", [None, "done", {"turns": []}, [ToolCall("t")]], ids=repr)
+def test_only_a_trace_can_be_recorded_as_one(wrong):
+    def task(inputs):
+        record_trace(wrong)
+
+    [failure] = Dataset(cases=[Case(inputs=1)]).evaluate_sync(task, progress=False).failures
+    assert failure.error_message.startswith("InvalidTraceError: record_trace takes a Trace, got ")
+    assert failure.trace is None
