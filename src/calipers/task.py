@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, ContextVar
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -113,6 +113,14 @@ def record_trace(trace: Trace) -> None:
     attempt = _CURRENT.get()
     if attempt is not None:
         attempt.trace = trace
+
+
+class Invokable(Protocol):
+    """An object that is asked by a method of this name, such as an adapter of an agent."""
+
+    def invoke(self, input_text: Any, /) -> Any:
+        """The output for some inputs, or something to await it by."""
+        ...
 
 
 class Task(msgspec.Struct, frozen=True):
