@@ -1,0 +1,1 @@
+"""A demonstration: an agent that hears and decides on this machine, and requests to try it with."""

@@ -1,0 +1,1 @@
+"""Recognition: speech in, text out, on this machine."""

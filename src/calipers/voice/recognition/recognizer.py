@@ -1,0 +1,120 @@
+"""A recognizer that needs no key and no network: pocketsphinx, whose wheel carries a model of English.
+
+With a grammar, the recognizer finds the sentence of the grammar that fits best. Something always fits best: a grammar alone
+makes a command of any speech. So the sound is listened to twice, by a decoder that knows the grammar and by one that knows
+phones and nothing else. The sentence is accepted if its pronunciation is close to what the second one heard; see `phones`.
+The limit of 0.6 was chosen on sixty requests and forty unrelated sentences in two voices, none of which is part of the
+demonstration or of the tests.
+
+Without a grammar, it writes down whatever English it hears, several times slower and with many mistakes.
+
+Each utterance is heard for itself: what was heard before changes nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+from calipers.errors import InvalidAudioError, InvalidOptionError
+from calipers.threads import call_in_thread
+from calipers.voice.audio import Audio
+
+from .decoder import SAMPLE_RATE, Decoder
+from .phones import phone_distance
+
+_PAUSE = bytes(2 * int(0.3 * SAMPLE_RATE))
+"""Silence before and after: words that begin with the sound itself are missed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hearing:
+    """What a recognizer heard, and what it thinks of that."""
+
+    accepted: bool
+    """Whether it believes that this was said."""
+    text: str
+    """The sentence that fits best; empty if none does."""
+    reason: str
+    """Why it was accepted or not, in words."""
+    distance: float | None = None
+    """How far the pronunciation of the sentence is from the sounds, from 0 up; `None` where it was not measured."""
+    sounds: str = ""
+    """What was heard by the one who knows phones only."""
+    pronunciation: str = ""
+    """The phones of the sentence, as the grammar's decoder heard it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recognizer:
+    """Turns speech into text with pocketsphinx.
+
+    ```python
+    hearing = await Recognizer(grammar).recognize(audio)
+    if hearing.accepted:
+        print(hearing.text)
+    ```
+    """
+
+    grammar: str | None = None
+    """What may be said, in the JSpeech Grammar Format; `None` for any English."""
+    max_distance: float = field(default=0.6, kw_only=True)
+    """How far the sounds may be from those of the sentence. Infinity accepts whatever fits the grammar."""
+    pronunciations: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    """Words that the dictionary lacks, with their phones in the ARPAbet: `{"frobnicator": "F R AA B N IH K EY T ER"}`."""
+
+    def __post_init__(self) -> None:
+        limit = self.max_distance
+        if not isinstance(limit, int | float) or isinstance(limit, bool) or not limit >= 0:
+            raise InvalidOptionError(f"max_distance must be a number from 0 up, got {limit!r}")
+
+    async def recognize(self, audio: Audio) -> Hearing:
+        """What was said. It runs in a thread, though pocketsphinx lets nobody else run while it listens.
+
+        Raises:
+            InvalidAudioError: sound that cannot be read.
+            InvalidOptionError: a grammar that cannot be read, or has words that cannot be pronounced.
+            MissingExtraError: pocketsphinx, numpy or soxr is not installed.
+        """
+        hearing: Hearing = await call_in_thread(self.recognize_sync, audio)
+        return hearing
+
+    def recognize_sync(self, audio: Audio) -> Hearing:
+        """What was said, for code that does not await; see `recognize`."""
+        if not isinstance(audio, Audio):
+            raise InvalidAudioError(
+                f"a recognizer hears an Audio, got {audio!r:.80}: Audio.load reads a file"
+            )
+        pcm = audio.convert(SAMPLE_RATE, channels=1, sample_width=2).pcm
+        if not pcm.strip(b"\0"):
+            return Hearing(accepted=False, text="", reason="there is nothing but silence")
+        heard = self._words.decode(_PAUSE + pcm + _PAUSE)
+        if not heard.text:
+            return Hearing(accepted=False, text="", reason="no sentence fits what was heard")
+        if self.grammar is None:
+            return Hearing(accepted=True, text=heard.text, reason="any English is accepted")
+        sounds = self._phones.decode(_PAUSE + pcm + _PAUSE).phones
+        distance = phone_distance(heard.phones, sounds)
+        accepted = distance is not None and distance <= self.max_distance
+        measured = "nothing was heard" if distance is None else f"the sounds are {distance:.2f} away from it"
+        limit = f"at most {self.max_distance:g} is accepted"
+        return Hearing(
+            accepted=accepted,
+            text=heard.text,
+            reason=f"{heard.text!r} fits best, and {measured}: {limit}",
+            distance=distance,
+            sounds=" ".join(sounds),
+            pronunciation=" ".join(heard.phones),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The decoders stay behind: they cannot be pickled, and are made again when needed.
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @cached_property
+    def _words(self) -> Decoder:
+        return Decoder(grammar=self.grammar, pronunciations=self.pronunciations)
+
+    @cached_property
+    def _phones(self) -> Decoder:
+        return Decoder(phones_only=True)

@@ -1,0 +1,104 @@
+"""The offline agent: measured on real speech, on sentences it was tuned with and on some it was not."""
+
+import asyncio
+import pickle
+
+import pytest
+
+from calipers.trace import ToolCall
+from calipers.voice.audio import Audio
+from calipers.voice.demo.agent import OfflineAgent
+from calipers.voice.demo.commands import Command, CommandGrammar
+from calipers.voice.demo.home import requests, unrelated
+from calipers.voice.protocols import Agent, TextAgent
+from calipers.voice.synthesizers.espeak import EspeakSynthesizer
+
+HELD_OUT = [
+    "the museum will be closed on monday because of the holiday",
+    "could you tell me where the nearest station is",
+    "my neighbor has two dogs and a very loud parrot",
+    "it rained all week so the garden is full of mud",
+    "the teacher asked everybody to open the window",
+    "they are building a new library next to the park",
+    "i have never been to australia but i would like to go",
+    "the soup was too salty and the bread was cold",
+    "every winter the lake behind our house freezes over",
+    "last night i dreamed about flying over the sea",
+    "the committee will vote on the proposal next week",
+    "her sister plays the violin in a famous orchestra",
+    "i think the movie was much better than the book",
+]
+LIGHTS = "turn on the kitchen lights"
+
+
+def say(text):
+    return EspeakSynthesizer().synthesize_sync(text)
+
+
+@pytest.fixture(scope="module")
+def agent():
+    return OfflineAgent()
+
+
+def hear(agent, text):
+    return asyncio.run(agent.run(say(text)))
+
+
+def test_it_hears_and_it_reads(agent):
+    assert isinstance(agent, Agent)
+    assert isinstance(agent, TextAgent)
+
+
+def test_at_least_36_of_40_spoken_requests_lead_to_the_right_calls(agent):
+    right = [hear(agent, request.text).tool_calls == list(request.calls) for request in requests()]
+    assert len(right) == 40
+    assert sum(right) >= 36
+
+
+def test_at_least_9_of_10_unrelated_sentences_lead_to_no_call(agent):
+    sentences = [*(sentence.text for sentence in unrelated()), *HELD_OUT]
+    rejected = [not hear(agent, text).tool_calls for text in sentences]
+    assert len(rejected) >= 20
+    assert sum(rejected) >= 0.9 * len(rejected)
+
+
+def test_its_answer_says_what_it_heard_and_why_it_believed_it(agent):
+    answer = hear(agent, LIGHTS)
+    assert answer.tool_calls == [ToolCall("set_light", {"on": True, "room": "kitchen"})]
+    assert answer.transcript == answer.raw.text == LIGHTS
+    assert answer.raw.accepted
+    assert "away from it" in answer.raw.reason
+    assert not answer.problems
+
+
+def test_what_it_doubts_it_does_not_act_upon_but_tells():
+    answer = hear(OfflineAgent(max_distance=0), LIGHTS)
+    assert answer.tool_calls == []
+    assert answer.transcript == LIGHTS
+    assert not answer.raw.accepted
+
+
+def test_silence_asks_for_nothing(agent):
+    answer = asyncio.run(agent.run(Audio.silence(1.0)))
+    assert (answer.tool_calls, answer.transcript) == ([], "")
+
+
+@pytest.mark.parametrize("text", ["Turn on the kitchen lights.", "TURN ON THE KITCHEN LIGHTS", LIGHTS])
+def test_it_decides_the_same_about_what_it_reads(agent, text):
+    answer = asyncio.run(agent.run_text(text))
+    assert answer.tool_calls == hear(agent, LIGHTS).tool_calls
+    assert answer.transcript == text
+
+
+def test_a_sentence_it_reads_but_does_not_understand_leads_to_no_call(agent):
+    assert asyncio.run(agent.run_text("Tell me a story.")).tool_calls == []
+
+
+def test_it_takes_another_grammar():
+    doors = CommandGrammar([Command("open", "open the {door} door")], {"door": {"front": 1, "back": 2}})
+    assert hear(OfflineAgent(doors), "open the back door").tool_calls == [ToolCall("open", {"door": 2})]
+
+
+def test_it_travels_between_processes(agent):
+    hear(agent, LIGHTS)
+    assert hear(pickle.loads(pickle.dumps(agent)), LIGHTS) == hear(agent, LIGHTS)
