@@ -24,10 +24,11 @@ def test_the_example_runs_and_shows_something(path):
     assert done.stderr == ""
 
 
-def test_the_demo_gives_the_same_numbers_every_time():
+@pytest.mark.parametrize("name", ["agent.py", "demo.py"])
+def test_the_example_gives_the_same_numbers_every_time(name):
     def numbers():
         done = subprocess.run(
-            [sys.executable, str(EXAMPLES / "demo.py")], capture_output=True, text=True, timeout=120
+            [sys.executable, str(EXAMPLES / name)], capture_output=True, text=True, timeout=120
         )
         return [line for line in done.stdout.splitlines() if "%" in line]
 
