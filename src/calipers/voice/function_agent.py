@@ -60,6 +60,7 @@ class FunctionAgent:
         return FunctionAgent(self.function, text_function=function)
 
     def __call__(self, audio: Audio) -> Any:
+        """Call the function as it is."""
         return self.function(audio)
 
     @property

@@ -1,0 +1,259 @@
+"""Evaluators of spoken requests: were the calls that the agent made those that were expected?
+
+All of them give calls to expectations in the best way there is (`calipers.matching`), and differ in what counts as the
+same call:
+
+| evaluator | tool names | arguments |
+|---|---|---|
+| `ExactEvaluator` | the same | the same; more of them with `ignore_extra_args` |
+| `FuzzyEvaluator` | upper and lower case are the same | those expected must be there; case and spacing of texts do not count |
+| `SubsetEvaluator` | the same | as `ExactEvaluator`, but only some of the expected calls must be made |
+| `SemanticEvaluator` | the same | texts are compared by meaning |
+
+An argument that is missing is not `None`. The score is the mean similarity of the expected calls to those that were made,
+1 where they match; an extra call that is not ignored counts as one more, with 0.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from calipers import embeddings
+from calipers.errors import InvalidOptionError
+from calipers.matching import CallComparison, CallRules, Check, Similar, Text, Trajectory, compare_calls
+from calipers.matching.assignment import best_pairs
+from calipers.trace import ToolCall
+
+from .result import EvalResult, ToolCallMatch
+
+
+@dataclass(frozen=True)
+class ExactEvaluator:
+    """The expected calls were made, with exactly these names and arguments."""
+
+    _: KW_ONLY
+    match_order: bool = False
+    """Whether the calls must come in the expected order; others may come between, if those are ignored."""
+    ignore_extra_args: bool = False
+    """Whether a call may have more arguments than expected."""
+    ignore_extra_calls: bool = True
+    """Whether there may be more calls than expected; where none are expected, `False` says that there must be none."""
+
+    def evaluate(self, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
+        """Compare the calls."""
+        rules = CallRules(arguments="subset" if self.ignore_extra_args else "exact")
+        return _judge(expected, expected, actual, rules, self.match_order, self.ignore_extra_calls)
+
+
+@dataclass(frozen=True)
+class FuzzyEvaluator:
+    """The expected calls were made, give or take case, spacing, extra arguments and, where allowed, misspelling."""
+
+    _: KW_ONLY
+    minimum: float = 1.0
+    """How similar texts must be, from 0 to 1; below 1, misspelt words pass (`calipers[text]`)."""
+    match_order: bool = False
+    """Whether the calls must come in the expected order."""
+    ignore_extra_args: bool = True
+    """Whether a call may have more arguments than expected."""
+    ignore_extra_calls: bool = True
+    """Whether there may be more calls than expected."""
+
+    def __post_init__(self) -> None:
+        _check_share("minimum", self.minimum)
+
+    def evaluate(self, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
+        """Compare the calls."""
+        rules = CallRules(arguments="subset" if self.ignore_extra_args else "exact", names="ignore_case")
+        wanted = [_with_texts(call, self._matcher) for call in expected]
+        return _judge(expected, wanted, actual, rules, self.match_order, self.ignore_extra_calls)
+
+    def _matcher(self, value: str) -> Any:
+        return Text(value) if self.minimum == 1.0 else Similar(value, minimum=self.minimum, ignore_case=True)
+
+
+@dataclass(frozen=True)
+class SubsetEvaluator:
+    """At least some of the expected calls were made."""
+
+    at_least: int = 1
+    """How many."""
+    _: KW_ONLY
+    match_order: bool = False
+    """Whether those must come in the expected order."""
+    ignore_extra_args: bool = True
+    """Whether a call may have more arguments than expected."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.at_least, bool) or not isinstance(self.at_least, int) or self.at_least < 1:
+            raise InvalidOptionError(f"at_least must be a whole number from 1, got {self.at_least!r}")
+
+    def evaluate(self, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
+        """Compare the calls.
+
+        Raises:
+            InvalidOptionError: fewer calls are expected than should be made.
+        """
+        if len(expected) < self.at_least:
+            raise InvalidOptionError(
+                f"{len(expected)} calls are expected, of which {self.at_least} can never be made"
+            )
+        rules = CallRules(arguments="subset" if self.ignore_extra_args else "exact")
+        result = _judge(expected, expected, actual, rules, self.match_order, ignore_extra_calls=True)
+        result.passed = sum(match.matched for match in result.matches) >= self.at_least
+        return result
+
+
+Judge = Callable[[str, str], bool | float | Awaitable[bool | float]]
+"""Whether two texts mean the same, the expected one first: a bool, or a number from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class SemanticEvaluator:
+    """The expected calls were made, with arguments that mean the same."""
+
+    judge: Judge | None = None
+    """Says whether two texts mean the same; default: the similarity of their embeddings (`calipers[embeddings]`)."""
+    _: KW_ONLY
+    threshold: float = 0.7
+    """The similarity from which on texts mean the same."""
+    match_order: bool = False
+    """Whether the calls must come in the expected order."""
+    ignore_extra_args: bool = False
+    """Whether a call may have more arguments than expected."""
+    ignore_extra_calls: bool = True
+    """Whether there may be more calls than expected."""
+
+    def __post_init__(self) -> None:
+        _check_share("threshold", self.threshold)
+        if self.judge is not None and not callable(self.judge):
+            raise InvalidOptionError(f"judge must be a function of two texts, got {self.judge!r}")
+
+    async def evaluate(self, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
+        """Compare the calls. Every two texts that could be compared are judged once."""
+        known: dict[tuple[str, str], bool | float] = {}
+        for wanted, given in _text_pairs(expected, actual):
+            if (wanted, given) not in known:
+                found = (self.judge or _similarity)(wanted, given)
+                known[wanted, given] = await found if inspect.isawaitable(found) else found
+
+        def matcher(value: str) -> Check:
+            def means_the_same(other: Any) -> bool | float:
+                return value == other or (isinstance(other, str) and known[value, other])
+
+            return Check(means_the_same, minimum=self.threshold)
+
+        rules = CallRules(arguments="subset" if self.ignore_extra_args else "exact")
+        wanted_calls = [_with_texts(call, matcher) for call in expected]
+        return _judge(expected, wanted_calls, actual, rules, self.match_order, self.ignore_extra_calls)
+
+
+def _similarity(wanted: str, given: str) -> float:
+    return max(0.0, embeddings.similarity(wanted, given))
+
+
+def _judge(
+    expected: Sequence[ToolCall],
+    wanted: Sequence[ToolCall],
+    actual: Sequence[ToolCall],
+    rules: CallRules,
+    match_order: bool,
+    ignore_extra_calls: bool,
+) -> EvalResult:
+    """The judgement on calls held against `wanted`, which is `expected` as it is to be compared."""
+    given = _in_order(wanted, actual, rules) if match_order else _in_any_order(wanted, actual, rules)
+    matches: list[ToolCallMatch] = []
+    earned = 0.0
+    for number, call in enumerate(expected):
+        if number not in given:
+            matches.append(ToolCallMatch(call, details=_why_none(call, actual, match_order)))
+            continue
+        position, compared = given[number]
+        earned += compared.similarity
+        details = "\n".join(map(str, compared.differences))
+        matches.append(ToolCallMatch(call, actual[position], compared.matched, details))
+    if not ignore_extra_calls:
+        used = {position for position, _ in given.values()}
+        matches += [
+            ToolCallMatch(_NOTHING, call, details=f"Unexpected extra tool call: {call.name}")
+            for position, call in enumerate(actual)
+            if position not in used
+        ]
+    passed = all(match.matched for match in matches)
+    score = 1.0 if passed else earned / len(matches)
+    return EvalResult(passed, list(expected), list(actual), matches, score)
+
+
+_NOTHING = ToolCall("(none)")
+"""Stands for the expectation of a call that nobody expected."""
+
+
+def _in_any_order(
+    wanted: Sequence[ToolCall], actual: Sequence[ToolCall], rules: CallRules
+) -> dict[int, tuple[int, CallComparison]]:
+    """By expected call, the position of the call it is given, and how they compare."""
+    table = [[compare_calls(call, other, rules) for other in actual] for call in wanted]
+    pairs = best_pairs([[compared.similarity for compared in row] for row in table])
+    return {row: (column, table[row][column]) for row, column in pairs}
+
+
+def _in_order(
+    wanted: Sequence[ToolCall], actual: Sequence[ToolCall], rules: CallRules
+) -> dict[int, tuple[int, CallComparison]]:
+    if not wanted:
+        return {}
+    steps = Trajectory(wanted, rules=rules).match(actual).steps
+    return {
+        number: (step.position, step.comparison)
+        for number, step in enumerate(steps)
+        if step.position is not None and step.comparison is not None
+    }
+
+
+def _why_none(call: ToolCall, actual: Sequence[ToolCall], match_order: bool) -> str:
+    if not actual:
+        return "no tool was called"
+    of_that_tool = sum(other.name == call.name for other in actual)
+    if not of_that_tool:
+        return f"{call.name} was not called"
+    where = " at this place in the order" if match_order else ""
+    return f"no further call of {call.name}{where}"
+
+
+def _with_texts(call: ToolCall, matcher: Callable[[str], Any]) -> ToolCall:
+    """The call with a matcher in place of every text among its arguments, at whatever depth."""
+
+    def put(value: Any) -> Any:
+        if isinstance(value, str):
+            return matcher(value)
+        if isinstance(value, dict):
+            return {key: put(each) for key, each in value.items()}
+        return [put(each) for each in value] if isinstance(value, list | tuple) else value
+
+    return ToolCall(call.name, {key: put(value) for key, value in call.arguments.items()})
+
+
+def _text_pairs(expected: Sequence[ToolCall], actual: Sequence[ToolCall]) -> "list[tuple[str, str]]":
+    """Every text of an expected call with every text of a call of the same tool."""
+    return [
+        (wanted, given)
+        for call in expected
+        for other in actual
+        if call.name == other.name
+        for wanted in _texts(call.arguments)
+        for given in _texts(other.arguments)
+        if wanted != given
+    ]
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return [text for each in inside for text in _texts(each)]
+
+
+def _check_share(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidOptionError(f"{name} must be a number from 0 to 1, got {value!r}")

@@ -1,0 +1,228 @@
+"""From a prompt to a judgement."""
+
+import asyncio
+import re
+
+import pytest
+
+from calipers import Case, Dataset, ToolCall
+from calipers.errors import AgentTimeoutError, InvalidOptionError, TaskContractError
+from calipers.voice import (
+    AgentResponse,
+    Audio,
+    EvalResult,
+    ExactEvaluator,
+    VoiceTask,
+    agent,
+    run,
+    run_concurrent,
+    tool_call,
+)
+from calipers.voice.perturbations import Gain
+
+
+class Voice:
+    """Says a text by putting it into the samples."""
+
+    def synthesize(self, text):
+        if text == "mute":
+            raise RuntimeError("lost its voice")
+        return Audio(text.encode("utf-16-le"), "pcm", sample_rate=16000)
+
+
+class AsyncVoice(Voice):
+    async def synthesize(self, text):
+        return super().synthesize(text)
+
+
+@agent
+async def ear(audio):
+    """Does what it hears: `go LA` calls go(to='LA')."""
+    heard = audio.pcm.decode("utf-16-le")
+    if heard == "late":
+        return AgentResponse(timed_out=True)
+    if heard == "crash":
+        raise ValueError("fell over")
+    name, _, to = heard.partition(" ")
+    return AgentResponse([ToolCall(name, {"to": to})], transcript=heard)
+
+
+ear = ear.for_text(lambda text: [ToolCall("read", {"to": text})])
+
+
+def do(**options):
+    return asyncio.run(run(**{"agent": ear, "synthesizer": Voice(), **options}))
+
+
+def batch(**options):
+    return asyncio.run(run_concurrent(**{"agent": ear, "synthesizer": Voice(), **options}))
+
+
+@pytest.mark.parametrize("voice", [Voice(), AsyncVoice()])
+def test_a_prompt_is_said_heard_and_judged(voice):
+    result = do(prompt="go LA", synthesizer=voice, expect=[tool_call("go", to="LA")])
+    assert result.passed
+    assert result.prompt == "go LA"
+    assert result.audio == voice.synthesize("go LA") if voice is Voice else result.audio is not None
+    assert result.response.transcript == "go LA"
+    assert list(result.timings) == ["synthesize", "agent", "evaluate"]
+
+
+def test_without_a_synthesizer_the_agent_reads():
+    result = do(prompt="hello", synthesizer=None, expect=[tool_call("read", to="hello")])
+    assert result.passed
+    assert result.audio is None
+
+
+def test_an_evaluator_may_be_async_and_gets_lists_by_name():
+    class Judge:
+        async def evaluate(self, *, expected, actual):
+            return EvalResult(
+                passed=len(expected) == len(actual), expected=expected, actual=actual, score=0.5
+            )
+
+    result = do(prompt="go LA", expect=(tool_call("stay"),), evaluator=Judge())
+    assert (result.passed, result.score, type(result.expected)) == (True, 0.5, list)
+
+
+def test_calls_where_none_are_expected_do_not_pass():
+    assert not do(prompt="go LA", expect=[]).passed
+    silent = agent(lambda audio: [])
+    assert do(prompt="go LA", agent=silent, expect=[]).passed
+
+
+def test_expected_calls_may_be_written_as_mappings():
+    assert do(prompt="go LA", expect=[{"name": "go", "arguments": {"to": "LA"}}]).passed
+
+
+def test_a_perturbation_is_applied_and_timed():
+    result = do(prompt="go LA", perturbation=Gain(0), expect=[])
+    assert list(result.timings) == ["synthesize", "perturb", "agent", "evaluate"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"prompt": "mute"}, RuntimeError, "lost its voice"),
+        ({"prompt": "crash"}, ValueError, "fell over"),
+        ({"prompt": "late"}, AgentTimeoutError, "had not finished"),
+        ({"agent": object()}, InvalidOptionError, "no method run"),
+        ({"agent": object(), "synthesizer": None}, InvalidOptionError, "no run_text"),
+        ({"synthesizer": None, "perturbation": Gain(1)}, InvalidOptionError, "give a synthesizer"),
+        ({"expect": ["go"]}, InvalidOptionError, "list of tool calls"),
+        (
+            {"evaluator": type("Wrong", (), {"evaluate": lambda self, expected, actual: True})()},
+            TaskContractError,
+            "Wrong",
+        ),
+        (
+            {"synthesizer": type("Wrong", (), {"synthesize": lambda self, text: b""})()},
+            TaskContractError,
+            "an Audio",
+        ),
+    ],
+)
+def test_what_fails_raises_with_what_it_was(options, error, says):
+    with pytest.raises(error, match=re.escape(says)):
+        do(**{"prompt": "go LA", "expect": [tool_call("go", to="LA")], **options})
+
+
+# ---------------------------------------------------------------------- batches
+
+
+def test_a_batch_goes_prompt_by_prompt_and_a_failing_run_ends_no_other():
+    result = batch(
+        prompts=["go LA", "crash", "late", "mute", "go SF"],
+        expect=[tool_call("go", to="LA")],
+        runs=2,
+        max_concurrency=3,
+    )
+    assert [(run.prompt, run.run_index) for run in result.runs] == [
+        (prompt, index) for prompt in ("go LA", "crash", "late", "mute", "go SF") for index in (0, 1)
+    ]
+    assert (result.total, result.passed_count, result.failed_count, result.error_count) == (10, 2, 8, 6)
+    assert (result.passed, result.pass_rate, result.match_rate) == (False, 0.2, 0.2)
+    assert [run.error for run in result.runs[::2]] == [
+        None,
+        "ValueError: fell over",
+        "AgentTimeoutError: the agent 'ear' had not finished when its time was over",
+        "RuntimeError: lost its voice",
+        None,
+    ]
+    assert result.runs[0].eval_result.response.transcript == "go LA"
+    assert result.runs[0].eval_result.audio is not None
+    assert result.runs[2].eval_result.audio is None
+
+
+def test_the_summary_of_a_batch_goes_prompt_by_prompt():
+    result = batch(prompts=["go LA", "crash"], expect=[tool_call("go", to="LA")], runs=2)
+    assert result.summary() == (
+        "FAILED (50% pass rate, 4 runs)\n"
+        "  Passed: 2/4\n"
+        "  Prompt: 'go LA'\n"
+        "    2/2 passed\n"
+        "    [+] run 0: 100% match\n"
+        "    [+] run 1: 100% match\n"
+        "  Prompt: 'crash'\n"
+        "    0/2 passed\n"
+        "    [-] run 0: ValueError: fell over\n"
+        "    [-] run 1: ValueError: fell over"
+    )
+
+
+def test_each_prompt_may_have_its_own_expectation():
+    result = batch(
+        prompts=["go LA", "go SF"],
+        expect={"go LA": [tool_call("go", to="LA")], "go SF": [tool_call("go", to="SF")]},
+    )
+    assert result.passed
+    assert result.report.pass_rate().interval is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"prompts": []}, "no prompts"),
+        ({"runs": 0}, "repeat"),
+        ({"max_concurrency": 0}, "max_concurrency"),
+        ({"expect": {"go SF": []}}, "nothing is expected of the prompt 'go LA'"),
+    ],
+)
+def test_a_batch_of_nothing_proves_nothing(options, says):
+    with pytest.raises(InvalidOptionError, match=says):
+        batch(**{"prompts": "go LA", "expect": [], **options})
+
+
+# ---------------------------------------------------------------------- as a dataset
+
+
+def test_spoken_cases_run_as_a_dataset_with_evaluators_of_every_room():
+    def took_time(trace) -> bool:
+        return trace.latency_measured and trace.input_text == "go LA"
+
+    dataset = Dataset(
+        cases=[Case(name="LA", inputs="go LA", expected_output=[tool_call("go", to="LA")])],
+        evaluators=[ExactEvaluator(), took_time],
+    )
+    (case,) = dataset.evaluate_sync(VoiceTask(ear, Voice()), progress=False).cases
+    assert {name: result.value for name, result in case.assertions.items()} == {
+        "ExactEvaluator": True,
+        "took_time": True,
+    }
+    assert case.attributes["transcript"] == "go LA"
+    assert case.attributes["audio"].pcm.decode("utf-16-le") == "go LA"
+    assert sorted(case.metrics) == ["agent_seconds", "synthesize_seconds"]
+    assert case.trace.tool_calls == (tool_call("go", to="LA"),)
+
+
+def test_audio_may_be_kept_in_a_folder(tmp_path):
+    dataset = Dataset(cases=[Case(inputs="go LA"), Case(inputs="go LA")])
+    report = dataset.evaluate_sync(VoiceTask(ear, Voice(), audio_folder=tmp_path), progress=False)
+    paths = {case.attributes["audio"] for case in report.cases}
+    assert len(paths) == 1
+    assert Audio.load(paths.pop()).pcm.decode("utf-16-le") == "go LA"
+
+
+def test_inputs_that_are_no_text_fail_with_the_reason():
+    report = Dataset(cases=[Case(inputs=3)]).evaluate_sync(VoiceTask(ear, Voice()), progress=False)
+    assert "the inputs of a spoken case are its prompt" in report.failures[0].error_message
