@@ -3,7 +3,6 @@
 import json
 import socket
 import threading
-import urllib.error
 import urllib.request
 
 import pytest
@@ -75,7 +74,7 @@ def test_a_function_that_fails_is_told_at_the_end_of_the_block():
         raise KeyError("what was I to say")
 
     def asked():
-        with HttpAgentServer(reply) as server, pytest.raises(urllib.error.HTTPError, match="500"):
+        with HttpAgentServer(reply) as server, pytest.raises(OSError, match="closed connection"):
             post(server.url)
 
     with pytest.raises(KeyError, match="what was I to say"):
@@ -124,3 +123,15 @@ def test_what_providers_answer_is_told_by_a_reply_alone():
         {"text": "Done."},
         {"functionCall": {"name": "book", "args": {"to": "LA"}}},
     ]
+
+
+def test_a_reply_that_is_no_json_is_told_at_the_end_of_the_block():
+    def asked():
+        with (
+            OpenAIServer(Reply(calls=[ToolCall("f", {"x": object()})])) as server,
+            pytest.raises(OSError, match="closed connection"),
+        ):
+            post(server.url)
+
+    with pytest.raises(TypeError, match="object"):
+        asked()

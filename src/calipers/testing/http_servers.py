@@ -21,21 +21,36 @@ class _HttpServer(LoopbackServer):
 
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[int]:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**26)
+        serving: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.create_task(self._serve(reader, writer))
+            serving[task] = writer
+            task.add_done_callback(serving.pop)
+
+        server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=2**26)
         try:
             yield server.sockets[0].getsockname()[1]
         finally:
             server.close()
+            tasks, writers = list(serving), list(serving.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for writer in writers:  # a task that had not begun has closed nothing
+                await _close(writer)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         taken: list[Received] = []
-        # The client may go away at any moment, and the server may be stopped: neither is news.
-        with suppress(asyncio.CancelledError, asyncio.IncompleteReadError, ConnectionError):
-            while await self._answer_one(reader, writer, taken):
-                pass
-        writer.close()
-        for received in taken:
-            received.closed = True
+        try:
+            # The client may go away at any moment: that is no news.
+            with self._told(), suppress(asyncio.IncompleteReadError, ConnectionError):
+                while await self._answer_one(reader, writer, taken):
+                    pass
+        finally:
+            await _close(writer)
+            for received in taken:
+                received.closed = True
 
     async def _answer_one(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, taken: list[Received]
@@ -196,6 +211,12 @@ async def _read_request(reader: asyncio.StreamReader) -> Received:
     }
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     return Received(first.split(" ")[1], headers, body)
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
 
 
 async def _write(writer: asyncio.StreamWriter, body: bytes, *, split: bool) -> None:

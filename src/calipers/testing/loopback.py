@@ -21,8 +21,8 @@ received. A reply may also go wrong, in one of the ways in which real ones do:
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias
 
@@ -138,6 +138,8 @@ class LoopbackServer:
             async with self._listening() as self.port:
                 started.set()
                 await self._stop.wait()
+                for _ in range(10):  # a connection that is just being accepted must be there to be closed
+                    await asyncio.sleep(0)
 
         try:
             asyncio.run(main())
@@ -166,11 +168,15 @@ class LoopbackServer:
         if reply is not None:
             return reply
         assert callable(self.replies)
+        return self.replies(received)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Keep what fails for the end of the block, where someone can see it."""
         try:
-            return self.replies(received)
+            yield
         except Exception as error:
-            self._failure = error  # it is raised at the end of the block, where someone can see it
-            return Reply(fault="error")
+            self._failure = error
 
 
 def cut(text: str) -> str:

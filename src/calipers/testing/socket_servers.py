@@ -54,7 +54,7 @@ class _SocketServer(LoopbackServer):
         received = _received(socket.request)
         self.requests.append(received)
         # The client may go away at any moment: that is no news.
-        with suppress(ConnectionClosed):
+        with self._told(), suppress(ConnectionClosed):
             await self._hold(socket, received, self._chosen.pop(socket.id, None))
         received.closed = True
 

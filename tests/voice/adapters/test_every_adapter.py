@@ -2,6 +2,9 @@
 
 import asyncio
 import gc
+import subprocess
+import sys
+import traceback
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -287,3 +290,23 @@ class Verbatim:
 
     def __repr__(self):
         return str(self.value)
+
+
+@pytest.mark.parametrize("wrong", [None, b"book", 5, ["book"]])
+def test_what_is_no_text_is_refused_before_anything_is_sent(pair, wrong):
+    with pair.server() as server, pytest.raises(InvalidOptionError, match="takes a text"):
+        asyncio.run(pair.agent(server.url).run_text(wrong))
+    assert not server.requests
+
+
+def test_a_key_that_cannot_be_sent_is_not_shown_either(pair, ask):
+    with pair.server() as server, pytest.raises((InvalidOptionError, AgentError)) as caught:
+        ask(pair.agent(server.url, headers={"Authorization": f"Bearer {KEY}\n"}), "hi")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert KEY not in shown
+
+
+def test_adapters_and_their_servers_load_nothing_optional_until_they_are_used():
+    code = "import sys, calipers.voice.adapters, calipers.testing; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"httpx", "websockets", "numpy", "soxr"} & set(done.stdout.split())

@@ -24,12 +24,12 @@ def test_an_address_is_shown_without_what_may_be_secret(url, shown):
 def test_secrets_are_keys_and_telling_headers_and_query_values():
     headers = {"Authorization": "Bearer abcdef", "X-Api-Key": "123456", "Accept": "application/json"}
     found = secrets_of("https://me:passw0rd@host/?token=tttt1&lang=english", headers, "sk-12345")
-    assert set(found) == {"Bearer abcdef", "abcdef", "123456", "sk-12345", "tttt1", "passw0rd"}
+    assert set(found) == {"abcdef", "123456", "sk-12345", "tttt1", "passw0rd"}
 
 
 def test_the_longer_secret_is_hidden_first_and_short_ones_are_left_alone():
     secrets = secrets_of("http://x", {"Authorization": "Bearer abcdef", "X-Key": "ab"})
-    assert shown_text("Bearer abcdef, abcdef, ab", secrets) == "***, ***, ab"
+    assert shown_text("Bearer abcdef, abcdef, ab", secrets) == "Bearer ***, ***, ab"
 
 
 def test_a_long_text_is_cut():

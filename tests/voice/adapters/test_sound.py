@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.errors import InvalidOptionError
-from calipers.voice.adapters.sound import as_file, as_pcm, checked, paced, pieces
+from calipers.voice.adapters.sound import as_file, as_pcm, paced, pieces
 from calipers.voice.audio import Audio
 
 FRAMES = bytes(range(200))
@@ -51,8 +50,3 @@ def test_real_time_changes_when_pieces_come_and_not_what_they_are():
         return [piece async for piece in paced(Audio(FRAMES, "pcm", 16000), 2, realtime=realtime)]
 
     assert asyncio.run(collected(realtime=True)) == asyncio.run(collected(realtime=False))
-
-
-def test_a_text_is_sent_to_the_method_for_texts():
-    with pytest.raises(InvalidOptionError, match="for a text there is run_text"):
-        checked("hello")

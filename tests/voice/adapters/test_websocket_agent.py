@@ -232,3 +232,11 @@ def test_a_missing_dependency_is_named(monkeypatch, ask):
     monkeypatch.setitem(sys.modules, "websockets.asyncio.client", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'calipers\[voice\]'"):
         ask(WebSocketAgent("ws://127.0.0.1:1"), "hi")
+
+
+def test_a_message_that_is_too_large_is_told_as_such(ask):
+    with (
+        WebSocketAgentServer(Reply(text="x" * 5000)) as server,
+        pytest.raises(AgentReplyError, match="sent what no message may be: code 1009"),
+    ):
+        ask(WebSocketAgent(server.url, connect_options={"max_size": 1000}), "hi")

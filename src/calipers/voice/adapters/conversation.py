@@ -25,6 +25,7 @@ from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
 from .answer import decoded, read_answer
+from .request import check_seconds
 from .showing import secrets_of, shown_address, shown_text
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Conversation:
         api_key: str | None = None,
         open_timeout: float | None = 10.0,
         timeout: float | None = 30.0,
+        spoken_seconds: float = 0.0,
         max_messages: int = 10_000,
         options: Mapping[str, Any] | None = None,
         kept: Callable[[Any], Any] = lambda message: message,
@@ -59,6 +61,8 @@ class Conversation:
         self.headers = headers
         self.open_timeout = open_timeout
         self.timeout = timeout
+        self.spoken_seconds = spoken_seconds
+        """How long the request itself takes, which is not counted as waiting."""
         self.max_messages = max_messages
         self.options = options
         self.kept = kept
@@ -90,16 +94,19 @@ class Conversation:
             AgentError: the answer is not whole; `messages` has what came of it.
             InvalidOptionError: the address is none.
         """
+        check_seconds("open_timeout", self.open_timeout)
+        check_seconds("response_timeout", self.timeout)
+        limit = None if self.timeout is None else self.timeout + self.spoken_seconds
         self._start = perf_counter()
         self._socket = await self._connect()
         self._note("opened")
         sending = asyncio.create_task(self._send(send))
         try:
-            async with asyncio.timeout(self.timeout):
+            async with asyncio.timeout(limit):
                 await self._listen(is_complete)
         except TimeoutError as error:
             came = plural(len(self.messages), "message") if self.messages else "nothing"
-            message = f"{self.address} had not finished after {self.timeout:g} s; {came} had come"
+            message = f"{self.address} had not finished after {limit:g} s; {came} had come"
             raise AgentTimeoutError(message) from error
         finally:
             sending.cancel()
@@ -184,6 +191,9 @@ class Conversation:
                 )
 
     def _hung_up(self, closed: Any) -> AgentError:
+        if closed.rcvd is None and closed.sent is not None and closed.sent.code in _PROTOCOL_ENDINGS:
+            why = shown_text(f"code {closed.sent.code}, {closed.sent.reason}", self.secrets)
+            return AgentReplyError(f"{self.address} sent what no message may be: {why}")
         code = closed.rcvd.code if closed.rcvd is not None else None
         reason = shown_text(closed.rcvd.reason if closed.rcvd is not None else "", self.secrets)
         said = "" if code is None else f", with code {code}{f' ({reason})' if reason else ''}"

@@ -15,6 +15,7 @@ from . import sound
 from .answer import decoded_body, read_answer
 from .http_request import Clients, Request
 from .provider import ask_sdk, key_for, laid_over
+from .request import check_audio, check_text, endpoint
 from .showing import shown_address, shown_agent
 from .tool_declarations import Tools, for_gemini
 
@@ -58,7 +59,7 @@ class GeminiAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        data, form = sound.as_file(sound.checked(audio), ("mp3", "ogg", "flac"))
+        data, form = sound.as_file(check_audio(audio), ("mp3", "ogg", "flac"))
         if hasattr(self.client, "aio"):  # the SDK encodes bytes itself
             return await self._ask({"inline_data": {"mime_type": sound.MIME_TYPES[form], "data": data}})
         return await self._ask(
@@ -71,7 +72,7 @@ class GeminiAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        return await self._ask({"text": text})
+        return await self._ask({"text": check_text(text)})
 
     def request(self, part: Mapping[str, Any]) -> dict[str, Any]:
         """The body of a request with this part of the user's message."""
@@ -84,19 +85,20 @@ class GeminiAgent:
 
     async def _ask(self, part: Mapping[str, Any]) -> AgentResponse:
         start, body = perf_counter(), self.request(part)
-        path = f"/v1beta/models/{quote(self.model.removeprefix('models/'), safe='')}:generateContent"
+        name = quote(self.model.removeprefix("models/"), safe="")
+        url = endpoint(self.base_url, f"/v1beta/models/{name}:generateContent")
         if hasattr(self.client, "aio"):
             secrets = [self.api_key] if self.api_key else []
             raw = await ask_sdk(lambda: self._ask_client(body), seconds=self.timeout, secrets=secrets)
         else:
             key = key_for(self.api_key, KEY_VARIABLES, needed=self.base_url == BASE_URL)
             headers = {**({"x-goog-api-key": key} if key else {}), **(self.headers or {})}
-            url = self.base_url.rstrip("/") + path
             request = Request(url, "POST", headers, self.timeout, body, api_key=key)
             secrets = request.secrets
             raw = decoded_body(await request.send(self._clients, self.client))
-        address = shown_address(self.base_url).rstrip("/") + path
-        response = read_answer(self.parser or GeminiResponseParser(), raw, address=address, secrets=secrets)
+        response = read_answer(
+            self.parser or GeminiResponseParser(), raw, address=shown_address(url), secrets=secrets
+        )
         response.timings.setdefault("done", perf_counter() - start)
         return response
 

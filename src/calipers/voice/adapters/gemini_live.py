@@ -25,6 +25,7 @@ from .conversation import Conversation, answered
 from .gemini_generate import KEY_VARIABLES
 from .openai_realtime import socket_address
 from .provider import key_for, laid_over
+from .request import check_audio, check_text
 from .showing import shown_agent
 from .tool_declarations import Tools, for_gemini
 
@@ -75,7 +76,7 @@ class GeminiLiveAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        pcm = sound.as_pcm(sound.checked(audio), SAMPLE_RATE)
+        pcm = sound.as_pcm(check_audio(audio), SAMPLE_RATE)
         return await self._converse(self._spoken(pcm), pcm.duration if self.realtime else 0.0)
 
     async def run_text(self, text: str) -> AgentResponse:
@@ -84,7 +85,7 @@ class GeminiLiveAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        return await self._converse(self._written(text), 0.0)
+        return await self._converse(self._written(check_text(text)), 0.0)
 
     def setup_message(self) -> dict[str, Any]:
         """The first message: what the session is to be."""
@@ -125,13 +126,13 @@ class GeminiLiveAgent:
                 await conversation.send({"clientContent" if "turns" in each else "realtimeInput": each})
 
         key = key_for(self.api_key, KEY_VARIABLES, needed=self.base_url == BASE_URL)
-        timeout = None if self.response_timeout is None else self.response_timeout + spoken_seconds
         conversation = Conversation(
             socket_address(self.base_url) + _PATH,
             headers={**({"x-goog-api-key": key} if key else {}), **(self.headers or {})},
             api_key=key,
             open_timeout=self.open_timeout,
-            timeout=timeout,
+            timeout=self.response_timeout,
+            spoken_seconds=spoken_seconds,
             kept=_without_sound,
         )
         try:

@@ -17,6 +17,7 @@ from calipers.voice.response import AgentResponse
 from . import sound
 from .answer import decoded_body, read_answer
 from .http_request import Clients, Request
+from .request import check_audio, check_text
 from .showing import shown_address, shown_agent
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class HttpAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        audio = sound.checked(audio)
+        audio = check_audio(audio)
         if self.sample_rate is not None:
             audio = sound.as_pcm(audio, self.sample_rate)
         data, form = sound.as_file(audio, ("mp3", "ogg", "flac"))
@@ -82,7 +83,7 @@ class HttpAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        fields = {self.text_field: text, **(self.extra_fields or {})}
+        fields = {self.text_field: check_text(text), **(self.extra_fields or {})}
         if self.body == "json":
             return await self._ask(fields)
         # A part without a file name is an ordinary field of a form: httpx makes a form multipart only for files.

@@ -23,6 +23,7 @@ from calipers.errors import (
 )
 from calipers.voice.response import AgentResponse
 
+from .request import check_seconds
 from .showing import secrets_of, shown_address, shown_text
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ class Request(NamedTuple):
             InvalidOptionError: the address is none.
         """
         httpx, address = load_httpx(), shown_address(self.url)
+        check_seconds("timeout", self.timeout)
         try:
             async with asyncio.timeout(self.timeout):
                 if own is not None:
@@ -137,6 +139,9 @@ class Request(NamedTuple):
             raise AgentTimeoutError(message, response=AgentResponse(timed_out=True)) from error
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             raise InvalidOptionError(f"{address!r} is no address that HTTP knows: {error}") from None
+        except httpx.LocalProtocolError as error:
+            why = shown_text(str(error), self.secrets)
+            raise InvalidOptionError(f"the request to {address} cannot be sent: {why}") from None
         except httpx.ConnectError as error:
             why = shown_text(str(error), self.secrets)
             raise AgentConnectionError(

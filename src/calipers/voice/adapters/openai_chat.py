@@ -14,6 +14,7 @@ from . import sound
 from .answer import decoded_body, read_answer
 from .http_request import Clients, Request
 from .provider import ask_sdk, key_for, laid_over
+from .request import check_audio, check_text, endpoint
 from .showing import shown_address, shown_agent
 from .tool_declarations import Tools, for_chat
 
@@ -58,7 +59,7 @@ class OpenAIAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        data, form = sound.as_file(sound.checked(audio), ("mp3",))
+        data, form = sound.as_file(check_audio(audio), ("mp3",))
         part = {"type": "input_audio", "input_audio": {"data": sound.text_of(data), "format": form}}
         return await self._ask([part])
 
@@ -68,7 +69,7 @@ class OpenAIAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        return await self._ask(text)
+        return await self._ask(check_text(text))
 
     def request(self, content: Any) -> dict[str, Any]:
         """The body of a request with this content of the user's message."""
@@ -82,7 +83,7 @@ class OpenAIAgent:
 
     async def _ask(self, content: Any) -> AgentResponse:
         start, body = perf_counter(), self.request(content)
-        address = f"{shown_address(self.base_url).rstrip('/')}/chat/completions"
+        url = endpoint(self.base_url, "/chat/completions")
         if hasattr(self.client, "chat"):
             secrets = [self.api_key] if self.api_key else []
             create = self.client.chat.completions.create
@@ -90,11 +91,12 @@ class OpenAIAgent:
         else:
             key = key_for(self.api_key, KEY_VARIABLES, needed=self.base_url == BASE_URL)
             headers = {**({"Authorization": f"Bearer {key}"} if key else {}), **(self.headers or {})}
-            url = f"{self.base_url.rstrip('/')}/chat/completions"
             request = Request(url, "POST", headers, self.timeout, body, api_key=key)
             secrets = request.secrets
             raw = decoded_body(await request.send(self._clients, self.client))
-        response = read_answer(self.parser or OpenAIResponseParser(), raw, address=address, secrets=secrets)
+        response = read_answer(
+            self.parser or OpenAIResponseParser(), raw, address=shown_address(url), secrets=secrets
+        )
         response.timings.setdefault("done", perf_counter() - start)
         return response
 

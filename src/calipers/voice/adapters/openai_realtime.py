@@ -25,6 +25,7 @@ from . import sound
 from .conversation import Conversation, answered
 from .openai_chat import KEY_VARIABLES
 from .provider import key_for, laid_over
+from .request import check_audio, check_text, endpoint
 from .showing import shown_agent, shown_text
 from .tool_declarations import Tools, for_realtime
 
@@ -75,7 +76,7 @@ class OpenAIRealtimeAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        pcm = sound.as_pcm(sound.checked(audio), SAMPLE_RATE)
+        pcm = sound.as_pcm(check_audio(audio), SAMPLE_RATE)
         if self.turn_detection is not None:
             pcm += Audio.silence(1.0, sample_rate=SAMPLE_RATE)
         spoken = pcm.duration if self.realtime else 0.0
@@ -87,7 +88,7 @@ class OpenAIRealtimeAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        return await self._converse(self._written(text), 0.0, transcribed=False)
+        return await self._converse(self._written(check_text(text)), 0.0, transcribed=False)
 
     def session_update(self) -> dict[str, Any]:
         """The first event: what the session is to be."""
@@ -130,13 +131,13 @@ class OpenAIRealtimeAgent:
                 await conversation.send(event)
 
         key = key_for(self.api_key, KEY_VARIABLES, needed=self.base_url == BASE_URL)
-        timeout = None if self.response_timeout is None else self.response_timeout + spoken_seconds
         conversation = Conversation(
-            f"{socket_address(self.base_url)}/realtime?model={quote(self.model, safe='')}",
+            session_address(self.base_url, self.model),
             headers={**({"Authorization": f"Bearer {key}"} if key else {}), **(self.headers or {})},
             api_key=key,
             open_timeout=self.open_timeout,
-            timeout=timeout,
+            timeout=self.response_timeout,
+            spoken_seconds=spoken_seconds,
             kept=lambda event: None if read(event, "type") in _SOUND else event,
         )
         end = _ending(conversation, transcribed=transcribed, detects=self.turn_detection is not None)
@@ -152,6 +153,14 @@ def socket_address(base_url: str) -> str:
         if base_url.startswith(http):
             base_url = socket + base_url.removeprefix(http)
     return base_url.rstrip("/")
+
+
+def session_address(base_url: str, model: str) -> str:
+    """The address of a session with a model; one that names a model or deployment already stays as it is."""
+    url = endpoint(socket_address(base_url), "/realtime")
+    if any(f"{name}=" in url for name in ("model", "deployment")):
+        return url
+    return f"{url}{'&' if '?' in url else '?'}model={quote(model, safe='')}"
 
 
 def _ending(conversation: Conversation, *, transcribed: bool, detects: bool) -> Callable[[Any], bool]:

@@ -8,6 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 _EXCERPT = 500
 _TELLING = ("authorization", "cookie", "key", "token", "secret", "password")
 """Parts of the names of headers and query parameters whose values nobody else should read."""
+_SCHEMES = ("basic", "bearer", "token")
+"""Words in such values that anyone may read."""
 
 
 def shown_address(url: str) -> str:
@@ -25,7 +27,7 @@ def secrets_of(url: str, headers: Mapping[str, str] | None, api_key: str | None 
     found = [api_key or ""]
     for name, value in (headers or {}).items():
         if any(part in name.lower() for part in _TELLING):
-            found += [value, value.rpartition(" ")[2]]
+            found += [word for word in str(value).split() if word.lower() not in _SCHEMES]
     try:
         parts = urlsplit(url)
         found.append(parts.password or "")

@@ -4,7 +4,6 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Iterator
 
-from calipers.errors import InvalidOptionError
 from calipers.voice.audio import Audio
 
 MIME_TYPES = {
@@ -15,17 +14,6 @@ MIME_TYPES = {
     "flac": "audio/flac",
 }
 """By the format of an `Audio`; bare frames travel behind a WAV header."""
-
-
-def checked(audio: Audio) -> Audio:
-    """The same, if it is sound.
-
-    Raises:
-        InvalidOptionError: it is something else.
-    """
-    if not isinstance(audio, Audio):
-        raise InvalidOptionError(f"run takes an Audio, got {audio!r:.200}; for a text there is run_text")
-    return audio
 
 
 def as_file(audio: Audio, formats: tuple[str, ...]) -> tuple[bytes, str]:

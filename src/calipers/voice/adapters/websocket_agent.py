@@ -12,6 +12,7 @@ from calipers.voice.response import AgentResponse
 
 from . import sound
 from .conversation import Conversation, answered
+from .request import check_audio, check_text
 from .showing import shown_agent
 
 Messages: TypeAlias = Iterable[Any] | AsyncIterable[Any]
@@ -69,7 +70,7 @@ class WebSocketAgent:
         """
         if self.chunk_ms is not None and not self.chunk_ms > 0:
             raise InvalidOptionError(f"chunk_ms={self.chunk_ms!r}: a piece lasts 1 millisecond or more")
-        audio = sound.checked(audio)
+        audio = check_audio(audio)
         if self.sample_rate is not None:
             audio = sound.as_pcm(audio, self.sample_rate)
         spoken = audio.duration if self.realtime else 0.0
@@ -81,6 +82,7 @@ class WebSocketAgent:
         Raises:
             AgentError: it gave no answer.
         """
+        check_text(text)
         return await self._converse(
             text, _several(text if self.send == "bytes" else {self.text_field: text}), 0.0
         )
@@ -111,12 +113,12 @@ class WebSocketAgent:
                 if message is not None:
                     await conversation.send(message)
 
-        timeout = None if self.response_timeout is None else self.response_timeout + spoken_seconds
         conversation = Conversation(
             self.url,
             headers=self.headers,
             open_timeout=self.open_timeout,
-            timeout=timeout,
+            timeout=self.response_timeout,
+            spoken_seconds=spoken_seconds,
             max_messages=self.max_messages,
             options=self.connect_options,
         )

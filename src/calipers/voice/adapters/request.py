@@ -1,0 +1,51 @@
+"""What may be asked of an agent, and for how long: checked before anything is sent."""
+
+import math
+from urllib.parse import urlsplit, urlunsplit
+
+from calipers.errors import InvalidOptionError
+from calipers.voice.audio import Audio
+
+
+def check_audio(audio: Audio) -> Audio:
+    """The same, if it is sound.
+
+    Raises:
+        InvalidOptionError: it is something else.
+    """
+    if not isinstance(audio, Audio):
+        raise InvalidOptionError(f"run takes an Audio, got {audio!r:.200}; for a text there is run_text")
+    return audio
+
+
+def check_text(text: str) -> str:
+    """The same, if it is text.
+
+    Raises:
+        InvalidOptionError: it is something else.
+    """
+    if not isinstance(text, str):
+        raise InvalidOptionError(f"run_text takes a text, got {text!r:.200}; for sound there is run")
+    return text
+
+
+def check_seconds(name: str, seconds: float | None) -> None:
+    """Check a limit of time.
+
+    Raises:
+        InvalidOptionError: it is no positive number; `None` is no limit, and fine.
+    """
+    if seconds is None:
+        return
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        raise InvalidOptionError(f"{name} must be a number of seconds above 0, or None, got {seconds!r}")
+
+
+def endpoint(base_url: str, path: str) -> str:
+    """The address of a path below a base; a base that has the path already, and its query, stay as they are."""
+    try:
+        parts = urlsplit(base_url)
+    except ValueError:
+        return base_url  # whoever connects will say what is wrong with it
+    whole = parts.path.rstrip("/")
+    return urlunsplit(parts._replace(path=whole if whole.endswith(path) else whole + path))
