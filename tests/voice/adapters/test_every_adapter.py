@@ -28,6 +28,7 @@ from calipers.testing import (
     WebSocketAgentServer,
 )
 from calipers.trace import ToolCall
+from calipers.voice import run_concurrent
 from calipers.voice.adapters import (
     GeminiAgent,
     GeminiLiveAgent,
@@ -310,3 +311,12 @@ def test_adapters_and_their_servers_load_nothing_optional_until_they_are_used():
     code = "import sys, calipers.voice.adapters, calipers.testing; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"httpx", "websockets", "numpy", "soxr"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("fault", ["silence", "stall", "disconnect", "error"])
+def test_an_agent_that_gives_no_answer_never_passes_even_where_no_call_is_expected(pair, fault):
+    with pair.server([Reply(fault=fault), Reply(text="No.")]) as server:
+        agent = pair.agent(server.url, seconds=0.3)
+        batch = asyncio.run(run_concurrent(prompts="hi", agent=agent, expect=[], runs=2, max_concurrency=1))
+    assert [run.passed for run in batch.runs] == [False, True]
+    assert batch.runs[0].error.startswith("Agent")

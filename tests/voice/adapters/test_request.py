@@ -5,7 +5,7 @@ import math
 import pytest
 
 from calipers.errors import InvalidOptionError
-from calipers.voice.adapters import HttpAgent, WebSocketAgent
+from calipers.voice.adapters import GeminiLiveAgent, HttpAgent, OpenAIRealtimeAgent, WebSocketAgent
 from calipers.voice.adapters.openai_realtime import session_address
 from calipers.voice.adapters.request import check_audio, check_seconds, check_text, endpoint
 
@@ -25,6 +25,19 @@ def test_a_limit_of_time_is_a_positive_number(seconds, ask):
         ask(HttpAgent("http://127.0.0.1:1/", timeout=seconds), "hi")
     with pytest.raises(InvalidOptionError, match="response_timeout must be"):
         ask(WebSocketAgent("ws://127.0.0.1:1/", response_timeout=seconds), "hi")
+
+
+@pytest.mark.parametrize("chunk_ms", [0, -5, 2.5, True, "20"])
+def test_pieces_of_sound_have_a_length(ask, audio, chunk_ms):
+    for agent in (
+        WebSocketAgent("ws://127.0.0.1:1", chunk_ms=chunk_ms),
+        OpenAIRealtimeAgent("m", base_url="ws://127.0.0.1:1", chunk_ms=chunk_ms),
+        GeminiLiveAgent("m", base_url="ws://127.0.0.1:1", chunk_ms=chunk_ms),
+    ):
+        with pytest.raises(
+            InvalidOptionError, match="chunk_ms must be a whole number of milliseconds above 0"
+        ):
+            ask(agent, audio)
 
 
 def test_no_limit_is_a_limit_too():

@@ -200,12 +200,6 @@ def test_an_answer_may_come_before_the_request_is_over(ask):
 # ---------------------------------------------------------------------- options
 
 
-@pytest.mark.parametrize("chunk_ms", [0, -5])
-def test_pieces_have_a_length(ask, audio, chunk_ms):
-    with pytest.raises(InvalidOptionError, match="chunk_ms"):
-        ask(WebSocketAgent("ws://127.0.0.1:1", chunk_ms=chunk_ms), audio)
-
-
 def test_completion_is_one_of_the_words_or_a_function(ask):
     with pytest.raises(InvalidOptionError, match="'first', 'close' or a function"):
         ask(WebSocketAgent("ws://127.0.0.1:1", is_complete="done"), "hi")

@@ -25,7 +25,7 @@ from .conversation import Conversation, answered
 from .gemini_generate import KEY_VARIABLES
 from .openai_realtime import socket_address
 from .provider import key_for, laid_over
-from .request import check_audio, check_text
+from .request import check_audio, check_chunk, check_text
 from .showing import shown_agent
 from .tool_declarations import Tools, for_gemini
 
@@ -76,6 +76,7 @@ class GeminiLiveAgent:
         Raises:
             AgentError: it gave no answer.
         """
+        check_chunk(self.chunk_ms)
         pcm = sound.as_pcm(check_audio(audio), SAMPLE_RATE)
         return await self._converse(self._spoken(pcm), pcm.duration if self.realtime else 0.0)
 

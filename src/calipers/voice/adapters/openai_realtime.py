@@ -25,7 +25,7 @@ from . import sound
 from .conversation import Conversation, answered
 from .openai_chat import KEY_VARIABLES
 from .provider import key_for, laid_over
-from .request import check_audio, check_text, endpoint
+from .request import check_audio, check_chunk, check_text, endpoint
 from .showing import shown_agent, shown_text
 from .tool_declarations import Tools, for_realtime
 
@@ -76,6 +76,7 @@ class OpenAIRealtimeAgent:
         Raises:
             AgentError: it gave no answer.
         """
+        check_chunk(self.chunk_ms)
         pcm = sound.as_pcm(check_audio(audio), SAMPLE_RATE)
         if self.turn_detection is not None:
             pcm += Audio.silence(1.0, sample_rate=SAMPLE_RATE)

@@ -41,6 +41,18 @@ def check_seconds(name: str, seconds: float | None) -> None:
         raise InvalidOptionError(f"{name} must be a number of seconds above 0, or None, got {seconds!r}")
 
 
+def check_chunk(milliseconds: int) -> None:
+    """Check the length of the pieces that sound is sent in.
+
+    Raises:
+        InvalidOptionError: it is no whole number of milliseconds above 0.
+    """
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int) or milliseconds < 1:
+        raise InvalidOptionError(
+            f"chunk_ms must be a whole number of milliseconds above 0, got {milliseconds!r}"
+        )
+
+
 def endpoint(base_url: str, path: str) -> str:
     """The address of a path below a base; a base that has the path already, and its query, stay as they are."""
     try:

@@ -12,7 +12,7 @@ from calipers.voice.response import AgentResponse
 
 from . import sound
 from .conversation import Conversation, answered
-from .request import check_audio, check_text
+from .request import check_audio, check_chunk, check_text
 from .showing import shown_agent
 
 Messages: TypeAlias = Iterable[Any] | AsyncIterable[Any]
@@ -68,9 +68,9 @@ class WebSocketAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        if self.chunk_ms is not None and not self.chunk_ms > 0:
-            raise InvalidOptionError(f"chunk_ms={self.chunk_ms!r}: a piece lasts 1 millisecond or more")
         audio = check_audio(audio)
+        if self.chunk_ms is not None:
+            check_chunk(self.chunk_ms)
         if self.sample_rate is not None:
             audio = sound.as_pcm(audio, self.sample_rate)
         spoken = audio.duration if self.realtime else 0.0
@@ -84,13 +84,13 @@ class WebSocketAgent:
         """
         check_text(text)
         return await self._converse(
-            text, _several(text if self.send == "bytes" else {self.text_field: text}), 0.0
+            text, _in_turn([text if self.send == "bytes" else {self.text_field: text}]), 0.0
         )
 
     def _spoken(self, audio: Audio) -> AsyncIterator[Any]:
         if self.chunk_ms is None:
             data, form = sound.as_file(audio, ("mp3", "ogg", "flac"))
-            return _several(self._message(data, form), self.end_message)
+            return _in_turn([self._message(data, form), self.end_message])
         return self._streamed(sound.as_pcm(audio, self.sample_rate), self.chunk_ms)
 
     async def _streamed(self, audio: Audio, milliseconds: int) -> AsyncIterator[Any]:
@@ -109,7 +109,7 @@ class WebSocketAgent:
     ) -> AgentResponse:
         async def send(conversation: Conversation) -> None:
             given = self.send(request) if callable(self.send) else messages
-            async for message in given if isinstance(given, AsyncIterable) else _several(*given):
+            async for message in given if isinstance(given, AsyncIterable) else _in_turn(given):
                 if message is not None:
                     await conversation.send(message)
 
@@ -144,6 +144,6 @@ class WebSocketAgent:
         return shown_agent(self)
 
 
-async def _several(*messages: Any) -> AsyncIterator[Any]:
+async def _in_turn(messages: Iterable[Any]) -> AsyncIterator[Any]:
     for message in messages:
         yield message
