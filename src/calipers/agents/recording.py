@@ -288,13 +288,13 @@ class Recording:
 
     def attach(self) -> None:
         """Give the trace to the attempt it was recorded in, if this is the outermost recording of it."""
-        attempt, trace = self.attempt, self.trace
+        attempt = self.attempt
         if attempt is None:
             return
         if attempt.recording is self:
-            attempt.recording, attempt.trace = None, trace
-        elif attempt.trace is not None and attempt.trace.trace_id == trace.trace_id:
-            attempt.trace = trace
+            attempt.recording, attempt.trace = None, self.trace
+        elif attempt.trace is not None and attempt.trace.trace_id == self._trace_id:
+            attempt.trace = self.trace
 
     def _check_open(self) -> None:
         if not self.log.is_open:

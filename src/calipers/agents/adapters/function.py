@@ -77,7 +77,9 @@ class FunctionAdapter(Generic[AnswerT]):
             type(plain).__call__
         )
         """Whether `invoke` gives something to await."""
-        self._recorder = TraceRecorder(self.name, model, tags)
+        self.model = model
+        self.tags = tags
+        TraceRecorder(self.name, model, tags)  # refuses what no trace could hold
 
     def invoke(self, input_text: Any, /) -> AnswerT:
         """Put a request to the agent; the trace, or where the function is async something to await it by."""
@@ -91,7 +93,8 @@ class FunctionAdapter(Generic[AnswerT]):
         return f"FunctionAdapter({self.function!r}, name={self.name!r})"
 
     def _recording(self, asked: Any) -> Recording:
-        return self._recorder.recording(input_text=asked if isinstance(asked, str) else str(asked))
+        text = asked if isinstance(asked, str) else str(asked)
+        return Recording(self.name, model=self.model, tags=self.tags, input_text=text)
 
     def _invoke(self, asked: Any) -> Any:
         recording = self._recording(asked)

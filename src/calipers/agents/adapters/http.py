@@ -135,8 +135,10 @@ class HttpAdapter:
         self.input_tokens = input_tokens
         self.output_tokens = output_tokens
         self.timeout = timeout
+        self.model = model
+        self.tags = tags
         self.client = client
-        self._recorder = TraceRecorder(self.name, model, tags)
+        TraceRecorder(self.name, model, tags)  # refuses what no trace could hold
         self._clients = HttpClients()
 
     async def invoke(self, input_text: Any, /) -> Trace:
@@ -146,12 +148,13 @@ class HttpAdapter:
             AgentError: it gave no answer, by whichever of its kinds says why.
         """
         asked = input_text if isinstance(input_text, str) else str(input_text)
-        with self._recorder.recording(input_text=asked) as recording:
+        with Recording(self.name, model=self.model, tags=self.tags, input_text=asked) as recording:
             reply = await self._send(self._content(input_text))
             try:
                 totals = self._read(reply, recording)
             except AgentError as error:
-                raise AgentReplyError(f"{self.name}: {error}", status=reply.status_code) from error.__cause__
+                why = self._concealed(str(error), reply.request.headers)
+                raise AgentReplyError(f"{self.name}: {why}", status=reply.status_code) from error.__cause__
         trace = recording.trace
         return trace.replace(**totals, trace_id=trace.trace_id, created_at=trace.created_at)
 
