@@ -33,12 +33,19 @@ def test_the_share_of_lost_packets_is_the_asked_one(rate, seed):
 
 
 @settings(max_examples=20)
-@given(rate=st.floats(0.02, 0.6), burst=st.floats(1.6, 10), seed=st.integers())
+@given(rate=st.floats(0.1, 0.6), burst=st.floats(1.6, 10), seed=st.integers())
 def test_bursts_have_the_asked_mean_length_and_the_share_stays(rate, burst, seed):
     loss = PacketLoss(rate, burst=burst, seed=seed)
     lost = loss.losses(100_000, loss.rng())
     assert lost.mean() == pytest.approx(rate, abs=0.05)
     assert runs(lost).mean() == pytest.approx(burst, rel=0.15)
+
+
+def test_the_first_packet_is_lost_as_often_as_any():
+    first = [
+        loss.losses(1, loss.rng())[0] for loss in (PacketLoss(0.3, burst=5, seed=seed) for seed in range(500))
+    ]
+    assert np.mean(first) == pytest.approx(0.3, abs=0.08)
 
 
 def test_bursts_of_one_never_have_two_losses_in_a_row():

@@ -80,3 +80,9 @@ def test_channels_stay_together():
     for perturbation in (Tempo(1.4), Pitch(3)):
         found = perturbation.apply(Audio.from_samples(both, RATE)).samples()
         assert (found[:, 0] == found[:, 1]).all()
+
+
+@pytest.mark.parametrize("factor", [0.6, 1.5])
+def test_a_tempo_begins_where_the_sound_begins(factor):
+    found = Tempo(factor).apply(tone()).samples()[:40]
+    assert found == pytest.approx(tone().samples()[:40], abs=0.05)
