@@ -26,7 +26,11 @@ ANYTHING = st.recursive(
     lambda inner: st.tuples(inner) | st.dictionaries(st.integers() | SURROGATES, inner, max_size=2),
     max_leaves=4,
 )
-TIMES = st.none() | st.datetimes(timezones=st.sampled_from([None, UTC, timezone(timedelta(hours=-3))]))
+TIMES = st.none() | st.datetimes(
+    datetime(1970, 1, 2),  # noqa: DTZ001 - hypothesis wants bounds without a zone
+    datetime(2500, 1, 1),  # noqa: DTZ001 - same
+    timezones=st.sampled_from([None, UTC, timezone(timedelta(hours=-3))]),
+)
 LATENCIES = st.none() | st.floats(0, 1e9) | st.integers(0, 10**6)
 
 
@@ -209,6 +213,8 @@ def test_keys_of_a_later_release_are_passed_over():
         ({"total_input_tokens": -1}, "whole number from 0, got -1"),
         ({"total_latency_ms": math.nan}, "finite number of milliseconds from 0, got nan"),
         ({"tags": "a b"}, "tags must be a list of str"),
+        ({"tool_calls": [{"name": "t", "timestamp": "soon"}]}, "cannot be put in the order of their times"),
+        ({"tool_calls": [{"name": "t", "timestamp": {}}]}, "cannot be put in the order of their times"),
     ],
 )
 def test_data_that_is_no_trace_is_refused_with_what_is_wrong_about_it(data, says):
