@@ -195,6 +195,7 @@ def test_no_key_is_ever_shown(pair, ask, audio, reply):
                 ask(agent, audio)
             assert KEY not in str(caught.value)
             assert KEY not in repr(caught.value)
+            assert KEY not in repr(caught.value.response)
     assert KEY not in repr(agent)
     assert KEY in str(server.requests[0].headers)
 

@@ -24,7 +24,7 @@ from calipers.errors import (
 from calipers.voice.response import AgentResponse
 
 from .request import check_seconds
-from .showing import secrets_of, shown_address, shown_text
+from .showing import hidden, secrets_of, shown_address, shown_text
 
 if TYPE_CHECKING:
     import ssl
@@ -171,6 +171,6 @@ class Request(NamedTuple):
             said = shown_text(answer.text, self.secrets) or "without a word"
         raise AgentReplyError(
             f"{address} answered with status {status}: {said}",
-            response=AgentResponse(raw=answer.text),
+            response=AgentResponse(raw=hidden(answer.text, self.secrets)),
             status=answer.status_code,
         )

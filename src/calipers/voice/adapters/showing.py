@@ -39,10 +39,16 @@ def secrets_of(url: str, headers: Mapping[str, str] | None, api_key: str | None 
     return sorted({secret for secret in found if len(secret) >= 4}, key=len, reverse=True)
 
 
-def shown_text(text: str, secrets: Iterable[str]) -> str:
-    """The beginning of a text, with stars for secrets."""
+def hidden(text: str, secrets: Iterable[str]) -> str:
+    """A text with stars for secrets."""
     for secret in secrets:
         text = text.replace(secret, "***")
+    return text
+
+
+def shown_text(text: str, secrets: Iterable[str]) -> str:
+    """The beginning of a text, with stars for secrets."""
+    text = hidden(text, secrets)
     return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
 
 
