@@ -167,6 +167,11 @@ def test_full_scale_is_one(width, frames, samples):
     assert Audio.from_samples(samples, 24000, width).pcm == frames
 
 
+def test_samples_are_rounded_to_the_nearest_level():
+    audio = Audio.from_samples([10.6 / 32768, -10.6 / 32768, 10.4 / 32768, -10.4 / 32768], 8000)
+    assert struct.unpack("<4h", audio.pcm) == (11, -11, 10, -10)
+
+
 @pytest.mark.parametrize("width", [1, 2, 3, 4])
 def test_beyond_full_scale_samples_clip_and_do_not_wrap(width):
     audio = Audio.from_samples([2.0, -2.0, 1.0], 8000, width)

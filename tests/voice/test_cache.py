@@ -271,6 +271,11 @@ def test_what_is_no_audio_is_an_error_that_shows_it():
         asyncio.run(said(Wrong(), "a"))
 
 
+def test_a_path_is_no_cache():
+    with pytest.raises(InvalidOptionError, match="cache='sounds' is no cache: give an AudioCache"):
+        CachedSynthesizer(Speaker(), cache="sounds")
+
+
 def test_the_default_folder_is_told_and_made_only_when_needed():
     assert AudioCache().directory.as_posix() == ".calipers/audio"
     assert repr(AudioCache("x")) == "AudioCache('x')"
