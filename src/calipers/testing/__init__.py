@@ -9,6 +9,7 @@ report = dataset.evaluate_sync(task)
 assert_rate(report, at_least=0.9)
 """
 
+from calipers.testing.adapters import check_adapter
 from calipers.testing.assertions import assert_mean, assert_passed, assert_rate
 from calipers.testing.conformance import Conformance, check_evaluator
 from calipers.testing.context import make_context, odd_contexts, ordinary_contexts
@@ -44,6 +45,7 @@ __all__ = [
     "assert_mean",
     "assert_passed",
     "assert_rate",
+    "check_adapter",
     "check_evaluator",
     "check_plugin",
     "evaluate_one",

@@ -60,10 +60,22 @@ PLUGIN_WAY_OUT: dict[PluginRule, str] = {
 """What to do about a finding about a plugin."""
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """One way in which an evaluator or a plugin breaks the contract."""
+AdapterRule: TypeAlias = Literal["adapter name", "invoke", "request", "own trace"]
+"""What a finding about an adapter is about."""
 
-    rule: Rule | PluginRule
+ADAPTER_WAY_OUT: dict[AdapterRule, str] = {
+    "adapter name": "give it an attribute or property `name`, a text that stays the same: reports show it",
+    "invoke": "take a request as the one argument and return a Trace, or be async; raise where the agent gives no answer",
+    "request": "put the request into input_text, and keep what belongs to one request out of the adapter itself",
+    "own trace": "make a new Trace, or a new TraceRecorder block, for each execution",
+}
+"""What to do about a finding about an adapter."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One way in which an evaluator, a plugin or an adapter breaks the contract."""
+
+    rule: Rule | PluginRule | AdapterRule
     problem: str
     """What happened."""
     where: tuple[str, ...] = ()
@@ -74,12 +86,12 @@ class Finding(msgspec.Struct, frozen=True):
             f" and {len(self.where) - 5} more" if len(self.where) > 5 else ""
         )
         on = f" (on {shown})" if shown else ""
-        ways_out: dict[Any, str] = {**WAY_OUT, **PLUGIN_WAY_OUT}
+        ways_out: dict[Any, str] = {**WAY_OUT, **PLUGIN_WAY_OUT, **ADAPTER_WAY_OUT}
         return f"{self.rule}: {self.problem}{on}\n    {ways_out[self.rule]}"
 
 
 class ConformanceError(CalipersError, AssertionError):
-    """An evaluator or a plugin breaks the contract; `findings` lists every way it does."""
+    """An evaluator, a plugin or an adapter breaks the contract; `findings` lists every way it does."""
 
     def __init__(self, name: str, findings: Sequence[Finding], what: str = "an evaluator") -> None:
         self.findings = tuple(findings)
