@@ -287,6 +287,15 @@ def test_a_folder_that_is_none_or_holds_nothing_is_a_failure_and_not_silence(tmp
     assert failure.error_message.startswith(error)
 
 
+@pytest.mark.parametrize(
+    "wrong", [5, None, b"plugins", "a\0b", object], ids=["5", "None", "bytes", "null", "class"]
+)
+def test_what_is_no_path_is_a_failure_too(folder, wrong):
+    manager = load(directories=[wrong, folder(a=plugin("a"))])
+    assert names(manager) == ["a"]
+    assert [each.stage for each in manager.failures] == ["find"]
+
+
 def test_a_file_that_cannot_be_read_is_a_failure(folder):
     path = folder(a=plugin("a"))
     (path / "b.py").symlink_to(path / "nowhere.py")

@@ -8,7 +8,7 @@ import pytest
 from calipers import Case, CaseLifecycle, Dataset
 from calipers.errors import InvalidOptionError, PluginError
 from calipers.plugins import PluginBase, PluginManager
-from calipers.plugins.hooks import DETAILS, listeners_of
+from calipers.plugins.hooks import DETAILS, hooks_of
 from calipers.record import ReportCase, ReportCaseFailure
 
 
@@ -111,7 +111,7 @@ def test_a_parameter_that_nothing_is_known_for_is_told_of_when_the_plugin_is_loa
     with pytest.raises(
         PluginError, match=r"on_test_start has a parameter '.*' that nothing is known for: it may"
     ):
-        listeners_of(plugin(on_test_start=hook)(), "listener", None)
+        hooks_of(plugin(on_test_start=hook)())
 
 
 # ---------------------------------------------------------------------- what fails

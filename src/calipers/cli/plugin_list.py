@@ -122,7 +122,7 @@ def _as_json(loaded: Sequence[LoadedPlugin], failures: Sequence[PluginFailure]) 
             "types": each.types,
             "summary": (inspect.getdoc(type(each.plugin)) or "").partition("\n\n")[0].replace("\n", " "),
             "evaluators": list(each.evaluators),
-            "hooks": each.hooks,
+            "hooks": list(each.hooks),
             "source": each.source,
         }
         for each in loaded

@@ -10,7 +10,8 @@ from calipers.late import late_names
 if TYPE_CHECKING:
     from .evaluators import EvaluatorFactory, UnavailableEvaluator
     from .failure import PluginFailure, Source
-    from .manager import LoadedPlugin, PluginManager
+    from .loading import LoadedPlugin
+    from .manager import PluginManager
     from .plugin import (
         AdapterPlugin,
         EvaluatorPlugin,
@@ -26,7 +27,7 @@ _HOMES = {
     "AdapterPlugin": ".plugin",
     "EvaluatorFactory": ".evaluators",
     "EvaluatorPlugin": ".plugin",
-    "LoadedPlugin": ".manager",
+    "LoadedPlugin": ".loading",
     "PluginBase": ".plugin",
     "PluginFailure": ".failure",
     "PluginManager": ".manager",

@@ -67,14 +67,15 @@ def find_entry_points(group: str, wanted: Sequence[str] | None = None) -> Iterat
 
 def find_in_directory(directory: str | PathLike[str]) -> Iterator[Found]:
     """The plugins of the files in a folder."""
-    folder = Path(directory)
-    source = Source("file", str(folder))
+    source = Source("file", safe_repr(directory))
     try:
+        folder = Path(directory)
+        source = Source("file", str(folder))
         files = sorted(path for path in folder.iterdir() if path.suffix == ".py" and path.name[0] != "_")
         if not files:
             raise PluginError("there are no plugins in this folder: it has no file *.py")  # noqa: TRY301
-    except (OSError, PluginError) as error:
-        yield failure_of(error, plugin=folder.name or str(folder), stage="find", source=source)
+    except Exception as error:  # there is none, it may not be read, or it is no path at all
+        yield failure_of(error, plugin=source.place, stage="find", source=source)
         return
     for path in files:
         source, stage = Source("file", str(path)), "import"
@@ -93,8 +94,8 @@ def find_in_directory(directory: str | PathLike[str]) -> Iterator[Found]:
 def find_classes(classes: Iterable[Any]) -> Iterator[Found]:
     """Classes that somebody has at hand."""
     for kind in classes:
-        name = getattr(kind, "__name__", type(kind).__name__)
-        source = Source("class", f"{getattr(kind, '__module__', '?')}:{getattr(kind, '__qualname__', name)}")
+        home = kind if isinstance(kind, type) else type(kind)
+        name, source = home.__name__, Source("class", f"{home.__module__}:{home.__qualname__}")
         try:
             yield Candidate(_checked(kind), name, source)
         except PluginError as error:

@@ -10,6 +10,22 @@ Origin: TypeAlias = Literal["entry point", "file", "class"]
 """How a plugin was found."""
 
 
+LOADING = frozenset(
+    {
+        "import",
+        "find",
+        "create",
+        "name",
+        "duplicate",
+        "version",
+        "requires_calipers",
+        "provides",
+        "hooks",
+        "on_load",
+    }
+)
+"""Stages at which a plugin fails to be loaded."""
+
 _SELF_EXPLAINING = {"find", "name", "duplicate", "version", "requires_calipers", "provides", "hooks"}
 """Stages whose own errors say all there is to say."""
 

@@ -1,13 +1,12 @@
 """The hooks of runs: what each can be told, and calling those of a plugin with what their parameters name."""
 
 import inspect
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from calipers.errors import PluginError
 from calipers.lifecycle import RunHook
 
-from .failure import Source
 from .plugin import PluginBase, defines
 
 DETAILS: Final[dict[RunHook, tuple[str, ...]]] = {
@@ -19,24 +18,27 @@ DETAILS: Final[dict[RunHook, tuple[str, ...]]] = {
 """What the parameters of each hook may name."""
 
 
-class Listener(NamedTuple):
-    """A hook of one plugin."""
+class Hook:
+    """A hook of one plugin: called with all there is to tell, it passes on what its parameters name."""
 
-    plugin: str
-    source: Source
-    call: Callable[..., Any]
-    wanted: tuple[str, ...]
-    """What it is told."""
+    def __init__(self, method: Callable[..., Any], wanted: tuple[str, ...]) -> None:
+        self.method = method
+        self.wanted = wanted
+        """The names of what it is told."""
+
+    def __call__(self, details: Mapping[str, Any]) -> Any:
+        """What the method returns, which may have to be awaited."""
+        return self.method(**{name: details.get(name) for name in self.wanted})
 
 
-def listeners_of(plugin: PluginBase, name: str, source: Source) -> dict[RunHook, Listener]:
-    """The hooks that a plugin has.
+def hooks_of(plugin: PluginBase) -> dict[RunHook, Hook]:
+    """The hooks of runs that a plugin has.
 
     Raises:
         PluginError: one asks for what nobody can tell it.
     """
     return {
-        hook: Listener(name, source, method, _wanted(hook, method, known))
+        hook: Hook(method, _wanted(hook, method, known))
         for hook, known in DETAILS.items()
         if defines(type(plugin), hook)
         for method in [getattr(plugin, hook)]

@@ -1,8 +1,8 @@
 """Finds plugins, loads them, tells them about runs, and hands out what they provide.
 
-Loading a plugin is all or nothing: its module is imported, an object made, its name, version, requirement, evaluators and
-hooks read, and `on_load` called. If any of it fails, the plugin is not there, `failures` says why, and the others are
-loaded. Of two plugins with one name, the first is loaded. Loading what is loaded already changes nothing.
+Loading a plugin is all or nothing: if its import fails, or anything else until `on_load` has returned, the plugin is not
+there, `failures` says why, and the others are loaded. Of two plugins with one name, the first is loaded. Loading what is
+loaded already changes nothing.
 
 Whatever a plugin raises later, in a hook or while it makes something, becomes a failure, too. Only Ctrl-C goes through.
 A failure is also logged, to `calipers.plugins`, the first time that it happens.
@@ -10,7 +10,6 @@ A failure is also logged, to `calipers.plugins`, the first time that it happens.
 
 import asyncio
 import logging
-import sys
 from collections.abc import Iterator, Sequence
 from inspect import isawaitable
 from os import PathLike
@@ -18,51 +17,23 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from calipers import agents
-from calipers import evaluators as built_in
 from calipers.errors import InvalidOptionError, PluginError
 from calipers.lifecycle import RunHook
-from calipers.plain import safe_repr
+from calipers.result import describe_error
 from calipers.styles import as_evaluator
 
 from .discovery import Candidate, Found, find_classes, find_entry_points, find_in_directory
-from .evaluators import EvaluatorFactory, EvaluatorType, UnavailableEvaluator, name_of
-from .failure import PluginFailure, Source, failure_of
-from .hooks import DETAILS, Listener, call_plainly, listeners_of
-from .plugin import (
-    FACTORIES,
-    AdapterPlugin,
-    EvaluatorPlugin,
-    PluginBase,
-    PluginType,
-    StorePlugin,
-    ViewPlugin,
-    defines,
-    types_of,
-)
-from .requirement import satisfies
+from .evaluators import EvaluatorType, UnavailableEvaluator
+from .failure import LOADING, PluginFailure, Source, failure_of
+from .hooks import call_plainly
+from .loading import LoadedPlugin, load_plugin
+from .plugin import AdapterPlugin, EvaluatorPlugin, PluginBase, StorePlugin, ViewPlugin, defines
 
 GROUP = "calipers.plugins"
 """The group of entry points by which packages offer plugins."""
 
 _log = logging.getLogger(GROUP)
 _Plugin = TypeVar("_Plugin", bound=PluginBase)
-
-
-class LoadedPlugin(msgspec.Struct, frozen=True, kw_only=True):
-    """A plugin that is loaded."""
-
-    plugin: PluginBase
-    name: str
-    version: str | None
-    """Its own, or that of its package; `None` if neither says."""
-    types: tuple[PluginType, ...]
-    """What it provides."""
-    evaluators: dict[str, EvaluatorType]
-    """Its evaluators, by the names that dataset files call them."""
-    hooks: tuple[RunHook, ...]
-    """What it wants to be told of runs."""
-    source: Source
 
 
 class PluginManager:
@@ -77,7 +48,6 @@ class PluginManager:
         self.group = group
         self._loaded: dict[str, LoadedPlugin] = {}
         self._failures: dict[tuple[Source, str, str], PluginFailure] = {}
-        self._listeners: dict[RunHook, list[Listener]] = {hook: [] for hook in DETAILS}
 
     # ------------------------------------------------------------------ what is loaded
 
@@ -139,18 +109,22 @@ class PluginManager:
         for option, value in (("directories", directories), ("classes", classes)):
             if isinstance(value, str | PathLike | type) or not isinstance(value, Sequence):
                 raise InvalidOptionError(f"{option} must be a list, got {value!r}")
-        if isinstance(entry_points, str) or not isinstance(entry_points, bool | Sequence):
-            raise InvalidOptionError(f"entry_points must be True, False or a list, got {entry_points!r}")
+        wanted = [] if isinstance(entry_points, bool) else entry_points
+        if not isinstance(wanted, Sequence) or isinstance(wanted, str) or not _are_texts(wanted):
+            raise InvalidOptionError(
+                f"entry_points must be True, False or a list of names, got {entry_points!r}"
+            )
         begun: set[Source] = set()
         for found in self._find(directories, classes, entry_points):
             if found.source not in begun:
                 begun.add(found.source)
-                self._forget(found.source)  # a file that was mended has no failure any more
-            if isinstance(found, PluginFailure):
-                self._note(found)
-            else:
-                self._load(found)
-        failed = [failure for failure in self.failures if failure.source in begun]
+                self._forget_loading(found.source)  # a file that was mended has no failure any more
+            outcome = load_plugin(found, self._loaded) if isinstance(found, Candidate) else found
+            if isinstance(outcome, LoadedPlugin):
+                self._loaded[outcome.name] = outcome
+            elif outcome is not None:
+                self._note(outcome)
+        failed = [each for each in self.failures if each.source in begun and each.stage in LOADING]
         if strict and failed:
             raise PluginError(
                 "\n".join(["not all plugins could be loaded:", *(f"- {each}" for each in failed)])
@@ -159,8 +133,6 @@ class PluginManager:
     def unload_all(self) -> None:
         """Tell all plugins that they are unloaded, and forget them; their failures stay."""
         loaded, self._loaded = self._loaded, {}
-        for listeners in self._listeners.values():
-            listeners.clear()
         for each in loaded.values():
             try:
                 call_plainly(each.plugin.on_unload)
@@ -187,100 +159,24 @@ class PluginManager:
             yield from find_in_directory(directory)
         yield from find_classes(classes)
 
-    def _load(self, found: Candidate) -> None:
-        """Load one plugin, or note why it cannot be."""
-        if any(type(each.plugin) is found.kind for each in self._loaded.values()):
-            return
-        label, stage = found.label, "create"
-        try:
-            plugin = found.kind()
-            stage = "name"
-            name = label = _checked_name(plugin.name)
-            stage = "duplicate"
-            if name in self._loaded:
-                if _is_twin(type(self._loaded[name].plugin), found.kind):
-                    return
-                raise PluginError(f"another plugin has this name: that of {self._loaded[name].source}")  # noqa: TRY301
-            stage = "version"
-            version = _checked_text("version", plugin.version) or found.version
-            stage = "requires_calipers"
-            _check_requirement(_checked_text("requires_calipers", plugin.requires_calipers))
-            stage = "provides"
-            evaluators = self._evaluators_of(plugin, name)
-            stage = "hooks"
-            listeners = listeners_of(plugin, name, found.source)
-            stage = "on_load"
-            call_plainly(plugin.on_load)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            self._fail(error, label, stage, found.source)
-            return
-        self._loaded[name] = LoadedPlugin(
-            plugin=plugin,
-            name=name,
-            version=version,
-            types=types_of(found.kind),
-            evaluators=evaluators,
-            hooks=tuple(listeners),
-            source=found.source,
-        )
-        for hook, listener in listeners.items():
-            self._listeners[hook].append(listener)
-
-    def _evaluators_of(self, plugin: PluginBase, name: str) -> dict[str, EvaluatorType]:
-        """The evaluators that a plugin provides, by the names that files call them.
-
-        Raises:
-            PluginError: it does not provide what it promises, or a name is taken.
-        """
-        kind = type(plugin)
-        for base, members in FACTORIES.items():
-            if isinstance(plugin, base) and not any(defines(kind, member) for member in members):
-                raise PluginError(f"it provides no {base.plugin_type}: define {' or '.join(members)}")
-        if plugin.plugin_type not in types_of(kind):
-            raise PluginError(
-                f"plugin_type is {plugin.plugin_type!r}, but it derives from no class that provides such: it is of type "
-                f"{', '.join(types_of(kind))}"
-            )
-        if not isinstance(plugin, EvaluatorPlugin):
-            return {}
-        found: dict[str, EvaluatorType] = {}
-        for each in plugin.evaluator_types:
-            called = name_of(each)
-            if found.setdefault(called, each) is not each:
-                raise PluginError(f"two of its evaluator_types are called {called!r}")
-        if defines(kind, "create_evaluator"):
-            found.setdefault(name, EvaluatorFactory(name, plugin.create_evaluator, kind.__doc__))
-        if not found:
-            raise PluginError("it provides no evaluator: evaluator_types is empty")
-        for called in found:
-            for other in self._loaded.values():
-                if called in other.evaluators:
-                    raise PluginError(
-                        f"the plugin {other.name!r} provides an evaluator called {called!r}, too"
-                    )
-            if called in built_in.__all__ or called in agents.__all__:
-                raise PluginError(f"Calipers itself has a {called!r}: give the evaluator a name of its own")
-        return found
-
     # ------------------------------------------------------------------ failures
 
     def _fail(self, error: BaseException, plugin: str, stage: str, source: Source) -> None:
-        self._note(failure_of(error, plugin=plugin, stage=stage, source=source))
+        """Note an error. Only the first of its kind is described: a hook may fail a million times."""
+        before = self._failures.get((source, plugin, stage))
+        if before is None:
+            self._note(failure_of(error, plugin=plugin, stage=stage, source=source))
+        else:
+            self._failures[source, plugin, stage] = msgspec.structs.replace(before, count=before.count + 1)
 
     def _note(self, failure: PluginFailure) -> None:
-        key = failure.source, failure.plugin, failure.stage
-        before = self._failures.get(key)
-        if before is None:
-            self._failures[key] = failure
-            _log.warning("%s", failure)
-        else:
-            self._failures[key] = msgspec.structs.replace(before, count=before.count + 1)
+        self._failures[failure.source, failure.plugin, failure.stage] = failure
+        _log.warning("%s", failure)
 
-    def _forget(self, source: Source) -> None:
-        for key in [key for key in self._failures if key[0] == source]:
-            del self._failures[key]
+    def _forget_loading(self, source: Source) -> None:
+        for key, failure in list(self._failures.items()):
+            if failure.source == source and failure.stage in LOADING:
+                del self._failures[key]
 
     # ------------------------------------------------------------------ what plugins provide
 
@@ -300,9 +196,8 @@ class PluginManager:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                failure = failure_of(error, plugin=each.name, stage="create_evaluator", source=each.source)
-                self._note(failure)
-                evaluator = UnavailableEvaluator(each.name, failure.error_message)
+                self._fail(error, each.name, "create_evaluator", each.source)
+                evaluator = UnavailableEvaluator(each.name, describe_error(error)[1])
             made.append(evaluator)
         return made
 
@@ -350,13 +245,15 @@ class PluginManager:
 
     def listens(self, *hooks: RunHook) -> bool:
         """Whether any plugin has any of these hooks."""
-        return any(self._listeners[hook] for hook in hooks)
+        return any(hook in each.hooks for each in self._loaded.values() for hook in hooks)
 
     async def dispatch(self, hook: RunHook, **details: Any) -> None:
         """Call a hook of all plugins that have it, in the order in which they were loaded; what fails is noted."""
-        for listener in tuple(self._listeners[hook]):
+        for each in self.plugins:
+            if hook not in each.hooks:
+                continue
             try:
-                outcome = listener.call(**{name: details.get(name) for name in listener.wanted})
+                outcome = each.hooks[hook](details)
                 if isawaitable(outcome):
                     await outcome
             except (KeyboardInterrupt, GeneratorExit):
@@ -365,31 +262,10 @@ class PluginManager:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
                     raise
-                self._fail(error, listener.plugin, hook, listener.source)
+                self._fail(error, each.name, hook, each.source)
             except BaseException as error:
-                self._fail(error, listener.plugin, hook, listener.source)
+                self._fail(error, each.name, hook, each.source)
 
 
-def _is_twin(one: type, other: type) -> bool:
-    """Whether two classes are the same one of the same file, imported under two names."""
-    files = [getattr(sys.modules.get(kind.__module__), "__file__", None) for kind in (one, other)]
-    names = one.__qualname__ == other.__qualname__ and one.__module__ != other.__module__
-    return names and files[0] is not None and files[0] == files[1]
-
-
-def _checked_name(name: Any) -> str:
-    if not isinstance(name, str) or not name or name != name.strip() or not name.isprintable() or ":" in name:
-        raise PluginError(f"a plugin's name is text in one line, without a colon, got {safe_repr(name):.200}")
-    return name
-
-
-def _checked_text(what: str, value: Any) -> str | None:
-    if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise PluginError(f"{what} must be text, or None, got {safe_repr(value):.200}")
-    return value
-
-
-def _check_requirement(requirement: str | None) -> None:
-    ours: str = sys.modules["calipers"].__version__
-    if requirement is not None and not satisfies(ours, requirement):
-        raise PluginError(f"it needs calipers {requirement}, and this is {ours}")
+def _are_texts(values: Sequence[Any]) -> bool:
+    return all(isinstance(each, str) for each in values)

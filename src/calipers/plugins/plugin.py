@@ -151,13 +151,14 @@ ReporterPlugin = ViewPlugin
 StoragePlugin = StorePlugin
 """Another word for `StorePlugin`."""
 
+_PROVIDERS: tuple[type[PluginBase], ...] = (EvaluatorPlugin, AdapterPlugin, ViewPlugin, StorePlugin)
+
 FACTORIES: dict[type[PluginBase], tuple[str, ...]] = {
-    EvaluatorPlugin: ("create_evaluator", "evaluator_types"),
     AdapterPlugin: ("create_adapter",),
     ViewPlugin: ("create_view", "create_reporter"),
     StorePlugin: ("create_store", "create_storage"),
 }
-"""What a plugin of each kind has to define one of."""
+"""What a plugin of each kind has to define one of; evaluators can come from a method or from a list of types."""
 
 
 def is_plugin(kind: Any) -> bool:
@@ -172,11 +173,11 @@ def is_plugin(kind: Any) -> bool:
 
 def types_of(kind: type[PluginBase]) -> tuple[PluginType, ...]:
     """All that a class of plugins provides, by the classes that it derives from."""
-    found = tuple(base.plugin_type for base in FACTORIES if issubclass(kind, base))
+    found = tuple(base.plugin_type for base in _PROVIDERS if issubclass(kind, base))
     return found or (PluginType.HOOKS,)
 
 
 def defines(kind: type[PluginBase], member: str) -> bool:
     """Whether a class of plugins has a member of its own, and not the one that every plugin has."""
     home = next(base for base in kind.__mro__ if member in vars(base))
-    return home not in {PluginBase, *FACTORIES}
+    return home not in {PluginBase, *_PROVIDERS}

@@ -1,0 +1,144 @@
+"""Loading one plugin: all or nothing.
+
+An object is made of the class, its name, version, requirement, evaluators and hooks are read, and `on_load` is called. If
+any of it fails, there is a failure instead of a plugin. Only Ctrl-C goes through.
+"""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from calipers import agents
+from calipers import evaluators as built_in
+from calipers.errors import PluginError
+from calipers.lifecycle import RunHook
+from calipers.plain import safe_repr
+
+from .discovery import Candidate
+from .evaluators import EvaluatorFactory, EvaluatorType, name_of
+from .failure import PluginFailure, Source, failure_of
+from .hooks import Hook, call_plainly, hooks_of
+from .plugin import FACTORIES, EvaluatorPlugin, PluginBase, PluginType, defines, types_of
+from .requirement import satisfies
+
+
+class LoadedPlugin(msgspec.Struct, frozen=True, kw_only=True):
+    """A plugin that is loaded."""
+
+    plugin: PluginBase
+    name: str
+    version: str | None
+    """Its own, or that of its package; `None` if neither says."""
+    types: tuple[PluginType, ...]
+    """What it provides."""
+    evaluators: dict[str, EvaluatorType]
+    """Its evaluators, by the names that dataset files call them."""
+    hooks: dict[RunHook, Hook]
+    """What it is told of runs."""
+    source: Source
+
+
+def load_plugin(found: Candidate, loaded: Mapping[str, LoadedPlugin]) -> LoadedPlugin | PluginFailure | None:
+    """The plugin, or why there is none; `None` if it is one of those that are loaded already, by name."""
+    kind, label, stage = found.kind, found.label, "create"
+    if any(type(each.plugin) is kind for each in loaded.values()):
+        return None
+    try:
+        plugin = kind()
+        stage = "name"
+        name = label = _checked_name(plugin.name)
+        stage = "duplicate"
+        if name in loaded:
+            if _is_twin(type(loaded[name].plugin), kind):
+                return None
+            raise PluginError(f"another plugin has this name: that of {loaded[name].source}")  # noqa: TRY301
+        stage = "version"
+        version = _checked_text("version", plugin.version) or found.version
+        stage = "requires_calipers"
+        _check_requirement(_checked_text("requires_calipers", plugin.requires_calipers))
+        stage = "provides"
+        _check_promises(plugin)
+        evaluators = _evaluators_of(plugin, name, loaded) if isinstance(plugin, EvaluatorPlugin) else {}
+        stage = "hooks"
+        hooks = hooks_of(plugin)
+        stage = "on_load"
+        call_plainly(plugin.on_load)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return failure_of(error, plugin=label, stage=stage, source=found.source)
+    return LoadedPlugin(
+        plugin=plugin,
+        name=name,
+        version=version,
+        types=types_of(kind),
+        evaluators=evaluators,
+        hooks=hooks,
+        source=found.source,
+    )
+
+
+def _is_twin(one: type, other: type) -> bool:
+    """Whether two classes are the same one of the same file, imported under two names."""
+    files = [getattr(sys.modules.get(kind.__module__), "__file__", None) for kind in (one, other)]
+    names = one.__qualname__ == other.__qualname__ and one.__module__ != other.__module__
+    return names and files[0] is not None and files[0] == files[1]
+
+
+def _checked_name(name: Any) -> str:
+    if not isinstance(name, str) or not name or name != name.strip() or not name.isprintable() or ":" in name:
+        raise PluginError(f"a plugin's name is text in one line, without a colon, got {safe_repr(name):.200}")
+    return name
+
+
+def _checked_text(what: str, value: Any) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        raise PluginError(f"{what} must be text, or None, got {safe_repr(value):.200}")
+    return value
+
+
+def _check_requirement(requirement: str | None) -> None:
+    ours: str = sys.modules["calipers"].__version__
+    if requirement is not None and not satisfies(ours, requirement):
+        raise PluginError(f"it needs calipers {requirement}, and this is {ours}")
+
+
+def _check_promises(plugin: PluginBase) -> None:
+    """Refuse a plugin that does not provide what the classes that it derives from are for."""
+    kind = type(plugin)
+    for base, methods in FACTORIES.items():
+        if isinstance(plugin, base) and not any(defines(kind, method) for method in methods):
+            raise PluginError(f"it provides no {base.plugin_type}: define {' or '.join(methods)}")
+    if plugin.plugin_type not in types_of(kind):
+        raise PluginError(
+            f"plugin_type is {plugin.plugin_type!r}, but it derives from no class that provides such: it is of type "
+            f"{', '.join(types_of(kind))}"
+        )
+
+
+def _evaluators_of(
+    plugin: EvaluatorPlugin, name: str, loaded: Mapping[str, LoadedPlugin]
+) -> dict[str, EvaluatorType]:
+    """The evaluators that a plugin provides, by the names that files call them.
+
+    Raises:
+        PluginError: there are none, or a name is taken.
+    """
+    found: dict[str, EvaluatorType] = {}
+    for each in plugin.evaluator_types:
+        called = name_of(each)
+        if found.setdefault(called, each) is not each:
+            raise PluginError(f"two of its evaluator_types are called {called!r}")
+    if defines(type(plugin), "create_evaluator"):
+        found.setdefault(name, EvaluatorFactory(name, plugin.create_evaluator, type(plugin).__doc__))
+    if not found:
+        raise PluginError("it provides no evaluator: define create_evaluator or evaluator_types")
+    for called in found:
+        for other in loaded.values():
+            if called in other.evaluators:
+                raise PluginError(f"the plugin {other.name!r} provides an evaluator called {called!r}, too")
+        if called in built_in.__all__ or called in agents.__all__:
+            raise PluginError(f"Calipers itself has a {called!r}: give the evaluator a name of its own")
+    return found
