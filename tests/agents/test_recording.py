@@ -622,3 +622,23 @@ def test_a_trace_that_the_task_gave_itself_is_not_replaced_by_one_recorded_befor
 
     report = Dataset(cases=[Case(inputs="a")], evaluators=[lambda trace: trace.output_text == "mine"])
     assert report.evaluate_sync(task, progress=False).cases[0].passed
+
+
+def test_executions_side_by_side_in_one_attempt_need_one_recorder_around_them_to_be_seen_together():
+    async def sub_agent(word):
+        async with TraceRecorder("sub"):
+            await look_up_later(word)
+
+    async def apart(text):
+        await asyncio.gather(sub_agent("a"), sub_agent("b"))
+        return text
+
+    async def together(text):
+        async with record():
+            return await apart(text)
+
+    seen = [
+        words(Dataset(cases=[Case(inputs="x")]).evaluate_sync(task, progress=False).cases[0].trace)
+        for task in (apart, together)
+    ]
+    assert seen == [["a"], ["a", "b"]]
