@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from calipers.errors import InvalidOptionError
-from calipers.voice.recognition.decoder import SAMPLE_RATE, Decoder, Utterance
+from calipers.voice.recognition.decoder import SAMPLE_RATE, Decoder, Utterance, Vocabulary
 from calipers.voice.synthesizers.espeak import EspeakSynthesizer
 
 GRAMMAR = """#JSGF V1.0;
@@ -31,9 +31,9 @@ def noise(seconds):
 
 @pytest.mark.parametrize("options", [{"phones_only": True}, {"grammar": GRAMMAR}], ids=["phones", "grammar"])
 def test_what_is_heard_does_not_depend_on_what_was_heard_before(options):
-    alone = [Decoder(**options).decode(frames(text)) for text in TEXTS]
+    alone = [Decoder(Vocabulary(**options)).decode(frames(text)) for text in TEXTS]
     assert all(heard.text for heard in alone)
-    used = Decoder(**options)
+    used = Decoder(Vocabulary(**options))
     for text, heard in zip(TEXTS, alone, strict=True):
         used.decode(noise(2))
         assert used.decode(frames(text)) == heard
@@ -42,20 +42,20 @@ def test_what_is_heard_does_not_depend_on_what_was_heard_before(options):
 
 
 def test_a_grammar_finds_its_sentences_and_their_pronunciation():
-    decoder = Decoder(grammar=GRAMMAR)
+    decoder = Decoder(Vocabulary(GRAMMAR))
     assert [decoder.decode(frames(text)).text for text in TEXTS] == TEXTS
-    assert decoder.decode(frames("call anna")).phones == ["K", "AO", "L", "AE", "N", "AH"]
+    assert decoder.decode(frames("call anna")).phones == ("K", "AO", "L", "AE", "N", "AH")
 
 
 def test_noise_is_no_sentence():
-    assert Decoder(grammar=GRAMMAR).decode(noise(1)) == Utterance("", [])
+    assert Decoder(Vocabulary(GRAMMAR)).decode(noise(1)) == Utterance("", ())
 
 
 def test_a_word_that_the_dictionary_lacks_can_be_taught():
     grammar = "#JSGF V1.0;\ngrammar a;\npublic <a> = open the frobnicator | close the window;"
     with pytest.raises(InvalidOptionError, match=r"cannot pronounce 'frobnicator': .*pronunciations="):
-        Decoder(grammar=grammar).decode(frames("call anna"))
-    taught = Decoder(grammar=grammar, pronunciations={"frobnicator": "F R AA B N IH K EY T ER"})
+        Decoder(Vocabulary(grammar))
+    taught = Decoder(Vocabulary(grammar, pronunciations=(("frobnicator", "F R AA B N IH K EY T ER"),)))
     assert taught.decode(frames("open the frobnicator")).text == "open the frobnicator"
 
 
@@ -67,21 +67,21 @@ def test_a_word_that_the_dictionary_lacks_can_be_taught():
         ({"grammar": "#JSGF V1.0;\ngrammar a;\npublic <a> = call (anna;"}, "cannot be read"),
         ({"grammar": "#JSGF V1.0;\ngrammar a;\n<a> = call anna;"}, "cannot be read"),
         (
-            {"grammar": GRAMMAR, "pronunciations": {"calipers": "not phones"}},
-            "'calipers' cannot be pronounced",
+            {"grammar": GRAMMAR, "pronunciations": (("frobnicator", "not phones"),)},
+            "'frobnicator' cannot be pronounced 'not phones'",
         ),
     ],
 )
 def test_a_grammar_that_cannot_be_used_is_refused(options, said):
     with pytest.raises(InvalidOptionError, match=said):
-        Decoder(**options).decode(frames("call anna"))
+        Decoder(Vocabulary(**options))
 
 
 def test_without_the_library_the_error_names_the_extra():
     program = (
         "import sys; sys.modules['pocketsphinx'] = None\n"
-        "from calipers.voice.recognition.decoder import Decoder\n"
-        "try: Decoder().decode(bytes(32000))\n"
+        "from calipers.voice.recognition.decoder import Decoder, Vocabulary\n"
+        "try: Decoder(Vocabulary())\n"
         "except ImportError as error: print(error, end='')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -6,7 +6,6 @@ answer says what it heard and why it believed it or not. So a voice test can be 
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from calipers.voice.audio import Audio
 from calipers.voice.recognition.recognizer import Recognizer
@@ -16,7 +15,7 @@ from .commands import CommandGrammar
 from .home import HOME
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class OfflineAgent:
     """Hears a request, or reads it, and calls the tools that its grammar names.
 
@@ -41,14 +40,11 @@ class OfflineAgent:
             InvalidAudioError: sound that cannot be read.
             MissingExtraError: pocketsphinx, numpy or soxr is not installed.
         """
-        hearing = await self._recognizer.recognize(audio)
+        recognizer = Recognizer(self.grammar.jsgf, max_distance=self.max_distance)
+        hearing = await recognizer.recognize(audio)
         calls = self.grammar.parse(hearing.text) if hearing.accepted else []
         return AgentResponse(calls, raw=hearing, transcript=hearing.text)
 
     async def run_text(self, text: str) -> AgentResponse:
         """The calls that a written request means: the same decision without the hearing."""
         return AgentResponse(self.grammar.parse(text), raw=text, transcript=text)
-
-    @cached_property
-    def _recognizer(self) -> Recognizer:
-        return Recognizer(self.grammar.jsgf, max_distance=self.max_distance)

@@ -1,7 +1,7 @@
 """A home that listens: the commands of the demonstration, and requests to try it with.
 
-Lights, heating, timers, alarms, music, calls, messages and the weather. `requests()` gives sentences with the calls they
-mean; `unrelated()` gives sentences that mean nothing here, for which an agent must not call a tool.
+Lights, heating, timers, alarms, music, calls, messages and the weather. `spoken_requests()` gives sentences with the calls they
+mean; `unrelated_sentences()` gives sentences that mean nothing here, for which an agent must not call a tool.
 """
 
 import json
@@ -68,7 +68,7 @@ class SpokenRequest:
     """What an agent should do about it; empty if it should do nothing."""
 
 
-def requests() -> list[SpokenRequest]:
+def spoken_requests() -> list[SpokenRequest]:
     """Forty sentences that the home understands: every tool, one call or two."""
     return [
         SpokenRequest(
@@ -78,7 +78,7 @@ def requests() -> list[SpokenRequest]:
     ]
 
 
-def unrelated() -> list[SpokenRequest]:
+def unrelated_sentences() -> list[SpokenRequest]:
     """Sentences that mean nothing to the home, so that it should call no tool."""
     return [SpokenRequest(text, ()) for text in _data()["unrelated"]]
 

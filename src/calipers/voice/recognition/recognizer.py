@@ -12,15 +12,14 @@ Each utterance is heard for itself: what was heard before changes nothing.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, field
 
 from calipers.errors import InvalidAudioError, InvalidOptionError
 from calipers.threads import call_in_thread
 from calipers.voice.audio import Audio
 
-from .decoder import SAMPLE_RATE, Decoder
+from . import processes
+from .decoder import SAMPLE_RATE, Vocabulary
 from .phones import phone_distance
 
 _PAUSE = bytes(2 * int(0.3 * SAMPLE_RATE))
@@ -45,7 +44,7 @@ class Hearing:
     """The phones of the sentence, as the grammar's decoder heard it."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Recognizer:
     """Turns speech into text with pocketsphinx.
 
@@ -69,12 +68,13 @@ class Recognizer:
             raise InvalidOptionError(f"max_distance must be a number from 0 up, got {limit!r}")
 
     async def recognize(self, audio: Audio) -> Hearing:
-        """What was said. It runs in a thread, though pocketsphinx lets nobody else run while it listens.
+        """What was said. The event loop goes on meanwhile, and several can be heard at once.
 
         Raises:
             InvalidAudioError: sound that cannot be read.
             InvalidOptionError: a grammar that cannot be read, or has words that cannot be pronounced.
             MissingExtraError: pocketsphinx, numpy or soxr is not installed.
+            CalipersError: the process that listens cannot be started, or died.
         """
         hearing: Hearing = await call_in_thread(self.recognize_sync, audio)
         return hearing
@@ -88,12 +88,14 @@ class Recognizer:
         pcm = audio.convert(SAMPLE_RATE, channels=1, sample_width=2).pcm
         if not pcm.strip(b"\0"):
             return Hearing(accepted=False, text="", reason="there is nothing but silence")
-        heard = self._words.decode(_PAUSE + pcm + _PAUSE)
+        said = _PAUSE + pcm + _PAUSE
+        words = Vocabulary(self.grammar, pronunciations=tuple(self.pronunciations.items()))
+        heard = processes.decode(words, said)
         if not heard.text:
             return Hearing(accepted=False, text="", reason="no sentence fits what was heard")
         if self.grammar is None:
             return Hearing(accepted=True, text=heard.text, reason="any English is accepted")
-        sounds = self._phones.decode(_PAUSE + pcm + _PAUSE).phones
+        sounds = processes.decode(Vocabulary(phones_only=True), said).phones
         distance = phone_distance(heard.phones, sounds)
         accepted = distance is not None and distance <= self.max_distance
         measured = "nothing was heard" if distance is None else f"the sounds are {distance:.2f} away from it"
@@ -106,15 +108,3 @@ class Recognizer:
             sounds=" ".join(sounds),
             pronunciation=" ".join(heard.phones),
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The decoders stay behind: they cannot be pickled, and are made again when needed.
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
-    @cached_property
-    def _words(self) -> Decoder:
-        return Decoder(grammar=self.grammar, pronunciations=self.pronunciations)
-
-    @cached_property
-    def _phones(self) -> Decoder:
-        return Decoder(phones_only=True)

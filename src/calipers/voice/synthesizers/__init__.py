@@ -1,1 +1,5 @@
 """Synthesizers: text in, speech out."""
+
+from .espeak import EspeakSynthesizer
+
+__all__ = ["EspeakSynthesizer"]
