@@ -92,7 +92,7 @@ def test_it_passes_exactly_if_each_pattern_does_what_it_should(judge, wanted, te
         ([LINK, {"weight": 1}], "pattern 2 of RegexPatternMatcher needs its pattern"),
         ([{"pattern": 5}], "needs its pattern as non-empty text"),
         ([{"pattern": "a", "wieght": 2}], "unknown key 'wieght': did you mean 'weight'"),
-        ([{"pattern": "a", "x": 2}], "unknown key 'x': it may have pattern, weight, must_match, description"),
+        ([{"pattern": "a", "x": 2}], "unknown key 'x'; there are pattern, weight, must_match, description"),
         ([{"pattern": "a", 5: 2}], "unknown key 5"),
         (
             [{"pattern": "a", "weight": 0}],

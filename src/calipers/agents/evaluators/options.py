@@ -1,6 +1,8 @@
 """What the options of evaluators may be: each check names the evaluator, the option and the value it was given."""
 
+import difflib
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from calipers.errors import InvalidOptionError
@@ -47,6 +49,15 @@ def check_items(owner: str, option: str, value: Any, items: str) -> None:
     """
     if not isinstance(value, list | tuple):
         raise InvalidOptionError(f"{owner} needs a list of {items} as {option}, got {value!r:.200}")
+
+
+def instead(given: Any, known: Iterable[str]) -> str:
+    """What a name that nobody knows may have been meant for, to end a message with."""
+    names = list(known)
+    close = difflib.get_close_matches(str(given), names, n=1)
+    if close:
+        return f": did you mean {close[0]!r}?"
+    return f"; there are {', '.join(names)}" if names else ": it takes none"
 
 
 def _is_number(value: Any) -> bool:

@@ -4,7 +4,6 @@ Patterns are those of the `regex` package, which reads what `re` reads and more,
 takes too long gives the verdict ERROR, not "no match", which nobody found out.
 """
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from calipers.evaluators.pattern import compile_pattern, is_found
 from calipers.result import EvalResult
 from calipers.trace import Trace
 
-from .options import check_items, check_positive
+from .options import check_items, check_positive, instead
 from .scale import ALL_OR_SOME, skip, some_of, weighted_share
 
 _KEYS = ("pattern", "weight", "must_match", "description")
@@ -87,9 +86,7 @@ def _read(number: int, given: Any) -> _Pattern:
         raise InvalidOptionError(f"{where} must be a dict such as {{'pattern': '...'}}, got {given!r:.200}")
     for key in given:
         if key not in _KEYS:
-            close = difflib.get_close_matches(str(key), _KEYS, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it may have {', '.join(_KEYS)}"
-            raise InvalidOptionError(f"{where} has the unknown key {key!r}: {hint}")
+            raise InvalidOptionError(f"{where} has the unknown key {key!r}{instead(key, _KEYS)}")
     wanted = _Pattern(**given) if "pattern" in given else _Pattern("", **given)
     if not isinstance(wanted.pattern, str) or not wanted.pattern:
         raise InvalidOptionError(f"{where} needs its pattern as non-empty text, got {dict(given)!r:.200}")

@@ -12,8 +12,7 @@ Case counts. A rule that could not fail, such as one that forbids nothing, is an
 that is missing or misspelt never passes.
 """
 
-import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -26,7 +25,7 @@ from calipers.evaluators.showing import show
 from calipers.result import EvalResult
 from calipers.trace import Trace
 
-from .options import check_count, check_items, check_positive, check_share
+from .options import check_count, check_items, check_positive, check_share, instead
 from .scale import Scale, skip, some_of, weighted_share
 
 
@@ -181,13 +180,13 @@ def _argument(rule: RuleSpec) -> Any:
     """
     kind = _KINDS.get(rule.rule_type) if isinstance(rule.rule_type, str) else None
     if kind is None:
-        raise InvalidOptionError(f"{rule.rule_type!r} is no type of rule{_instead(rule.rule_type, _KINDS)}")
+        raise InvalidOptionError(f"{rule.rule_type!r} is no type of rule{instead(rule.rule_type, _KINDS)}")
     owner = f"the rule {rule.rule_type!r}"
     if not isinstance(rule.params, Mapping):
         raise InvalidOptionError(f"{owner} needs a dict as params, got {rule.params!r:.200}")
     for key in rule.params:
         if key not in kind.spellings:
-            raise InvalidOptionError(f"{owner} has no parameter {key!r}{_instead(key, kind.spellings)}")
+            raise InvalidOptionError(f"{owner} has no parameter {key!r}{instead(key, kind.spellings)}")
     if not kind.spellings:
         return None
     given = [rule.params[key] for key in kind.spellings if key in rule.params]
@@ -197,11 +196,3 @@ def _argument(rule: RuleSpec) -> Any:
         )
     kind.validate(owner, given[0])
     return given[0]
-
-
-def _instead(given: Any, known: Iterable[str]) -> str:
-    names = list(known)
-    close = difflib.get_close_matches(str(given), names, n=1)
-    if close:
-        return f": did you mean {close[0]!r}?"
-    return f"; there are {', '.join(names)}" if names else ": it takes none"
