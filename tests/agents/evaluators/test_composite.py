@@ -193,9 +193,19 @@ class Pair:
         return expected == actual
 
 
+@dataclass
 class Verdict:
+    verdict: str = "partial"
+    score: float = 0.5
+
     async def evaluate(self, test_case, trace):
-        return EvalResult("verdict", EvalVerdict.PARTIAL, 0.5)
+        return EvalResult("verdict", self.verdict, self.score)
+
+
+@dataclass
+class Passed:
+    passed: bool
+    score: float | None = None
 
 
 async def later(output):
@@ -223,13 +233,21 @@ async def later(output):
         (InStyle(None), CRASHES, 0.0),
         (Pair(), PASSES, 1.0),
         (Verdict(), PARTLY, 0.5),
+        (Verdict("error", 0.9), CRASHES, 0.0),
+        (Verdict("skip", 0.9), SKIPS, 0.0),
+        (Verdict("maybe"), CRASHES, 0.0),
+        (Verdict("pass", 1.5), CRASHES, 0.0),
+        (InStyle(EvalVerdict.PASS), PASSES, 1.0),
+        (InStyle(Passed(True)), PASSES, 1.0),
+        (InStyle(Passed(False, 0.7)), FAILS, 0.7),
+        (InStyle(Passed(True, 7.0)), CRASHES, 0.0),
         (EqualsExpected(), PASSES, 1.0),
         (Contains("z"), FAILS, 0.0),
         (CompositeEvaluator([Says(0.6, PARTLY)]), PARTLY, 0.6),
         (CompositeEvaluator([Says(0.6, CRASHES)]), CRASHES, 0.0),
         (CompositeEvaluator([Says(0.6, SKIPS)]), SKIPS, 0.0),
     ],
-    ids=range(23),
+    ids=range(31),
 )
 def test_a_part_may_have_any_style(judge, part, verdict, score):
     result = judge(CompositeEvaluator([part]), expected="x", output_text="x", tool_calls=[ToolCall("search")])

@@ -7,6 +7,7 @@ score: that is an error of the part.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from calipers.agents.test_case import TestCase
@@ -55,7 +56,7 @@ async def judge(
     try:
         output: Any = await part.evaluate_async(ctx)
         if isinstance(output, EvalResult) and output.verdict in {EvalVerdict.ERROR, EvalVerdict.SKIP}:
-            return output
+            return replace(output, verdict=EvalVerdict(output.verdict), score=0.0)
         found = read_output(output)
         return _result(name, found, scale)
     except (Exception, SystemExit) as error:
@@ -66,8 +67,8 @@ async def judge(
 def _result(name: str, found: Sequence[Judgement] | Skipped, scale: Scale) -> EvalResult:
     if isinstance(found, Skipped):
         return EvalResult(name, EvalVerdict.SKIP, 0.0, found.reason)
-    if len(found) == 1 and isinstance(found[0].original, EvalResult):
-        return found[0].original
+    if len(found) == 1 and isinstance(found[0].original, EvalResult) and found[0].verdict is not None:
+        return replace(found[0].original, verdict=found[0].verdict)
     results = [_read(name, judgement, scale) for judgement in found]
     if len(results) == 1:
         return results[0]
@@ -83,12 +84,12 @@ def _result(name: str, found: Sequence[Judgement] | Skipped, scale: Scale) -> Ev
 def _read(name: str, judgement: Judgement, scale: Scale) -> EvalResult:
     """One judgement as a verdict with its score."""
     value, reason = judgement.value, judgement.reason or ""
+    score = value if judgement.score is None else judgement.score
+    if isinstance(score, str) or not 0 <= score <= 1:
+        raise InvalidOutputError(
+            f"a part needs a verdict, True or False, or a number from 0 to 1, got {score!r:.200}"
+        )
     if isinstance(value, bool):
         verdict = judgement.verdict or (EvalVerdict.PASS if value else EvalVerdict.FAIL)
-        score = float(value) if judgement.score is None else judgement.score
-        return EvalResult(name, verdict, score, reason)
-    if isinstance(value, str) or not 0 <= value <= 1:
-        raise InvalidOutputError(
-            f"a part needs a verdict, True or False, or a number from 0 to 1, got {value!r:.200}"
-        )
-    return EvalResult(name, scale.verdict(value), float(value), reason)
+        return EvalResult(name, verdict, float(score), reason)
+    return EvalResult(name, scale.verdict(score), float(score), reason)
