@@ -46,7 +46,7 @@ def test_error(nothing_like_that):
 
 def test_nothing_was_loaded():
     loaded = {name for name in sys.modules if name.partition(".")[0] in {"calipers", "rich", "msgspec"}}
-    assert loaded <= {"calipers", "calipers.pytest_plugin", "calipers.pytest_plugin.hooks",
+    assert loaded <= {"calipers", "calipers.late", "calipers.pytest_plugin", "calipers.pytest_plugin.hooks",
                       "calipers.pytest_plugin.session"}
 """
 
@@ -61,7 +61,13 @@ def test_loading_the_plugin_loads_the_hooks_and_nothing_else_of_calipers():
         f"import pytest, sys; before = set(sys.modules); import {PLUGIN}; print(*set(sys.modules) - before)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == {"calipers", PLUGIN, f"{PLUGIN}.hooks", f"{PLUGIN}.session"}
+    assert set(done.stdout.split()) == {
+        "calipers",
+        "calipers.late",
+        PLUGIN,
+        f"{PLUGIN}.hooks",
+        f"{PLUGIN}.session",
+    }
 
 
 @pytest.mark.parametrize("module", ["hooks", "session"])
