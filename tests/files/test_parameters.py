@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from calipers import ToolCall, Trace
 from calipers.evaluators import Evaluator, HasMatchingSpan, MaxDuration
 from calipers.files.parameters import parameters_of
 from calipers.files.problem import Problems
@@ -117,3 +118,39 @@ def test_an_object_that_no_file_can_hold_is_refused():
 
     assert read(Asks, "client", {})[1] == 1
     assert read(Asks, "how", "print")[1] == 1
+
+
+def compares(output, reference: Trace, other: Trace | None = None):
+    return output == reference.output_text
+
+
+def read_reference(data, name="reference"):
+    problems = Problems("a")
+    (parameter,) = [each for each in parameters_of(compares) if each.name == name]
+    return parameter.read(data, ("reference",), problems), [str(problem) for problem in problems.found]
+
+
+def test_a_trace_is_written_as_an_object_with_its_fields():
+    trace, problems = read_reference(
+        {"output_text": "done", "tool_calls": [{"name": "search", "arguments": {"q": "x"}}]}
+    )
+    assert problems == []
+    assert (trace.output_text, trace.tool_calls[0]) == ("done", ToolCall("search", {"q": "x"}))
+    assert read_reference(None, "other") == (None, [])
+    assert read_reference({}, "other")[0].output_text == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ("done", "is stored as an object, got 'done'"),
+        ({"output": "done"}, "a trace has no 'output'"),
+        ({"tool_calls": [{"arguments": {}}]}, "needs the tool's name"),
+        ({"turns": 5}, "turns"),
+    ],
+)
+def test_what_is_wrong_with_a_trace_is_told(data, problem):
+    trace, problems = read_reference(data)
+    assert trace is None
+    assert len(problems) == 1
+    assert problem in problems[0]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from calipers import as_evaluator
+from calipers import ToolCall, Trace, as_evaluator
 from calipers.agents import CompositeEvaluator, LatencyBudgetEvaluator, RuleSpec, StatisticalEvaluator
 from calipers.evaluators import (
     ConfusionMatrixEvaluator,
@@ -187,6 +187,8 @@ SAMPLES = {
     "RuleBasedEvaluator": ([RuleSpec("max_length", {"max": 5}, 2.0)],),
     "SpanCount": ({},),
     "StatisticalEvaluator": (LatencyBudgetEvaluator(3000),),
+    "ToolUsageAuditor": (["search"],),
+    "TraceComparisonEvaluator": (Trace(output_text="x", tool_calls=[ToolCall("search", {"q": [1, None]})]),),
 }
 
 

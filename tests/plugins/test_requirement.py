@@ -8,9 +8,8 @@ from calipers.plugins.requirement import satisfies
 
 numbers = st.integers(0, 3)
 releases = st.lists(numbers, min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
-suffixes = st.sampled_from(
-    ["", "", "", "a1", "b2", "rc1", ".post1", ".dev2", "rc1.dev0", "rc1.post0", ".post2.dev1", "a", "-beta.1"]
-)
+# Without post-releases: versions of the tools do not agree where those meet pre-releases. The examples are undisputed.
+suffixes = st.sampled_from(["", "", "", "a1", "b2", "rc1", ".dev2", "rc1.dev0", "a", "-beta.1"])
 versions = st.builds("{}{}".format, releases, suffixes)
 clauses = st.builds("{}{}".format, st.sampled_from(["==", "!=", "<=", ">=", "<", ">"]), versions) | st.builds(
     "{}{}.*".format, st.sampled_from(["==", "!="]), releases
@@ -20,6 +19,13 @@ compatible = st.builds("~={}.{}{}".format, numbers, releases, suffixes)
 
 @given(versions, st.lists(clauses | compatible, min_size=1, max_size=3).map(",".join))
 @example("1.0.post1", ">1.0")
+@example("1.0.post1", ">=1.0")
+@example("1.0.post1", "==1.0")
+@example("1.0.post1", "~=1.0")
+@example("1.0.post2", ">1.0.post1")
+@example("1.0.post1", "<1.0.1")
+@example("1.0.post1.dev1", "<1.0.post1")
+@example("1.0", "<1.0.post1")
 @example("1.0rc1", "<1.0")
 @example("1.0rc1", "<1.0rc2")
 @example("1.0.dev1", "<1.0a1")

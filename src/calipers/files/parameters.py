@@ -5,17 +5,21 @@ the parameters of its `create_evaluator`. Those of a function are the ones that 
 `def close(output, expected_output, tolerance=0.1)` takes a `tolerance`.
 
 Arguments are validated against the annotations as strictly as JSON allows: an ISO duration becomes a `timedelta` and an
-array a tuple, but text is no number and `true` is no 1.
+array a tuple, but text is no number and `true` is no 1. A `Trace` is written as an object with the fields of one.
 """
 
 import inspect
+import types
 from collections.abc import Callable
+from dataclasses import fields
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from calipers.plugins.evaluators import EvaluatorFactory
 from calipers.report_evaluator import _SOURCES as OF_REPORTS
 from calipers.styles import _SOURCES as OF_ATTEMPTS
+from calipers.trace import Trace
+from calipers.trace_data import read_trace, trace_data
 
 from .problem import Problems, Steps
 from .value_type import read_as_json
@@ -44,9 +48,10 @@ class Parameter:
 
         if self.annotation in {Any, object, REQUIRED} or isinstance(self.annotation, TypeVar):
             return None
+        annotation = _with_traces(self.annotation)
         for config in (ConfigDict(arbitrary_types_allowed=True), None):  # a type may insist on its own config
             try:
-                return TypeAdapter(self.annotation, config=config)
+                return TypeAdapter(annotation, config=config)
             except (PydanticUserError, SchemaError, NameError, TypeError):
                 continue
         return None
@@ -54,6 +59,26 @@ class Parameter:
     def read(self, value: Any, steps: Steps, problems: Problems) -> Any:
         """The argument that a file gives, validated; what is wrong is added to the problems."""
         return value if self.adapter is None else read_as_json(self.adapter, value, steps, problems)
+
+
+def _with_traces(annotation: Any) -> Any:
+    """The annotation, with the way in which files hold traces in the place of `Trace`."""
+    from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
+
+    if get_origin(annotation) in {Union, types.UnionType}:
+        return Union[tuple(map(_with_traces, get_args(annotation)))]  # noqa: UP007 - of as many as there are
+    if annotation is not Trace:
+        return annotation
+    return Annotated[
+        Trace, PlainValidator(_read_trace), PlainSerializer(trace_data), WithJsonSchema({"type": "object"})
+    ]
+
+
+def _read_trace(data: Any) -> Trace:
+    unknown = set(data) - {field.name for field in fields(Trace)} if isinstance(data, dict) else set()
+    if unknown:
+        raise ValueError(f"a trace has no {', '.join(map(repr, sorted(map(str, unknown))))}")
+    return read_trace(data)
 
 
 @lru_cache(maxsize=1024)

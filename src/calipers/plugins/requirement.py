@@ -65,12 +65,10 @@ def _holds(have: _Key, clause: re.Match[str]) -> bool:
                     f"{clause[0]!r}: ~= needs two numbers at least, such as ~=1.0: the last may grow"
                 )
             return have >= wanted and _begins_with(have, release[:-1])
-        case ">":
-            # Neither a later build of the same release, nor what leads to it, is above or below it.
-            return have > wanted and not (_is_post(have) and not _is_post(wanted) and have[0] == wanted[0])
-        case _:
-            leads_there = _is_early(have) and not _is_early(wanted) and have[0] == wanted[0]
-            return have < wanted and not leads_there
+        case ">":  # a later build of the same version is not above it
+            return have > wanted and (have[:2] != wanted[:2] or not _is_post(have) or _is_post(wanted))
+        case _:  # what leads to a version is not below it
+            return have < wanted and (_leads_to(have) != (wanted[0], wanted[2]) or _is_early(wanted))
 
 
 def _key(version: str) -> _Key:
@@ -104,6 +102,13 @@ def _begins_with(have: _Key, release: tuple[int, ...]) -> bool:
 def _is_early(key: _Key) -> bool:
     """Whether it is a pre-release, or in development."""
     return key[1][0] < _RELEASED or key[3] != float("inf")
+
+
+def _leads_to(key: _Key) -> tuple[tuple[int, ...], int] | None:
+    """The release, and the post-release of it, that a pre-release is for."""
+    if not _is_early(key):
+        return None
+    return key[0], -1 if key[1][0] < _RELEASED else key[2]
 
 
 def _is_post(key: _Key) -> bool:
