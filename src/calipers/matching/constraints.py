@@ -5,13 +5,12 @@ then holds, but was not *exercised*; counts (`Never`, `AtMost`, …) are always 
 """
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
-
-import regex
 
 from calipers.errors import InvalidOptionError
 from calipers.trace import ToolCall
@@ -241,7 +240,7 @@ def _is_or_holds(found: Any, part: Any) -> bool:
     if isinstance(found, str) and part is not None and not isinstance(part, bool):
         text = str(part)
         # As a word: 4 does not come from "40".
-        return bool(text) and regex.search(rf"(?<!\w){regex.escape(text)}(?!\w)", found) is not None
+        return bool(text) and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", found) is not None
     if isinstance(part, str) and isinstance(found, int | float) and not isinstance(found, bool):
         return math.isfinite(found) and part.strip() == str(found)
     return False
