@@ -3,8 +3,9 @@
 A bool is an assertion, a finite number a score, a string a label; numpy scalars and enums count as what they hold, and
 a bool is never a number. `EvaluationReason` adds a reason. A mapping gives one result per key, nested mappings flattened
 with dots; an empty one, or `Skipped(reason)`, says that the evaluator does not apply, or that this one of its results
-does not. Richer objects are read by what they carry: a `verdict` with its score, a `passed` flag, or a rollout's `overall` metrics. Only the verdict 'pass' passes:
-'partial' is an assertion that did not hold, with a score that says how nearly.
+does not. Richer objects are read by what they carry: a `verdict` with its score, a `passed` flag, or a rollout's
+`overall` metrics. Only the verdict 'pass' passes: 'partial' is an assertion that did not hold, with a score that says how
+nearly.
 
 Anything else (NaN, infinity, `None`, a list, an arbitrary object) is an `InvalidOutputError`: the evaluator failed,
 and the message says what it returned.

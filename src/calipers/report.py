@@ -245,8 +245,9 @@ class Report(msgspec.Struct, kw_only=True):
             )
         try:
             parts = {name: part for name, part in data.items() if name != "calipers_report"}
-            for name in parts.keys() & {"cases", "failures"}:
-                parts[name] = _with_traces(parts[name])
+            for name in ("cases", "failures"):
+                if name in parts:
+                    parts[name] = _with_traces(parts[name])
             report = msgspec.convert(parts, cls)
         except (msgspec.ValidationError, InvalidTraceError) as error:
             raise ReportFormatError(f"the stored report is damaged: {error}") from error

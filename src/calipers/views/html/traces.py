@@ -37,10 +37,11 @@ def embedded_traces(records: Iterable[Record], *, limit: int | None) -> dict[int
     used = 0
     for record in sorted(traced, key=lambda record: record.passed is True):
         assert record.trace is not None
-        data = embedded_trace(record.trace, limit=limit) if limit is None or used < ALL else None
-        used += len(msgspec.json.encode(data))
-        is_shown = data is not None and (limit is None or used <= ALL)
-        found[id(record)] = data if data is not None and is_shown else {"left_out": len(record.trace.turns)}
+        if limit is not None and used >= ALL:
+            found[id(record)] = {"left_out": len(record.trace.turns)}
+            continue
+        found[id(record)] = embedded_trace(record.trace, limit=limit)
+        used += len(msgspec.json.encode(found[id(record)]))
     return found
 
 
