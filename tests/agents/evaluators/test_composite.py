@@ -114,7 +114,7 @@ def test_the_result_tells_what_each_part_said(judge):
             "evaluator": "non-empty-output",
             "verdict": "pass",
             "score": 1.0,
-            "reason": "the output has 1 characters",
+            "reason": "the output is not empty",
             "weight": 1.0,
         },
         {

@@ -53,7 +53,7 @@ def test_the_result_tells_what_became_of_each_pattern(judge):
             "weight": 3.0,
         },
     ]
-    assert judge(RegexPatternMatcher([LINK]), output_text="http://x").reason == "all 1 patterns passed"
+    assert judge(RegexPatternMatcher([LINK]), output_text="http://x").reason == "1 of 1 patterns passed"
 
 
 def test_without_patterns_there_is_nothing_to_judge(judge):

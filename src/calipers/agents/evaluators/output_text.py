@@ -22,7 +22,7 @@ class NonEmptyOutputEvaluator(BaseEvaluator):
 
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
         said = bool(trace.output_text.strip())
-        reason = f"the output has {len(trace.output_text)} characters" if said else "the output is empty"
+        reason = "the output is not empty" if said else "the output is empty"
         return ALL_OR_NOTHING.result(self.name, float(said), reason)
 
 

@@ -63,7 +63,7 @@ class RegexPatternMatcher(BaseEvaluator):
             weighted_share([each["passed"] for each in results], [each["weight"] for each in results]),
             f"{len(failed)} of {len(results)} patterns failed: {some_of(failed)}"
             if failed
-            else f"all {len(results)} patterns passed",
+            else f"{len(results)} of {len(results)} patterns passed",
             pattern_results=results,
         )
 

@@ -86,7 +86,7 @@ class RuleBasedEvaluator(BaseEvaluator):
             weighted_share([each["passed"] for each in results], [each["weight"] for each in results]),
             f"{len(failed)} of {len(results)} rules do not hold: {some_of(failed)}"
             if failed
-            else f"all {len(results)} rules hold",
+            else f"{len(results)} of {len(results)} rules hold",
             rule_results=results,
         )
 
