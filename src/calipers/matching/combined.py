@@ -10,7 +10,7 @@ from typing import Any
 
 from calipers.errors import InvalidOptionError
 
-from .assignment import best_assignment
+from .assignment import best_pairs
 from .showing import show, show_typed
 from .values import Matcher, differences, mean_of, similarity
 
@@ -145,7 +145,7 @@ def _is_collection(value: Any) -> bool:
 def _pair(expected: Sequence[Any], actual: Sequence[Any]) -> list[tuple[int, int, float]]:
     """The best pairs of items, with their similarity."""
     table = [[similarity(a, b) for b in actual] for a in expected]
-    return [(row, column, table[row][column]) for row, column in best_assignment(table)]
+    return [(row, column, table[row][column]) for row, column in best_pairs(table)]
 
 
 def _items_apart(expected: Sequence[Any], actual: Sequence[Any], *, extra: bool) -> str:

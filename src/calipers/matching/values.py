@@ -82,7 +82,7 @@ class Check(Matcher):
             raise CalipersError(
                 f"{self!r} raised {type(error).__name__} on {show_typed(actual)}: {error}"
             ) from error
-        answer = _unwrapped(answer)
+        answer = unwrapped(answer)
         if isinstance(answer, bool):
             return float(answer)
         if not isinstance(answer, int | float) or not 0 <= answer <= 1:
@@ -140,7 +140,7 @@ def similarity(expected: Any, actual: Any) -> float:
     matcher = None if expected is None or kind in _PLAIN else as_matcher(expected)
     if matcher is not None:
         return matcher.similarity(actual)
-    expected, actual = _unwrapped(expected), _unwrapped(actual)
+    expected, actual = unwrapped(expected), unwrapped(actual)
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
         return _mapping_similarity(expected, actual)
     if isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
@@ -163,7 +163,7 @@ def differences(expected: Any, actual: Any, path: str = "") -> Iterator[Differen
         if matcher.similarity(actual) != 1.0:
             yield Difference(path, "different", expected, actual, matcher.why_not(actual))
         return
-    expected, actual = _unwrapped(expected), _unwrapped(actual)
+    expected, actual = unwrapped(expected), unwrapped(actual)
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
         yield from _mapping_differences(expected, actual, path)
     elif isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
@@ -295,7 +295,7 @@ def _two_values(expected: Any, actual: Any) -> str:
     return f"expected {show_typed(expected)}, got {show_typed(actual)}"
 
 
-def _unwrapped(value: Any) -> Any:
+def unwrapped(value: Any) -> Any:
     """What a numpy scalar or array holds; anything else as it is."""
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
         return value.tolist()

@@ -1,0 +1,99 @@
+"""The front door: calls in, how well they fit out."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from typing_extensions import Unpack
+
+from calipers.errors import InvalidOptionError, InvalidTraceError
+from calipers.trace import ToolCall, Trace
+
+from .calls_match import CallsMatch
+from .options import MatchKeywords, MatchOptions
+from .pairing import pair_calls
+from .showing import show
+from .values import matches
+
+CallLike: TypeAlias = ToolCall | Mapping[str, Any] | str
+"""A tool call, a mapping with its `name` and `arguments`, or the name of a tool called without arguments."""
+
+
+def match_calls(
+    expected: Iterable[CallLike],
+    actual: Iterable[CallLike] | Trace,
+    options: MatchOptions | None = None,
+    **keywords: Unpack[MatchKeywords],
+) -> CallsMatch:
+    """How well actual calls fit the expected ones.
+
+    Args:
+        expected: the calls that should be made; their arguments may hold matchers.
+        actual: the calls that were made, or a trace with them.
+        options: how to match; the default is the same calls with the same arguments in the same order.
+        keywords: fields of `MatchOptions`, in place of what the options say.
+
+    Raises:
+        InvalidOptionError: an option is out of its range, or nothing is expected in a mode that allows everything.
+        InvalidTraceError: something is not a call.
+    """
+    options = replace(options or MatchOptions(), **keywords)
+    wanted = as_calls(expected, "expected")
+    made = as_calls(actual.tool_calls if isinstance(actual, Trace) else actual, "actual")
+    if not wanted and options.extra_allowed:
+        raise InvalidOptionError(
+            f"no calls are expected, and mode {options.mode!r} allows any others, so every agent would pass: "
+            "use 'exact' to say that no tool may be called"
+        )
+    left_out = _left_out(made, options)
+    counted = tuple(call for index, call in enumerate(made) if index not in left_out)
+    return CallsMatch(
+        expected=wanted,
+        actual=counted,
+        left_out=tuple(made[index] for index in sorted(left_out)),
+        pairing=pair_calls(wanted, counted, options),
+        options=options,
+    )
+
+
+def as_calls(calls: Any, which: str) -> tuple[ToolCall, ...]:
+    """A list of calls in any of their forms, as tool calls.
+
+    Raises:
+        InvalidTraceError: something is not a call, or the whole is not a list.
+    """
+    if isinstance(calls, str | Mapping | ToolCall) or not isinstance(calls, Iterable):
+        raise InvalidTraceError(f"the {which} calls must be a list of calls, got {show(calls)}")
+    return tuple(_as_call(call, f"{which} call {index}") for index, call in enumerate(calls))
+
+
+def _as_call(call: Any, which: str) -> ToolCall:
+    if isinstance(call, ToolCall):
+        return call
+    if isinstance(call, str) and call:
+        return ToolCall(call)
+    if isinstance(call, Mapping):
+        try:
+            return ToolCall(**call)
+        except (InvalidTraceError, TypeError) as error:
+            raise InvalidTraceError(f"{which} is no tool call: {error}, got {show(call)}") from error
+    raise InvalidTraceError(
+        f"{which} is no tool call: give a ToolCall, a mapping with name and arguments, or the name of a tool, "
+        f"got {show(call)}"
+    )
+
+
+def _left_out(calls: tuple[ToolCall, ...], options: MatchOptions) -> set[int]:
+    """The positions of the calls that do not count."""
+    failed = {index for index, call in enumerate(calls) if not call.success}
+    if options.failed == "skip" or not failed or options.retried == "count":
+        return failed if options.failed == "skip" else set()
+    found: set[int] = set()
+    following: dict[str, ToolCall] = {}
+    for index in range(len(calls) - 1, -1, -1):
+        call = calls[index]
+        later = following.get(options.name_of(call.name))
+        if index in failed and later is not None and matches(call.arguments, later.arguments):
+            found.add(index)
+        following[options.name_of(call.name)] = call
+    return found

@@ -1,0 +1,188 @@
+"""What each pair of an expected and an actual call is worth, for all pairs at once.
+
+A thousand calls against a thousand are a million pairs, so the pairs are never made one by one. For each argument and
+each value, the set of actual calls that carry it is one integer, a bit per call. The calls that share a value with an
+expected one are then found by looking it up, and those that share two of three arguments by adding sets. Mappings and
+lists inside arguments are treated alike. Only matchers are compared value by value, each with each different value once.
+
+The worth of a pair is its share of fitting arguments, in `UNIT`s, on top of calling the same tool, which is worth the
+same to every pair and stands in `same_tool`. A full match weighs `full` more than that, and so more than any number of
+partial ones: the best pairs have the most full matches first, and the largest total similarity second.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from calipers.trace import ToolCall
+
+from .assignment import UNIT, Levels, bits, full_bonus, levels_of
+from .call import actual_arguments, expected_arguments
+from .rules import ArgumentMode, CallRules
+from .values import UNKEYED, absence_accepted, similarity, unwrapped, value_key
+
+_MANY = 64
+"""With more totals and grades than this to combine, each call is counted by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallWeights:
+    """What the pairs of some expected and some actual calls are worth; sets of actual calls are integers."""
+
+    levels: Sequence[Levels]
+    """For each expected call, the actual calls that share more with it than the tool, by what the rest is worth."""
+    same_tool: Sequence[int]
+    """For each expected call, the actual calls of its tool."""
+    full_matches: Sequence[int]
+    """For each expected call, the actual calls that match it."""
+    full: int
+    """What a full match weighs beyond its similarity."""
+
+
+def call_weights(expected: Sequence[ToolCall], actual: Sequence[ToolCall], rules: CallRules) -> CallWeights:
+    """The worth of every pair of calls under some rules."""
+    full = full_bonus(len(expected), len(actual))
+    tools: dict[str, list[int]] = {}
+    for index, call in enumerate(actual):
+        tools.setdefault(rules.name_of(call.name), []).append(index)
+    columns = {
+        name: _Entries((1 << index, actual_arguments(actual[index], rules)) for index in indexes)
+        for name, indexes in tools.items()
+    }
+    nothing = _Entries(())
+    levels, same_tool, full_matches = [], [], []
+    for call in expected:
+        here = columns.get(rules.name_of(call.name), nothing)
+        row = levels_of(here.worth(expected_arguments(call, rules), rules.mode_for(call.name)))
+        matching = row[0][1] if row and row[0][0] == UNIT else 0
+        levels.append([(UNIT + full, matching), *row[1:]] if matching else row)
+        same_tool.append(here.calls)
+        full_matches.append(matching)
+    return CallWeights(levels, same_tool, full_matches, full)
+
+
+class _Entries:
+    """The entries of many mappings (the arguments of calls, or what is nested in one), found by what they are."""
+
+    def __init__(self, mappings: Iterable[tuple[int, Mapping[Any, Any]]]) -> None:
+        self.calls = 0
+        self.values: dict[Any, _Values] = {}
+        self.shapes: dict[frozenset[Any], int] = {}
+        """By the names of the entries, the calls that have just these."""
+        for calls, mapping in mappings:
+            self.calls |= calls
+            shape = frozenset(mapping)
+            self.shapes[shape] = self.shapes.get(shape, 0) | calls
+            for name, value in mapping.items():
+                self.values.setdefault(name, _Values()).add(value, calls)
+
+    def worth(self, expected: Mapping[Any, Any], mode: ArgumentMode = "exact") -> Iterator[tuple[int, int]]:
+        """How many units an expected mapping is worth to which calls: `UNIT` where it matches."""
+        totals = {0: self.calls}
+        if mode != "ignore":
+            for name, value in expected.items():
+                totals = _added(totals, self._worth_of_entry(name, value, mode))
+        for count, calls in self._counts(expected, mode):
+            for total, some in totals.items():
+                if some & calls:
+                    yield (total // count if count else UNIT), some & calls
+
+    def _counts(self, expected: Mapping[Any, Any], mode: ArgumentMode) -> Iterator[tuple[int, int]]:
+        """How many entries count, with the calls for which it is so."""
+        if mode in {"ignore", "subset"}:
+            yield (0 if mode == "ignore" else len(expected)), self.calls
+            return
+        names = frozenset() if mode == "superset" else frozenset(expected)
+        for shape, calls in self.shapes.items():
+            yield len(shape | names), calls
+
+    def _worth_of_entry(self, name: Any, value: Any, mode: ArgumentMode) -> Levels:
+        values = self.values.get(name)
+        found = values.worth(value) if values else []
+        if absence_accepted(value) and mode != "superset":
+            return [*found, (UNIT, self.calls & ~(values.calls if values else 0))]
+        return found
+
+
+class _Values:
+    """The values of one entry, found by what they are."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.by_key: dict[Any, tuple[Any, int]] = {}
+        """By its key, each different value with the calls that carry it."""
+        self.unkeyed: list[tuple[Any, int]] = []
+        """The values that no key tells apart."""
+        self.known: dict[Any, Levels] = {}
+        """What expected values are worth, by their keys, once found out."""
+
+    def add(self, value: Any, calls: int) -> None:
+        """Adds what some calls carry."""
+        self.calls |= calls
+        value = unwrapped(value)
+        key = value_key(value)
+        if key is UNKEYED:
+            self.unkeyed.append((value, calls))
+        else:
+            self.by_key[key] = (value, self.by_key.get(key, (value, 0))[1] | calls)
+
+    def worth(self, expected: Any) -> Levels:
+        """How many units an expected value is worth to which calls, where it is worth any."""
+        expected = unwrapped(expected)
+        key = value_key(expected)
+        if key is UNKEYED:
+            return self._found_out(expected)
+        if key not in self.known:
+            self.known[key] = self._found_out(expected, key)
+        return self.known[key]
+
+    def _found_out(self, expected: Any, key: Any = UNKEYED) -> Levels:
+        if isinstance(expected, Mapping):
+            return levels_of(self._mappings.worth(expected))
+        if isinstance(expected, list | tuple):
+            return levels_of(self._lists.worth(dict(enumerate(expected))))
+        others = self.unkeyed if key is not UNKEYED else [*self.by_key.values(), *self.unkeyed]
+        found = [(_units(similarity(expected, value)), calls) for value, calls in others]
+        if key is not UNKEYED and key in self.by_key:
+            found.append((UNIT, self.by_key[key][1]))
+        return levels_of(found)
+
+    @cached_property
+    def _mappings(self) -> _Entries:
+        both = (*self.by_key.values(), *self.unkeyed)
+        return _Entries((calls, value) for value, calls in both if isinstance(value, Mapping))
+
+    @cached_property
+    def _lists(self) -> _Entries:
+        """A list is a mapping from positions, so that lists are compared position by position."""
+        both = (*self.by_key.values(), *self.unkeyed)
+        return _Entries(
+            (calls, dict(enumerate(value))) for value, calls in both if isinstance(value, list | tuple)
+        )
+
+
+def _units(share: float) -> int:
+    return UNIT if share == 1.0 else min(int(share * UNIT), UNIT - 1)
+
+
+def _added(totals: dict[int, int], worth: Levels) -> dict[int, int]:
+    """The totals, with what one more entry is worth."""
+    found: dict[int, int] = {}
+    if len(worth) * len(totals) < _MANY:
+        for total, calls in totals.items():
+            rest = calls
+            for units, some in worth:
+                if both := rest & some:
+                    found[total + units] = found.get(total + units, 0) | both
+                    rest ^= both
+            if rest:
+                found[total] = found.get(total, 0) | rest
+        return found
+    by_call = {index: total for total, calls in totals.items() for index in bits(calls)}
+    for units, some in worth:
+        for index in bits(some):
+            by_call[index] += units
+    for index, total in by_call.items():
+        found[total] = found.get(total, 0) | 1 << index
+    return found
