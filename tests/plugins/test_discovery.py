@@ -117,6 +117,21 @@ def test_an_entry_point_may_name_a_whole_module(install):
     assert str(manager.plugins[0].source) == "calipers-offer 1.2, offer"
 
 
+def test_each_plugin_of_a_module_that_fails_is_told_of(install):
+    fails = "\n        def on_load(self):\n            1 / 0\n"
+    install(offer=plugin("a", "A") + fails + plugin("b", "B") + fails, entry_points={"all": "offer"})
+    assert [(name, stage) for name, stage, _ in failures(load(entry_points=True))] == [
+        ("a", "on_load"),
+        ("b", "on_load"),
+    ]
+    install(
+        "another",
+        other_offer=(plugin("c", "A") + plugin("d", "B")).replace('name = "', 'name = 5, "'),
+        entry_points={"x": "other_offer"},
+    )
+    assert [name for name, stage, _ in failures(load(entry_points=["x"]))] == ["A", "B"]
+
+
 def test_entry_points_can_be_chosen_by_name_or_pattern(install):
     points = {name: f"offer:{name.title()}" for name in ("tone", "tact", "size")}
     install(offer="".join(plugin(name, name.title()) for name in points), entry_points=points)

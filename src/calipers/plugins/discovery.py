@@ -1,11 +1,12 @@
-"""Where plugins are found: entry points of installed packages, then folders, then classes; always in the same order.
+"""Where plugins are found, always in the same order: entry points of installed packages, folders, classes.
 
-Entry points come sorted by name, whatever the order in which packages were installed. Folders come as they were given, and
-the files of each sorted by name; a file whose name begins with `_` is not a plugin, but may be imported by those that
-are. In a module, the plugins are the classes that it defines itself, in the order of their definition.
+Entry points come sorted by name, whatever the order in which packages were installed. Folders come as they
+were given, and the files of each sorted by name; a file whose name begins with `_` is not a plugin, but may
+be imported by those that are. In a module, the plugins are the classes that it defines itself, in the order
+of their definition.
 
-Whatever a module does when it is imported, short of ending the process or being interrupted by Ctrl-C, is a failure of its
-own plugins and of no other.
+Whatever a module does when it is imported, short of ending the process or being interrupted by Ctrl-C, is a
+failure of its own plugins and of no other.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -124,7 +125,8 @@ def _of_entry_point(entry: "EntryPoint") -> Iterator[Found]:
     except BaseException as error:
         yield failure_of(error, plugin=entry.name, stage=stage, source=source)
         return
-    yield from (Candidate(kind, entry.name, source, version) for kind in kinds)
+    for kind in kinds:
+        yield Candidate(kind, entry.name if len(kinds) == 1 else kind.__name__, source, version)
 
 
 def _checked(kind: Any) -> type[PluginBase]:

@@ -1,7 +1,7 @@
 """Loading one plugin: all or nothing.
 
-An object is made of the class, its name, version, requirement, evaluators and hooks are read, and `on_load` is called. If
-any of it fails, there is a failure instead of a plugin. Only Ctrl-C goes through.
+An object is made of the class, its name, version, requirement, evaluators and hooks are read, and `on_load`
+is called. If any of it fails, there is a failure instead of a plugin. Only Ctrl-C goes through.
 """
 
 import sys

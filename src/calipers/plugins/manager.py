@@ -1,11 +1,11 @@
 """Finds plugins, loads them, tells them about runs, and hands out what they provide.
 
-Loading a plugin is all or nothing: if its import fails, or anything else until `on_load` has returned, the plugin is not
-there, `failures` says why, and the others are loaded. Of two plugins with one name, the first is loaded. Loading what is
-loaded already changes nothing.
+Loading a plugin is all or nothing: if its import fails, or anything else until `on_load` has returned, the
+plugin is not there, `failures` says why, and the others are loaded. Of two plugins with one name, the first
+is loaded. Loading what is loaded already changes nothing.
 
-Whatever a plugin raises later, in a hook or while it makes something, becomes a failure, too. Only Ctrl-C goes through.
-A failure is also logged, to `calipers.plugins`, the first time that it happens.
+Whatever a plugin raises later, in a hook or while it makes something, becomes a failure, too. Only Ctrl-C
+goes through. A failure is also logged, to `calipers.plugins`, the first time that it happens.
 """
 
 import asyncio

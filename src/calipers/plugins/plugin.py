@@ -1,13 +1,13 @@
-"""What a plugin is: a class with a name that provides evaluators, adapters, views or stores, or listens to runs.
+"""What a plugin is: a class with a name that provides evaluators and other parts, or listens to runs.
 
-A plugin derives from the class of what it provides, or from several of them; one that only listens derives from
-`PluginBase`. It is made without arguments. `name`, `version`, `requires_calipers` and `evaluator_types` may be class
-attributes or properties, and are read once, when the plugin is loaded.
+A plugin derives from the class of what it provides, or from several of them; one that only listens derives
+from `PluginBase`. It is made without arguments. `name`, `version`, `requires_calipers` and `evaluator_types`
+may be class attributes or properties, and are read once, when the plugin is loaded.
 
 A class without a `name`, or with abstract methods, is not a plugin but something that plugins derive from.
 
-Hooks take what their parameters name, like evaluators that are functions: `def on_test_end(self, test_name, record)`. Those
-of runs may be async. They run on the event loop, so one that blocks holds up the run.
+Hooks take what their parameters name, like evaluators that are functions: `def on_test_end(self, test_name,
+record)`. Those of runs may be async. They run on the event loop, so one that blocks holds up the run.
 """
 
 import inspect

@@ -1,8 +1,9 @@
 """Importing a plugin file by its path.
 
-A folder of plugins becomes a package of its own, whose name follows from the path of the folder: two folders may hold files
-of the same name, the same file is never imported twice, and what its classes make can be pickled. A file may import what
-stands beside it as `from ._shared import words`. The folder is not put on `sys.path`.
+A folder of plugins becomes a package of its own, whose name follows from the path of the folder: two folders
+may hold files of the same name, the same file is never imported twice, and what its classes make can be
+pickled. A file may import what stands beside it as `from ._shared import words`. The folder is not put on
+`sys.path`.
 """
 
 import hashlib

@@ -1,9 +1,9 @@
 """Which versions of Calipers a plugin works with: `>=0.1,<2`, in the words of Python packages.
 
-The operators are `>=`, `<=`, `>`, `<`, `==`, `!=` and `~=`; several are joined by commas, and all of them must hold.
-`==1.2.*` means any 1.2, and `~=1.2` means at least 1.2 and below 2. A pre-release such as `1.0rc1` comes before its release
-and is a version like any other: who runs one wants to know whether the plugin works with it. Epochs (`1!2.0`) and local
-versions (`1.0+mine`) are not read.
+The operators are `>=`, `<=`, `>`, `<`, `==`, `!=` and `~=`; several are joined by commas, and all of them
+must hold. `==1.2.*` means any 1.2, and `~=1.2` means at least 1.2 and below 2. A pre-release such as `1.0rc1`
+comes before its release and is a version like any other: who runs one wants to know whether the plugin works
+with it. Epochs (`1!2.0`) and local versions (`1.0+mine`) are not read.
 """
 
 import re
