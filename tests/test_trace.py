@@ -212,6 +212,11 @@ def test_calls_with_timestamps_become_turns_in_the_order_they_happened():
         tool_calls=[ToolCall("t", timestamp=at(1))],
     )
     assert [turn.turn_type.value for turn in trace.turns] == ["llm_call", "tool_call", "llm_call"]
+    first = datetime.min  # noqa: DTZ901 - without a zone, as some recorders write it
+    mixed = Trace(
+        llm_calls=[LLMCall(model="m", timestamp=at(0))], tool_calls=[ToolCall("t", timestamp=first)]
+    )
+    assert [turn.turn_type.value for turn in mixed.turns] == ["tool_call", "llm_call"]
     unknown = Trace(llm_calls=[LLMCall(model="m")], tool_calls=[ToolCall("t", timestamp=at(1))])
     assert [turn.turn_type.value for turn in unknown.turns] == ["llm_call", "tool_call"]
 
@@ -258,6 +263,9 @@ def test_a_turn_is_one_thing(fields, says):
         (lambda: LLMCall(model="m", output_tokens="3"), "output_tokens"),
         (lambda: LLMCall(model="m", latency_ms=-1.0), "latency_ms"),
         (lambda: ToolCall("t", latency_ms=float("inf")), "latency_ms"),
+        (lambda: ToolCall("t", timestamp="noon"), "timestamp of tool call 't' must be a datetime"),
+        (lambda: LLMCall(model="m", timestamp=3), "timestamp"),
+        (lambda: Turn(turn_type="user_message", timestamp=0.5), "timestamp"),
         (lambda: Trace().replace(tools=[]), "no 'tools'"),
     ],
 )

@@ -156,21 +156,19 @@ def test_a_call_that_was_changed_after_it_was_made_does_not_make_the_trace_unrea
     assert (again.tool_calls[0].latency_ms, again.llm_calls[0].latency_ms) == (None, None)
 
 
-def test_what_users_put_where_a_text_or_a_time_belongs_does_not_make_the_trace_unreadable():
+def test_what_users_put_where_a_text_belongs_does_not_make_the_trace_unreadable():
     trace = Trace(
         output_text={"a": 1},
         agent_name=None,
         turns=[
-            Turn(turn_type="user_message", content=None, timestamp="2026-01-02T03:04:05Z"),
-            Turn(tool_call=ToolCall("t", error=ValueError("x"), timestamp=12.5)),
-            Turn(llm_call=LLMCall(model=None, timestamp="yesterday")),
+            Turn(turn_type="user_message", content=None),
+            Turn(tool_call=ToolCall("t", error=ValueError("x"))),
+            Turn(llm_call=LLMCall(model=None)),
         ],
     )
     again = read_trace(through_json(trace_data(trace)))
     assert (again.output_text, again.agent_name, again.turns[0].content) == ({"a": 1}, None, None)
-    assert again.turns[0].timestamp == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    assert (again.tool_calls[0].error, again.tool_calls[0].timestamp) == ("ValueError('x')", 12.5)
-    assert (again.llm_calls[0].model, again.llm_calls[0].timestamp) == (None, "yesterday")
+    assert (again.tool_calls[0].error, again.llm_calls[0].model) == ("ValueError('x')", None)
 
 
 def test_a_kind_of_call_of_ones_own_is_written_as_a_call():
@@ -213,8 +211,8 @@ def test_keys_of_a_later_release_are_passed_over():
         ({"total_input_tokens": -1}, "whole number from 0, got -1"),
         ({"total_latency_ms": math.nan}, "finite number of milliseconds from 0, got nan"),
         ({"tags": "a b"}, "tags must be a list of str"),
-        ({"tool_calls": [{"name": "t", "timestamp": "soon"}]}, "cannot be put in the order of their times"),
-        ({"tool_calls": [{"name": "t", "timestamp": {}}]}, "cannot be put in the order of their times"),
+        ({"tool_calls": [{"name": "t", "timestamp": "soon"}]}, "must be a datetime or None, got 'soon'"),
+        ({"tool_calls": [{"name": "t", "timestamp": {}}]}, "must be a datetime or None"),
     ],
 )
 def test_data_that_is_no_trace_is_refused_with_what_is_wrong_about_it(data, says):

@@ -77,7 +77,7 @@ class ToolCall:
         self.error = error
         self.latency_ms = _measured(f"latency_ms of tool call {called!r}", latency_ms)
         self.call_id = call_id
-        self.timestamp = timestamp
+        self.timestamp = _moment(f"timestamp of tool call {called!r}", timestamp)
 
     @property
     def tool_name(self) -> str:
@@ -128,6 +128,7 @@ class LLMCall(msgspec.Struct, kw_only=True):
         _count(f"input_tokens of a call of {self.model!r}", self.input_tokens)
         _count(f"output_tokens of a call of {self.model!r}", self.output_tokens)
         _measured(f"latency_ms of a call of {self.model!r}", self.latency_ms)
+        _moment(f"timestamp of a call of {self.model!r}", self.timestamp)
 
 
 class TurnType(StrEnum):
@@ -189,6 +190,7 @@ class Turn:
             raise InvalidTraceError(f"a turn with a {meant.value} has that as its turn_type, got {given!r}")
         if meant is None and kind in {TurnType.LLM_CALL, TurnType.TOOL_CALL}:
             raise InvalidTraceError(f"a turn of type {kind.value!r} needs its call: give {kind.value}=...")
+        _moment("timestamp of a turn", self.timestamp)
         object.__setattr__(self, "turn_type", kind)
 
 
@@ -300,16 +302,21 @@ def _agree(trace: Trace) -> None:
 def _turns_of(llm_calls: Sequence[LLMCall], tool_calls: Sequence[ToolCall]) -> tuple[Turn, ...]:
     turns = [Turn(llm_call=call, timestamp=call.timestamp) for call in llm_calls]
     turns += [Turn(tool_call=call, timestamp=call.timestamp) for call in tool_calls]
-    times = [turn.timestamp for turn in turns if turn.timestamp is not None]
-    if len(times) == len(turns) and _in_order(llm_calls) and _in_order(tool_calls):
-        turns.sort(key=lambda turn: turn.timestamp.timestamp() if turn.timestamp else 0.0)
+    if all(turn.timestamp for turn in turns) and _in_order(llm_calls) and _in_order(tool_calls):
+        turns.sort(key=lambda turn: _utc(turn.timestamp))
     return tuple(turns)
 
 
 def _in_order(calls: Sequence[LLMCall] | Sequence[ToolCall]) -> bool:
     """Whether sorting by time would keep these calls as they are listed."""
-    times = [call.timestamp.timestamp() for call in calls if call.timestamp is not None]
+    times = [_utc(call.timestamp) for call in calls]
     return times == sorted(times)
+
+
+def _utc(moment: datetime | None) -> datetime:
+    """A time that can be compared with any other; one without a zone is taken for universal time."""
+    assert moment is not None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 _ITEMS: dict[str, type] = {"turns": Turn, "llm_calls": LLMCall, "tool_calls": ToolCall, "tags": str}
@@ -344,4 +351,10 @@ def _measured(what: str, value: Any) -> Any:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
         raise InvalidTraceError(f"{what} must be a finite number of milliseconds from 0, got {value!r}")
+    return value
+
+
+def _moment(what: str, value: Any) -> Any:
+    if value is not None and not isinstance(value, datetime):
+        raise InvalidTraceError(f"{what} must be a datetime or None, got {value!r:.200}")
     return value
