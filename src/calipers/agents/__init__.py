@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .evaluators.patterns import RegexPatternMatcher
     from .evaluators.rules import RuleBasedEvaluator, RuleSpec
     from .evaluators.statistical import StatisticalEvaluator, StatisticalSummary
+    from .evaluators.tools import ToolUsageAuditor
+    from .evaluators.trace_comparison import TraceComparisonEvaluator
     from .recorder import TraceRecorder
     from .recording import Recording, carry, current_recording
     from .test_case import TestCase
@@ -52,7 +54,9 @@ _HOMES = {
     "TestCase": ".test_case",
     "TokenBudgetEvaluator": ".evaluators.budget",
     "ToolCall": "calipers.trace",
+    "ToolUsageAuditor": ".evaluators.tools",
     "Trace": "calipers.trace",
+    "TraceComparisonEvaluator": ".evaluators.trace_comparison",
     "TraceRecorder": ".recorder",
     "Turn": "calipers.trace",
     "TurnType": "calipers.trace",
@@ -85,7 +89,9 @@ __all__ = [
     "TestCase",
     "TokenBudgetEvaluator",
     "ToolCall",
+    "ToolUsageAuditor",
     "Trace",
+    "TraceComparisonEvaluator",
     "TraceRecorder",
     "Turn",
     "TurnType",

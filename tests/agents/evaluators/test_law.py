@@ -27,7 +27,9 @@ from calipers.agents import (
     TestCase,
     TokenBudgetEvaluator,
     ToolCall,
+    ToolUsageAuditor,
     Trace,
+    TraceComparisonEvaluator,
 )
 from calipers.testing import check_evaluator, make_context
 
@@ -54,6 +56,7 @@ SCHEMAS = st.fixed_dictionaries(
 RULES = st.builds(
     lambda letter, weight: RuleSpec("contains_any", {"values": [letter]}, weight), LETTERS, WEIGHTS
 ) | st.builds(lambda most, weight: RuleSpec("max_length", {"max": most}, weight), st.integers(0, 5), WEIGHTS)
+DIMENSIONS = st.sampled_from(["tool_sequence", "tool_parameters", "output_similarity", "cost_deviation"])
 PATTERNS = st.fixed_dictionaries({"pattern": LETTERS, "weight": WEIGHTS, "must_match": st.booleans()})
 
 
@@ -81,6 +84,14 @@ SIMPLE = {
     RegexPatternMatcher: st.builds(RegexPatternMatcher, st.lists(PATTERNS, max_size=4)),
     RuleBasedEvaluator: st.builds(RuleBasedEvaluator, st.lists(RULES, max_size=4), partial_threshold=SHARES),
     EmbeddingSimilarityEvaluator: st.builds(EmbeddingSimilarityEvaluator, SHARES, st.just(counts)),
+    ToolUsageAuditor: st.builds(ToolUsageAuditor, st.lists(LETTERS, max_size=4), st.booleans()),
+    TraceComparisonEvaluator: st.builds(
+        TraceComparisonEvaluator,
+        TRACES,
+        weights=st.none() | st.dictionaries(DIMENSIONS, WEIGHTS, min_size=1),
+        pass_threshold=SHARES,
+        partial_threshold=SHARES,
+    ),
 }
 ANY = st.one_of(list(SIMPLE.values()))
 PARTS = st.lists(st.tuples(ANY, WEIGHTS), min_size=1, max_size=4)
@@ -154,6 +165,16 @@ def test_the_check_of_the_law_would_notice_a_breach(verdict):
 # ---------------------------------------------------------------------- one of each kind, wherever evaluators stand
 
 
+TRACE = Trace(
+    agent_name="bot",
+    output_text='{"city": "Rome", "temperature": 12}',
+    total_latency_ms=100,
+    total_input_tokens=30,
+    total_output_tokens=20,
+    tool_calls=[ToolCall("search", {"query": "weather"}), ToolCall("summarize")],
+)
+
+
 def ready():
     """One evaluator of each kind that passes on the trace below."""
     return [
@@ -165,20 +186,14 @@ def ready():
         RegexPatternMatcher([{"pattern": "Rome"}]),
         RuleBasedEvaluator([RuleSpec("not_contains", {"values": ["error"]}, 2.0, "no errors")]),
         EmbeddingSimilarityEvaluator(0.1),
+        ToolUsageAuditor(["search", "summarize"]),
+        TraceComparisonEvaluator(TRACE),
         CompositeEvaluator([(NonEmptyOutputEvaluator(), 1.0), (LatencyBudgetEvaluator(1000), 2.0)]),
         StatisticalEvaluator(MinWordCountEvaluator(2)),
     ]
 
 
 READY = {type(evaluator).__name__: evaluator for evaluator in ready()}
-TRACE = Trace(
-    agent_name="bot",
-    output_text='{"city": "Rome", "temperature": 12}',
-    total_latency_ms=100,
-    total_input_tokens=30,
-    total_output_tokens=20,
-    tool_calls=[ToolCall("search", {"query": "weather"}), ToolCall("summarize")],
-)
 
 
 def test_there_is_one_of_each_kind():

@@ -1,0 +1,61 @@
+"""An evaluator of the tools that an agent called, by their names.
+
+Names are matched by `calipers.matching`, never greedily. In order, as many calls as possible are found that come in the
+expected order, whatever comes between them; without order, each expected call needs a call of its own, so a tool that
+is expected twice must be called twice. Other calls are allowed. For arguments, forbidden calls and the like, see
+`calipers.matching`.
+"""
+
+from dataclasses import dataclass, field
+
+from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.test_case import TestCase
+from calipers.errors import InvalidOptionError
+from calipers.matching import match_calls
+from calipers.result import EvalResult
+from calipers.trace import Trace
+
+from .options import check_items
+from .scale import ALL_OR_SOME
+
+
+@dataclass
+class ToolUsageAuditor(BaseEvaluator):
+    """PASS if the agent called the expected tools, PARTIAL if it called some of them, else FAIL.
+
+    An empty list expects that no tool is called.
+    """
+
+    expected_tools: list[str]
+    """The names of the tools, each as often as it should be called."""
+    strict_order: bool = True
+    """Whether the calls must come in this order; others may come between."""
+    name: str = "tool-usage-auditor"
+    count_failed: bool = field(default=True, kw_only=True)
+    """Whether a call whose tool failed counts as a call."""
+
+    def __post_init__(self) -> None:
+        check_items("ToolUsageAuditor", "expected_tools", self.expected_tools, "names of tools")
+        for tool in self.expected_tools:
+            if not isinstance(tool, str) or not tool:
+                raise InvalidOptionError(f"ToolUsageAuditor expects tools by their names, got {tool!r:.200}")
+
+    async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
+        expected = list(self.expected_tools)
+        match = match_calls(
+            expected,
+            trace.tool_calls,
+            # Nothing is in order, whatever is called: to expect no tool is to expect exactly nothing.
+            mode="exact" if not expected else "in_order" if self.strict_order else "superset",
+            arguments="ignore",
+            failed="count" if self.count_failed else "skip",
+        )
+        return ALL_OR_SOME.result(
+            self.name,
+            match.score,
+            match.reason,
+            expected_tools=expected,
+            actual_tools=[call.name for call in trace.tool_calls],
+            matched_count=match.matched,
+            missing_tools=sorted(call.name for call in match.missing),
+        )

@@ -1,0 +1,171 @@
+"""An evaluator that holds a trace against a reference: an earlier one that was found good.
+
+| dimension | 1 means | compared only if |
+|---|---|---|
+| `tool_sequence` | the same tools in the same order | one of the traces calls tools |
+| `tool_parameters` | the calls that go together have the same arguments, values included | they have any |
+| `output_similarity` | the same words, each as often, or by an embedding the same meaning | one of the traces has an output |
+| `cost_deviation` | as many tokens; half as many, or twice as many, is 0.5 | tokens were counted in both |
+
+Calls are aligned by `calipers.matching`, so one call more or less does not shift the rest. A dimension without evidence
+is left out, and the weights of the others count: what nobody recorded is no likeness.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, assert_never, get_args
+
+from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.test_case import TestCase
+from calipers.errors import InvalidOptionError
+from calipers.matching import CallsMatch, match_calls
+from calipers.matching.call import SAME_TOOL
+from calipers.result import EvalResult
+from calipers.trace import Trace
+
+from .embedding import Vectors, text_similarity
+from .options import check_items, check_positive, check_share, instead
+from .scale import Scale, skip, weighted_mean
+
+Dimension: TypeAlias = Literal["tool_sequence", "tool_parameters", "output_similarity", "cost_deviation"]
+"""What two traces are compared by."""
+
+DEFAULT_WEIGHTS: Final[Mapping[Dimension, float]] = {
+    "tool_sequence": 0.3,
+    "tool_parameters": 0.2,
+    "output_similarity": 0.35,
+    "cost_deviation": 0.15,
+}
+"""How much each dimension counts."""
+
+_WORDS = re.compile(r"\w+")
+
+
+@dataclass
+class TraceComparisonEvaluator(BaseEvaluator):
+    """PASS if a trace is like the reference trace, PARTIAL if it is so in part, else FAIL.
+
+    Skipped where the two have nothing to compare.
+    """
+
+    reference_trace: Trace
+    """The trace to compare with."""
+    weights: dict[Dimension, float] | None = field(default=None, kw_only=True)
+    """The dimensions that count, each with its weight; default: `DEFAULT_WEIGHTS`."""
+    pass_threshold: float = field(default=0.7, kw_only=True)
+    """The score from which on a result is PASS."""
+    partial_threshold: float = field(default=0.5, kw_only=True)
+    """The score from which on a result is PARTIAL."""
+    ignore_arguments: Sequence[str] = field(default=(), kw_only=True)
+    """Names of arguments that do not count, such as ids and times that differ from run to run."""
+    embed: Callable[[list[str]], Vectors | Awaitable[Vectors]] | None = field(default=None, kw_only=True)
+    """A function, sync or async, that gives a vector for each of a list of texts, such as `calipers.embeddings.embed`;
+    default: outputs are compared by their words."""
+    name: str = field(default="trace-compare", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reference_trace, Trace):
+            raise InvalidOptionError(
+                f"TraceComparisonEvaluator needs a Trace as reference_trace, got {self.reference_trace!r:.200}"
+            )
+        check_share("TraceComparisonEvaluator", "pass_threshold", self.pass_threshold)
+        check_share("TraceComparisonEvaluator", "partial_threshold", self.partial_threshold)
+        check_items(
+            "TraceComparisonEvaluator", "ignore_arguments", self.ignore_arguments, "names of arguments"
+        )
+        if self.embed is not None and not callable(self.embed):
+            raise InvalidOptionError(
+                f"TraceComparisonEvaluator needs a function of a list of texts as embed, got {self.embed!r:.200}"
+            )
+        if self.weights is not None:
+            _check_weights(self.weights)
+
+    async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
+        weights = DEFAULT_WEIGHTS if self.weights is None else self.weights
+        calls = match_calls(
+            self.reference_trace.tool_calls, trace.tool_calls, ignore=tuple(self.ignore_arguments)
+        )
+        scores: dict[Dimension, float] = {}
+        for dimension in weights:
+            if (score := await self._score(dimension, trace, calls)) is not None:
+                scores[dimension] = score
+        left_out = [dimension for dimension in weights if dimension not in scores]
+        metadata = {"dimension_scores": scores, "weights": dict(weights), "left_out": left_out}
+        if not scores:
+            return skip(self.name, f"the traces tell nothing of {', '.join(left_out)}", **metadata)
+        told = [", ".join(f"{dimension} {value:.2f}" for dimension, value in scores.items())]
+        told += [f"left out: {', '.join(left_out)}"] if left_out else []
+        about_tools = not calls.passed and scores.keys() & {"tool_sequence", "tool_parameters"}
+        return Scale(self.pass_threshold, self.partial_threshold).result(
+            self.name,
+            weighted_mean(list(scores.values()), [weights[dimension] for dimension in scores]),
+            "; ".join(told) + (f"\n{calls.edit_script()}" if about_tools else ""),
+            **metadata,
+        )
+
+    async def _score(self, dimension: Dimension, trace: Trace, calls: CallsMatch) -> float | None:
+        """How like the traces are in one dimension; `None` where they do not tell."""
+        match dimension:
+            case "tool_sequence":
+                return _sequence(self.reference_trace, trace)
+            case "tool_parameters":
+                return self._parameters(calls)
+            case "output_similarity":
+                return await self._output(self.reference_trace.output_text, trace.output_text)
+            case "cost_deviation":
+                return _cost(self.reference_trace, trace)
+        assert_never(dimension)
+
+    def _parameters(self, calls: CallsMatch) -> float | None:
+        """The mean over the calls that go together and have arguments."""
+        ignored = set(self.ignore_arguments)
+        shares = [
+            (pair.comparison.similarity - SAME_TOOL) / (1 - SAME_TOOL)
+            for pair in calls.pairs
+            if (pair.comparison.expected.arguments.keys() | pair.comparison.actual.arguments.keys()) - ignored
+        ]
+        return math.fsum(shares) / len(shares) if shares else None
+
+    async def _output(self, expected: str, actual: str) -> float | None:
+        if not expected.strip() and not actual.strip():
+            return None
+        if self.embed is None:
+            return word_similarity(expected, actual)
+        return max(0.0, await text_similarity(expected, actual, self.embed))
+
+
+def word_similarity(a: str, b: str) -> float:
+    """The share of words that two texts have in common, whatever their order and case; equal texts have all."""
+    if a == b:
+        return 1.0
+    left, right = (Counter(_WORDS.findall(text.casefold())) for text in (a, b))
+    total = left.total() + right.total()
+    return 2 * (left & right).total() / total if total else 0.0
+
+
+def _sequence(reference: Trace, trace: Trace) -> float | None:
+    if not reference.tool_calls and not trace.tool_calls:
+        return None
+    return match_calls(reference.tool_calls, trace.tool_calls, arguments="ignore").score
+
+
+def _cost(reference: Trace, trace: Trace) -> float | None:
+    if not reference.tokens_measured or not trace.tokens_measured:
+        return None
+    least, most = sorted(each.total_input_tokens + each.total_output_tokens for each in (reference, trace))
+    return least / most if most else 1.0
+
+
+def _check_weights(weights: Any) -> None:
+    if not isinstance(weights, Mapping) or not weights:
+        raise InvalidOptionError(
+            f"TraceComparisonEvaluator needs a dict of dimensions and weights, or None, as weights, got {weights!r:.200}"
+        )
+    known = get_args(Dimension)
+    for dimension, weight in weights.items():
+        if dimension not in known:
+            raise InvalidOptionError(f"traces have no dimension {dimension!r}{instead(dimension, known)}")
+        check_positive(f"the dimension {dimension!r}", "weight", weight)
