@@ -87,7 +87,7 @@ def test_it_keeps_the_contract_of_evaluators():
         ({"steps": [{"optional": "a"}]}, Trajectory([Optionally("a")])),
         ({"steps": [{"repeated": {"step": "a", "at_most": 3}}]}, Trajectory([Repeated("a", 1, 3)])),
         (
-            {"steps": [{"call": {"name": "either", "arguments": {"x": 1}}}]},
+            {"steps": [{"name": "either", "arguments": {"x": 1}}]},
             Trajectory([ToolCall("either", {"x": 1})]),
         ),
         (

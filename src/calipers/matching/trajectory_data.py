@@ -8,7 +8,9 @@ steps:
   - any_order: [log, notify]
   - optional: thank
   - repeated: {step: poll, at_least: 1, at_most: 5}
-  - call: {name: either, arguments: {x: 1}} # a tool whose name is one of these words
+  - name: pay                               # in full, with matchers
+    arguments: {currency: EUR}
+    matchers: {amount: {approx: {value: 9.99, abs_tol: 0.01}}}
 never: [delete_account]
 before: [[search, book]]
 at_most: {search: 3}                        # also at_least, exactly
@@ -16,6 +18,8 @@ flows: [{from: search, into: book, argument: flight_id}]
 extra: allowed                              # or forbidden
 arguments: subset                           # how arguments are compared; also exact, superset, ignore
 ```
+
+A tool whose name is one of these words is written in full. Matchers are those of `matcher_data`.
 """
 
 import difflib
@@ -26,6 +30,7 @@ from calipers.errors import InvalidOptionError
 from calipers.trace import ToolCall
 
 from .constraints import AtLeast, AtMost, Before, Constraint, Exactly, Flow, Never
+from .matcher_data import read_call
 from .rules import CallRules
 from .trajectory import AnyOrder, Either, InOrder, Optionally, Repeated, Trajectory
 
@@ -45,7 +50,7 @@ _KEYS = (
     "count_failed",
 )
 _GROUPS: dict[str, Callable[..., Any]] = {"in_order": InOrder, "any_order": AnyOrder, "either": Either}
-_WORDS = (*_GROUPS, "optional", "repeated", "call")
+_WORDS = (*_GROUPS, "optional", "repeated")
 _COUNTS: dict[str, Callable[[Any, int], Constraint]] = {
     "at_most": AtMost,
     "at_least": AtLeast,
@@ -87,10 +92,12 @@ def _part(data: Any) -> Any:
         return data
     if isinstance(data, list | tuple):
         return InOrder(*map(_part, data))
+    if isinstance(data, Mapping) and "name" in data:
+        return read_call(data)
     if not isinstance(data, Mapping) or len(data) != 1:
         raise InvalidOptionError(
-            f"a step is the name of a tool, {{tool: {{argument: value}}}}, a list of steps in order, or one of "
-            f"{', '.join(_WORDS)} with what belongs to it, got {data!r:.200}"
+            f"a step is the name of a tool, {{tool: {{argument: value}}}}, a mapping with name, arguments and matchers, "
+            f"a list of steps in order, or one of {', '.join(_WORDS)} with what belongs to it, got {data!r:.200}"
         )
     ((word, inside),) = data.items()
     if word in _GROUPS:
@@ -104,8 +111,6 @@ def _part(data: Any) -> Any:
                 f"repeated has a step, and may have at_least and at_most, got {inside!r:.200}"
             )
         return Repeated(_part(options.pop("step")), **options)
-    if word == "call":
-        return ToolCall(**_mapping(inside, "call"))
     return ToolCall(word, _mapping(inside, word))
 
 
