@@ -3,6 +3,7 @@
 import ctypes
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -56,6 +57,28 @@ def test_a_child_forked_while_another_thread_speaks_can_speak():
         with multiprocessing.get_context("fork").Pool(1) as children:
             assert children.apply_async(speak, ("call anna",)).get(timeout=60) == said
         busy.result()
+
+
+class Interrupted(BaseException):
+    pass
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer that interrupts")
+def test_an_interruption_is_not_lost_in_the_library(capfd):
+    def interrupt(number, frame):
+        raise Interrupted
+
+    said = speak("call anna")
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Interrupted):
+            speak("one two three four five. " * 20000)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert speak("call anna") == said
+    assert capfd.readouterr() == ("", "")
 
 
 def test_code_that_has_loaded_the_same_library_keeps_its_settings():

@@ -1,8 +1,9 @@
 """An agent that hears and decides on this machine: no key, no network, no model to ask.
 
 It recognizes speech with a grammar (`Recognizer`) and turns the text into tool calls by the same grammar's rules
-(`CommandGrammar`). It is small and honest rather than clever: what it does not understand it does not act upon, and its
-answer says what it heard and why it believed it or not. So a voice test can be tried, and shown to fail, on any machine.
+(`CommandGrammar`). It is small and honest rather than clever: what it does not understand it does not act upon, and
+its answer says what it heard and why it believed it or not. So a voice test can be tried, and shown to fail, on any
+machine.
 """
 
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ class OfflineAgent:
     async def run(self, audio: Audio) -> AgentResponse:
         """The calls that a spoken request means; none if it was not understood.
 
-        `transcript` is the command that fits best, and `raw` the `Hearing`, which tells whether it was accepted and why.
+        `transcript` is the command that fits best. `raw` is the `Hearing`, which tells whether it was accepted and why.
 
         Raises:
             InvalidAudioError: sound that cannot be read.

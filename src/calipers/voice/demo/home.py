@@ -1,7 +1,7 @@
 """A home that listens: the commands of the demonstration, and requests to try it with.
 
-Lights, heating, timers, alarms, music, calls, messages and the weather. `spoken_requests()` gives sentences with the calls they
-mean; `unrelated_sentences()` gives sentences that mean nothing here, for which an agent must not call a tool.
+Lights, heating, timers, alarms, music, calls, messages, the weather and doors. `spoken_requests()` gives sentences with
+the calls they mean; `unrelated_sentences()` gives sentences that mean nothing here, for which no tool may be called.
 """
 
 import json

@@ -3,8 +3,8 @@
 A decoder carries its estimate of the background noise from one utterance to the next, so that the same sound could give
 other words. Setting up its features anew before each utterance, which takes microseconds, prevents that.
 
-The library reports a mistake in a grammar by a bare error, and a word that it cannot pronounce by the same. Both are looked for
-here and told in words.
+The library reports a mistake in a grammar by a bare error, and a word that it cannot pronounce by the same. Both are
+looked for here and told in words.
 
 A decoder is for one thread.
 """

@@ -1,9 +1,9 @@
 """How far apart two pronunciations are.
 
 A pronunciation is a list of phones in the ARPAbet, as recognizers write them: `K AO L`. The distance is the least number
-of phones to insert, to leave out or to replace, over the length of the shorter list: 0 for the same, around 1 for two that have
-nothing in common. Replacing a phone by one of its kind (a stop by a stop, a vowel by a vowel) counts half, because a
-recognizer mistakes it as easily.
+of phones to insert, to leave out or to replace, over the length of the shorter list: 0 for the same, around 1 for two
+that have nothing in common. Replacing a phone by one of its kind (a stop by a stop, a vowel by a vowel) counts half,
+because a recognizer mistakes it as easily.
 """
 
 from collections.abc import Sequence

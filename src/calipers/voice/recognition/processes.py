@@ -1,11 +1,11 @@
 """The processes that listen: pocketsphinx runs beside the program, not in it.
 
-The library holds the interpreter's lock while it decodes. In a thread it would stop the event loop for a tenth of a second
-and more, and two threads would be no faster than one. So decoders live in child processes, one utterance at a time each, and
-as many of them as there are processors, up to four: each takes some eighty megabytes.
+The library holds the interpreter's lock while it decodes. In a thread it would stop the event loop for a tenth of a
+second and more, and two threads would be no faster than one. So decoders live in child processes, one utterance at a
+time each, and as many of them as there are processors, up to four: each takes about a hundred megabytes.
 
-A child is started when one is needed, keeps its decoders for the next utterance, and ends when its standard input does: when
-the program is over, however it ends. A child that dies is an error for the utterance it had, and for no other.
+A child is started when one is needed, keeps its decoders for the next utterance, and ends when its standard input does:
+when the program is over, however it ends. A child that dies is an error for the utterance it had, and for no other.
 """
 
 import atexit
@@ -56,12 +56,11 @@ class Listeners:
                 child = self._start()
             try:
                 answer = _ask(child, (vocabulary, pcm))
-            except (OSError, EOFError) as error:
+            except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
                 status = self._end(child)
                 raise CalipersError(f"the process that listens ended with status {status}") from error
-            except (
-                BaseException
-            ):  # such as Ctrl-C: an answer is under way that the next one would take for its own
+            except BaseException:
+                child.kill()  # such as at Ctrl-C: the next one would take the answer that is under way for its own
                 self._end(child)
                 raise
             self._idle.append(child)
@@ -89,7 +88,7 @@ class Listeners:
                 "speech is recognized by a Python interpreter, and this program has none to start"
             )
         child = subprocess.Popen(  # noqa: S603 - this interpreter, our program
-            [sys.executable, "-c", _PROGRAM, *sys.path],
+            [sys.executable, "-c", _PROGRAM, *map(str, sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the program

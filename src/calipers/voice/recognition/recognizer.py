@@ -1,10 +1,10 @@
 """A recognizer that needs no key and no network: pocketsphinx, whose wheel carries a model of English.
 
-With a grammar, the recognizer finds the sentence of the grammar that fits best. Something always fits best: a grammar alone
-makes a command of any speech. So the sound is listened to twice, by a decoder that knows the grammar and by one that knows
-phones and nothing else. The sentence is accepted if its pronunciation is close to what the second one heard; see `phones`.
-The limit of 0.6 was chosen on sixty requests and forty unrelated sentences in two voices, none of which is part of the
-demonstration or of the tests.
+With a grammar, the recognizer finds the sentence of the grammar that fits best. Something nearly always does: a grammar
+alone makes a command of any speech. So the sound is listened to twice, by a decoder that knows the grammar and by one
+that knows phones and nothing else. The sentence is accepted if its pronunciation is close to what the second one heard;
+see `phones`. The limit of 0.6 was chosen on sixty requests drawn at random from a grammar and forty unrelated sentences,
+in two voices; the unrelated sentences of the demonstration and of the tests are others.
 
 Without a grammar, it writes down whatever English it hears, several times slower and with many mistakes.
 

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.metadata import version
@@ -50,12 +51,33 @@ def speak(text: str, *, voice: str, parameters: dict[str, int]) -> tuple[bytes, 
         CalipersError: the engine does not start, has no such voice or breaks off.
         MissingExtraError: espeakng-loader is not installed.
     """
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        return _speak(text, voice, parameters, stop)
+    # Ctrl-C comes to the main thread, and would be lost if it came while the library calls back.
+    spoken: Future[tuple[bytes, int]] = Future()
+
+    def work() -> None:
+        try:
+            spoken.set_result(_speak(text, voice, parameters, stop))
+        except Exception as error:
+            spoken.set_exception(error)
+
+    threading.Thread(target=work, name="calipers-espeak", daemon=True).start()
+    try:
+        return spoken.result()
+    except BaseException:
+        stop.set()
+        raise
+
+
+def _speak(text: str, voice: str, parameters: dict[str, int], stop: threading.Event) -> tuple[bytes, int]:
     frames = bytearray()
 
     def collect(samples: int | None, count: int, _events: int | None) -> int:
         if samples is not None and count > 0:
             frames.extend(ctypes.string_at(samples, count * 2))
-        return 0
+        return int(stop.is_set())
 
     callback = _Callback(collect)
     spoken = text.encode("utf-8", errors="replace") + b"\0"
