@@ -92,6 +92,8 @@ def test_a_pass_rate_counts_errors_as_not_passed_and_leaves_skips_out():
     assert (rate.value, rate.n_units) == (pytest.approx(1 / 3), 3)
     assert rate.interval == wilson(1, 3)
     assert summary_of("skip").pass_rate is None
+    sure = summary_of(0.4, evaluator=StatisticalEvaluator(ByTag(), confidence=0.99))
+    assert (sure.interval, sure.pass_rate.interval) == (None, wilson(0, 1, confidence=0.99))
 
 
 def test_no_traces_are_no_sample():

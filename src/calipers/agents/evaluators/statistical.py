@@ -52,6 +52,8 @@ class StatisticalSummary:
     p95: float | None
     interval: Interval | None
     """Where the true mean may lie; `None` where the scores cannot tell."""
+    confidence: float = 0.95
+    """Of the intervals."""
 
     @property
     def sample_count(self) -> int:
@@ -76,8 +78,7 @@ class StatisticalSummary:
     @property
     def pass_rate(self) -> Estimate | None:
         """The share of traces that passed, with Wilson's interval; an error counts as not passed, a skip not at all."""
-        confidence = 0.95 if self.interval is None else self.interval.confidence
-        return rate_from_counts(self.passed, len(self.results) - self.skipped, confidence=confidence)
+        return rate_from_counts(self.passed, len(self.results) - self.skipped, confidence=self.confidence)
 
     @property
     def ci_lower(self) -> float | None:
@@ -159,7 +160,7 @@ class StatisticalEvaluator(BaseEvaluator):
         reason = f"mean score {summary.mean:.3f} of {summary.sample_count} traces"
         if summary.interval is not None:
             low, high = summary.interval.low, summary.interval.high
-            reason += f" ({summary.interval.confidence * 100:g} % interval {low:.3f} to {high:.3f})"
+            reason += f" ({summary.confidence * 100:g} % interval {low:.3f} to {high:.3f})"
         reason += f"; {told}" if summary.errors else ""
         reason += f"; {summary.skipped} skipped" if summary.skipped else ""
         return self._scale.result(self.name, summary.mean, reason, **_metadata(summary))
@@ -193,6 +194,7 @@ def summarize(name: str, results: Sequence[EvalResult], *, confidence: float = 0
         p5=p5,
         p95=p95,
         interval=_interval(scores, confidence),
+        confidence=confidence,
     )
 
 
