@@ -187,6 +187,7 @@ SAMPLES = {
     "RuleBasedEvaluator": ([RuleSpec("max_length", {"max": 5}, 2.0)],),
     "SpanCount": ({},),
     "StatisticalEvaluator": (LatencyBudgetEvaluator(3000),),
+    "ToolCallsMatch": (["search", {"name": "pay", "matchers": {"amount": {"approx": 5}}}],),
     "ToolUsageAuditor": (["search"],),
     "TraceComparisonEvaluator": (Trace(output_text="x", tool_calls=[ToolCall("search", {"q": [1, None]})]),),
 }
@@ -195,7 +196,8 @@ SAMPLES = {
 @pytest.mark.parametrize("kind", built_in_types(), ids=name_of)
 def test_every_built_in_evaluator_can_be_written(kind):
     name = kind.__name__
-    extra = {"minimum": 1} if name == "SpanCount" else {"minimum": 2} if name == "Length" else {}
+    counts = name in {"SpanCount", "ToolCallCount"}
+    extra = {"minimum": 1} if counts else {"minimum": 2} if name == "Length" else {}
     evaluator = kind(*SAMPLES.get(name, ()), **extra)
     of_report = isinstance(evaluator, ReportEvaluator)
     spec, problems = write(evaluator, of_report=of_report)

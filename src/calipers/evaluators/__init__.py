@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .sql import IsReadOnlySQL, ParsesAsSQL
     from .text import SimilarText, TextSimilarity
     from .timing import MaxDuration
+    from .tool_calls import ToolCallCount, ToolCallsMatch
     from .trajectory import FollowsTrajectory
     from .type_name import IsInstance
 
@@ -71,6 +72,8 @@ _HOMES = {
     "Skipped": "calipers.result",
     "SpanCount": ".span",
     "TextSimilarity": ".text",
+    "ToolCallCount": ".tool_calls",
+    "ToolCallsMatch": ".tool_calls",
 }
 
 __all__ = [
@@ -111,6 +114,8 @@ __all__ = [
     "Skipped",
     "SpanCount",
     "TextSimilarity",
+    "ToolCallCount",
+    "ToolCallsMatch",
 ]
 
 

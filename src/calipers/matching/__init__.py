@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .dates import DateIs
     from .edits import Edit
     from .match import match_calls
+    from .matcher_data import read_call, read_matcher
     from .matchers import (
         Absent,
         Anything,
@@ -82,6 +83,8 @@ _HOMES = {
     "compare_calls": ".call",
     "match_calls": ".match",
     "matches": ".values",
+    "read_call": ".matcher_data",
+    "read_matcher": ".matcher_data",
     "similarity": ".values",
 }
 
@@ -133,6 +136,8 @@ __all__ = [
     "compare_calls",
     "match_calls",
     "matches",
+    "read_call",
+    "read_matcher",
     "similarity",
 ]
 

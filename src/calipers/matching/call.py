@@ -5,6 +5,7 @@ other: their mean similarity, over the arguments that the mode asks about (`exac
 expected; `superset`: the actual; `ignore`: none). The similarity is 1 exactly when the calls match.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from .values import (
     similarity,
     unexpected,
 )
+
+_PLAIN_NAME = re.compile(r"[\w.:/-]+", re.ASCII)
 
 SAME_TOOL = 0.5
 """What the right tool alone is worth."""
@@ -106,7 +109,7 @@ def arguments_similarity(expected: Mapping[str, Any], actual: Mapping[str, Any],
 
 def show_call(call: ToolCall, longest: int = 200) -> str:
     """The call as one would write it, shortened."""
-    name = call.name if call.name.isidentifier() else show(call.name)
+    name = call.name if _PLAIN_NAME.fullmatch(call.name) else show(call.name)
     text = (
         f"{name}({', '.join(f'{_plain_name(key)}={show(value)}' for key, value in call.arguments.items())})"
     )

@@ -12,7 +12,7 @@ from calipers.errors import InvalidOptionError
 
 from .assignment import best_pairs
 from .showing import show, show_typed
-from .values import Matcher, differences, mean_of, similarity
+from .values import Matcher, absence_accepted, differences, mean_of, similarity
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -27,6 +27,11 @@ class AnyOf(Matcher):
     def similarity(self, actual: Any) -> float:
         """That of the best option."""
         return max(similarity(option, actual) for option in self.options)
+
+    @property
+    def accepts_absence(self) -> bool:
+        """Whether one of the options does."""
+        return any(map(absence_accepted, self.options))
 
     def __repr__(self) -> str:
         return f"AnyOf({', '.join(show(option) for option in self.options)})"
@@ -44,6 +49,11 @@ class AllOf(Matcher):
     def similarity(self, actual: Any) -> float:
         """The mean of the options."""
         return mean_of((similarity(option, actual) for option in self.options), len(self.options))
+
+    @property
+    def accepts_absence(self) -> bool:
+        """Whether every option does."""
+        return all(map(absence_accepted, self.options))
 
     def why_not(self, actual: Any) -> str:
         """Why the options that fail do."""

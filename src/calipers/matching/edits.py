@@ -103,8 +103,9 @@ def edits_of(
 def script_text(edits: Sequence[Edit], limit: int | None) -> str:
     """The edits as text, at most so many; calls in a row that need no edit are folded into one line."""
     lines: list[str] = []
-    for kind, group in groupby(edits, key=lambda edit: edit.kind):
+    for _, group in groupby(edits, key=lambda edit: edit.kind):
         run = list(group)
+        kind = run[0].kind
         if kind in _FOLDED and len(run) >= _FOLDED_FROM:
             lines.append(f"{_MARKS[kind]} … {len(run)} {_FOLDED[kind]}")
         else:

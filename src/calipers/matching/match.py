@@ -1,6 +1,6 @@
 """The front door: calls in, how well they fit out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -10,13 +10,15 @@ from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.trace import ToolCall, Trace
 
 from .calls_match import CallsMatch
+from .matcher_data import read_call
 from .options import MatchKeywords, MatchOptions
 from .pairing import pair_calls
 from .showing import show
 from .values import matches
 
 CallLike: TypeAlias = ToolCall | Mapping[str, Any] | str
-"""A tool call, a mapping with its `name` and `arguments`, or the name of a tool called without arguments."""
+"""A tool call, a mapping with its `name` and `arguments` (and, where a call is expected, `matchers`), or the name of a tool
+that is called without arguments."""
 
 
 def match_calls(
@@ -38,8 +40,8 @@ def match_calls(
         InvalidTraceError: something is not a call.
     """
     options = replace(options or MatchOptions(), **keywords)
-    wanted = as_calls(expected, "expected")
-    made = as_calls(actual.tool_calls if isinstance(actual, Trace) else actual, "actual")
+    wanted = as_expected_calls(expected)
+    made = as_actual_calls(actual)
     if not wanted and options.extra_allowed:
         raise InvalidOptionError(
             f"no calls are expected, and mode {options.mode!r} allows any others, so every agent would pass: "
@@ -56,31 +58,48 @@ def match_calls(
     )
 
 
-def as_calls(calls: Any, which: str) -> tuple[ToolCall, ...]:
-    """A list of calls in any of their forms, as tool calls.
+def as_expected_calls(calls: Any) -> tuple[ToolCall, ...]:
+    """Expected calls in any of their forms, as tool calls.
 
     Raises:
-        InvalidTraceError: something is not a call, or the whole is not a list.
+        InvalidTraceError: one is no call, or the whole is no list.
+        InvalidOptionError: a matcher is none.
     """
+    return _as_calls(calls, "expected", read_call)
+
+
+def as_actual_calls(calls: Any) -> tuple[ToolCall, ...]:
+    """Actual calls in any of their forms, or those of a trace, as tool calls.
+
+    Raises:
+        InvalidTraceError: one is no call, or the whole is no list.
+    """
+    return _as_calls(calls.tool_calls if isinstance(calls, Trace) else calls, "actual", _read_actual)
+
+
+def _as_calls(calls: Any, which: str, read: Callable[[Any], ToolCall]) -> tuple[ToolCall, ...]:
     if isinstance(calls, str | Mapping | ToolCall) or not isinstance(calls, Iterable):
         raise InvalidTraceError(f"the {which} calls must be a list of calls, got {show(calls)}")
-    return tuple(_as_call(call, f"{which} call {index}") for index, call in enumerate(calls))
-
-
-def _as_call(call: Any, which: str) -> ToolCall:
-    if isinstance(call, ToolCall):
-        return call
-    if isinstance(call, str) and call:
-        return ToolCall(call)
-    if isinstance(call, Mapping):
+    found: list[ToolCall] = []
+    for index, call in enumerate(calls):
         try:
-            return ToolCall(**call)
-        except (InvalidTraceError, TypeError) as error:
-            raise InvalidTraceError(f"{which} is no tool call: {error}, got {show(call)}") from error
-    raise InvalidTraceError(
-        f"{which} is no tool call: give a ToolCall, a mapping with name and arguments, or the name of a tool, "
-        f"got {show(call)}"
-    )
+            found.append(call if isinstance(call, ToolCall) else read(call))
+        except (InvalidTraceError, InvalidOptionError) as error:
+            raise type(error)(f"{which} call {index}: {error}") from error
+    return tuple(found)
+
+
+def _read_actual(call: Any) -> ToolCall:
+    if isinstance(call, str):
+        return ToolCall(call)
+    if not isinstance(call, Mapping):
+        raise InvalidTraceError(
+            f"give a ToolCall, a mapping with name and arguments, or the name of a tool, got {show(call)}"
+        )
+    try:
+        return ToolCall(**call)
+    except TypeError as error:
+        raise InvalidTraceError(f"{show(call)} is no tool call: {error}") from error
 
 
 def _left_out(calls: tuple[ToolCall, ...], options: MatchOptions) -> set[int]:

@@ -19,7 +19,7 @@ import regex
 from calipers.errors import AttemptTimeoutError, InvalidOptionError, MissingExtraError
 
 from .showing import show, show_typed
-from .values import Matcher, check_share, differences, similarity
+from .values import Matcher, check_share, differences, is_nan, similarity
 
 _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list, tuple),
@@ -344,7 +344,7 @@ def _read_json(text: Any) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real | Decimal) and not isinstance(value, bool) and not math.isnan(value)
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool) and not is_nan(value)
 
 
 @lru_cache(maxsize=256)

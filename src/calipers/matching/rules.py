@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from calipers.errors import InvalidOptionError
 
-from .values import Matcher, as_matcher
+from .values import as_matcher
 
 ArgumentMode: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
 """Which arguments may be missing, and which may be added."""
@@ -106,11 +106,9 @@ class CallRules:
         return self._by_tool(self.defaults, tool) or {}
 
     def expected_value(self, tool: str, argument: str, value: Any) -> Any:
-        """An expected value, as the rules say it is to be compared. A matcher stays what it is."""
+        """An expected value, as the rules say it is to be compared. `None` and a matcher stay what they are."""
         how = (self._by_tool(self.compare, tool) or {}).get(argument)
-        if how is None or isinstance(value, Matcher) or (value is not None and as_matcher(value)):
-            return value
-        return how(value)
+        return value if how is None or value is None or as_matcher(value) else how(value)
 
     def _by_tool(self, rules: Mapping[str, _T], tool: str) -> _T | None:
         if not rules:

@@ -17,7 +17,7 @@ as 0. Every other pair that does not match earns 0.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import date, datetime, time, timedelta
@@ -86,8 +86,8 @@ class Check(Matcher):
         if isinstance(answer, bool):
             return float(answer)
         if not isinstance(answer, int | float) or not 0 <= answer <= 1:
-            if hasattr(answer, "close"):
-                answer.close()  # a coroutine that nobody awaits would complain when it is collected
+            if isinstance(answer, Coroutine):
+                answer.close()  # nobody awaits it, and it would complain when it is collected
             raise InvalidOutputError(
                 f"{self!r} returned {show_typed(answer)}: return a bool, or a number from 0 to 1"
             )
@@ -139,7 +139,10 @@ def similarity(expected: Any, actual: Any) -> float:
         return 1.0 if isinstance(actual, str) and expected == actual else 0.0
     matcher = None if expected is None or kind in _PLAIN else as_matcher(expected)
     if matcher is not None:
-        return matcher.similarity(actual)
+        found = matcher.similarity(actual)
+        if not 0 <= found <= 1:
+            raise InvalidOutputError(f"{matcher!r} gave the similarity {found!r}: it must be from 0 to 1")
+        return float(found)
     expected, actual = unwrapped(expected), unwrapped(actual)
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
         return _mapping_similarity(expected, actual)
@@ -160,7 +163,7 @@ def differences(expected: Any, actual: Any, path: str = "") -> Iterator[Differen
     """Every place where a value differs from the expected one, in the order of the expected value."""
     matcher = as_matcher(expected)
     if matcher is not None:
-        if matcher.similarity(actual) != 1.0:
+        if similarity(matcher, actual) != 1.0:
             yield Difference(path, "different", expected, actual, matcher.why_not(actual))
         return
     expected, actual = unwrapped(expected), unwrapped(actual)
@@ -256,8 +259,8 @@ def _scalars_match(expected: Any, actual: Any) -> bool:
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
     if isinstance(expected, Number) and isinstance(actual, Number):
-        if _is_nan(expected) or _is_nan(actual):
-            return _is_nan(expected) and _is_nan(actual)
+        if is_nan(expected) or is_nan(actual):
+            return is_nan(expected) and is_nan(actual)
         return bool(expected == actual)
     if isinstance(expected, str) or isinstance(actual, str):
         return isinstance(expected, str) and isinstance(actual, str) and expected == actual
@@ -282,7 +285,8 @@ def _sets_match(expected: AbstractSet[Any], actual: AbstractSet[Any]) -> bool:
     return keys == others if UNKEYED not in keys | others else expected == actual
 
 
-def _is_nan(number: Any) -> bool:
+def is_nan(number: Any) -> bool:
+    """Whether a number is no number, of whatever type."""
     try:
         return bool(number != number)  # noqa: PLR0124 - the test for NaN
     except ArithmeticError:  # a signalling NaN
@@ -339,7 +343,7 @@ def value_key(value: Any, deep: int = 0) -> Any:
         return UNKEYED if deep > _DEEPEST else _container_key(value, deep + 1)
     if isinstance(value, str):
         return str.__str__(value)
-    return value if kind in _KEYED_BY_THEMSELVES and not _is_nan(value) else UNKEYED
+    return value if kind in _KEYED_BY_THEMSELVES and not is_nan(value) else UNKEYED
 
 
 def _container_key(value: Any, deep: int) -> Any:

@@ -1,0 +1,176 @@
+"""Evaluators that claim which tools an agent called. What the modes and options mean is said in `calipers.matching`.
+
+The calls are those of the attempt (`ctx.tool_calls`), or plain data: mappings with a `name` and `arguments`, listed under
+the output's `tool_calls`. Where a case expects calls, an output that is itself such a list tells them, too, and an empty
+one says that none was made.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from calipers.context import EvaluatorContext
+from calipers.errors import InvalidTraceError
+from calipers.evaluator import Evaluator
+from calipers.matching.match import as_actual_calls, as_expected_calls, match_calls
+from calipers.matching.matcher_data import read_comparison
+from calipers.matching.options import Counted, MatchOptions, Mode
+from calipers.matching.rules import ArgumentMode
+from calipers.result import EvalResult, EvaluationReason, EvalVerdict, Skipped
+from calipers.trace import ToolCall
+
+from .bounds import check_counts, describe_bounds, is_within
+from .showing import show_typed
+
+_NAMES_SHOWN = 8
+
+
+@dataclass
+class ToolCallsMatch(Evaluator):
+    """The agent called the expected tools with the expected arguments, to the degree that the score tells.
+
+    Skipped for a case that expects no calls, in the sense that it says nothing about them, and for an attempt that
+    does not tell its calls. An empty list expects that no tool is called.
+    """
+
+    expected: Sequence[Any] | None = None
+    """The expected calls, as `ToolCall`s with matchers, or as plain data in the form that
+    `calipers.matching.matcher_data` describes; `None` for the case's expected output."""
+    mode: Mode = field(default="exact", kw_only=True)
+    """Whether the order counts, and what may be missing or added."""
+    arguments: ArgumentMode | Mapping[str, ArgumentMode] = field(default="exact", kw_only=True)
+    """Which arguments may be missing or added, for all tools or by tool."""
+    ignore: Sequence[str] | Mapping[str, Sequence[str]] = field(default=(), kw_only=True)
+    """Arguments that never count, of all tools or by tool."""
+    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, kw_only=True)
+    """By tool, what an argument is when it is left out."""
+    compare: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, kw_only=True)
+    """By tool and argument, how expected values are compared: a function from a value to a matcher, or the name of a
+    matcher such as `text`, or one with its other parameters such as `{approx: {abs_tol: 0.01}}`."""
+    names: Any = field(default="exact", kw_only=True)
+    """How names of tools are compared: `exact`, `ignore_case`, a mapping of aliases, or a function of the name."""
+    failed: Counted = field(default="count", kw_only=True)
+    """Whether calls that failed count, or are left out."""
+    retried: Counted = field(default="count", kw_only=True)
+    """Whether a failed call counts when the next call of its tool repeats it, or is left out."""
+    evaluation_name: str | None = field(default=None, kw_only=True)
+    """What the result is called; `None` for the class's name."""
+
+    def __post_init__(self) -> None:
+        self._options()
+        if self.expected is not None:
+            as_expected_calls(self.expected)
+
+    def evaluate(self, ctx: EvaluatorContext) -> EvalResult | Skipped:
+        """PASS if the calls fit, PARTIAL if some do; the reason is the edit script."""
+        options = self._options()
+        wanted = _expected_calls(ctx) if self.expected is None else self.expected
+        if isinstance(wanted, Skipped):
+            return wanted
+        calls = _actual_calls(ctx, or_output=False)
+        if calls is None:
+            return Skipped(
+                f"the attempt does not tell its tool calls; the output is {show_typed(ctx.output)}"
+            )
+        expected = as_expected_calls(wanted)
+        if not expected and options.extra_allowed:
+            return Skipped(
+                f"no calls are expected, and mode {options.mode!r} allows any others: there is nothing to check"
+            )
+        match = match_calls(expected, calls, options)
+        verdict = (
+            EvalVerdict.PASS if match.passed else EvalVerdict.PARTIAL if match.score > 0 else EvalVerdict.FAIL
+        )
+        name = self.get_default_evaluation_name()
+        return EvalResult(name, verdict, match.score, match.reason, match.metadata)
+
+    def _options(self) -> MatchOptions:
+        compare = {
+            tool: {argument: read_comparison(how) for argument, how in by_argument.items()}
+            for tool, by_argument in self.compare.items()
+        }
+        return MatchOptions(
+            mode=self.mode,
+            arguments=self.arguments,
+            ignore=self.ignore,
+            defaults=self.defaults,
+            compare=compare,
+            names=self.names,
+            failed=self.failed,
+            retried=self.retried,
+        )
+
+
+@dataclass
+class ToolCallCount(Evaluator):
+    """The number of tool calls lies in a range, both ends included. Skipped if the attempt does not tell its calls."""
+
+    tool: str | None = None
+    """Count only the calls of this tool; `None` for all."""
+    minimum: int | None = field(default=None, kw_only=True)
+    """The least number allowed; `None` for no lower bound."""
+    maximum: int | None = field(default=None, kw_only=True)
+    """The largest number allowed; `None` for no upper bound."""
+    failed: Literal["count", "skip"] = field(default="count", kw_only=True)
+    """Whether calls that failed count, or are left out."""
+    evaluation_name: str | None = field(default=None, kw_only=True)
+    """What the result is called; `None` for the class's name."""
+
+    def __post_init__(self) -> None:
+        check_counts("ToolCallCount", self.minimum, self.maximum)
+        MatchOptions(failed=self.failed)
+
+    def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason | Skipped:
+        """True if the number lies in the range; otherwise the reason gives it and the tools that were called."""
+        calls = _actual_calls(ctx, or_output=False)
+        if calls is None:
+            return Skipped(
+                f"the attempt does not tell its tool calls; the output is {show_typed(ctx.output)}"
+            )
+        count = sum(
+            (self.tool is None or call.name == self.tool) and (call.success or self.failed == "count")
+            for call in calls
+        )
+        if is_within(count, self.minimum, self.maximum):
+            return EvaluationReason(value=True)
+        what = "tool calls" if self.tool is None else f"calls of {self.tool!r}"
+        wanted = describe_bounds(self.minimum, self.maximum)
+        return EvaluationReason(value=False, reason=f"expected {wanted} {what}, got {count}; {_seen(calls)}")
+
+
+def _expected_calls(ctx: EvaluatorContext) -> Any:
+    if not ctx.has_expected_output:
+        return Skipped("the case states no expected output, and no calls were given")
+    expected = ctx.expected_output
+    listed = expected if isinstance(expected, list | tuple) else _listed(expected)
+    if listed is None:
+        return Skipped(f"the expected output is no list of tool calls: {show_typed(expected)}")
+    return listed
+
+
+def _actual_calls(ctx: EvaluatorContext, *, or_output: bool) -> Sequence[ToolCall] | None:
+    """The calls of the attempt, from an output that is a list only where that is allowed."""
+    calls = ctx.tool_calls
+    if calls is not None:
+        return calls
+    listed = ctx.output if isinstance(ctx.output, list | tuple) and or_output else _listed(ctx.output)
+    if listed is None or not all(isinstance(call, Mapping | ToolCall) for call in listed):
+        return None
+    try:
+        return as_actual_calls(listed)
+    except InvalidTraceError:
+        return None
+
+
+def _listed(value: Any) -> Sequence[Any] | None:
+    """The list that a value holds under `tool_calls`."""
+    held = value.get("tool_calls") if isinstance(value, Mapping) else getattr(value, "tool_calls", None)
+    return held if isinstance(held, list | tuple) else None
+
+
+def _seen(calls: Sequence[ToolCall]) -> str:
+    names = list(dict.fromkeys(call.name for call in calls))
+    if not names:
+        return "no tool was called"
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    return f"called: {', '.join(map(repr, names[:_NAMES_SHOWN]))}{more}"
