@@ -264,6 +264,17 @@ def test_every_kind_of_object_has_its_plain_form(value, expected):
     assert type(found) is type(expected)
 
 
+def test_an_object_may_say_itself_what_to_keep_of_it():
+    @dataclasses.dataclass
+    class Recording:
+        frames: bytes
+
+        def plain_data(self):
+            return {"length": len(self.frames), "of": (1,)}
+
+    assert plain([Recording(b"123")]) == [{"length": 3, "of": [1]}]
+
+
 def test_a_trace_is_all_its_fields():
     trace = Trace(agent_name="bot", tool_calls=(CALL,), llm_calls=[LLMCall(model="m", input_tokens=2)])
     found = plain(trace)

@@ -1,9 +1,10 @@
 """Any object as plain JSON data, so that a report can be stored and read back without the code that made it.
 
 Dataclasses, msgspec, pydantic and attrs models become objects, sets and tuples arrays, numpy arrays lists, bytes base64,
-times ISO strings. A float that JSON cannot hold becomes its name ("NaN", "Infinity"), an integer of thousands of bits its
-hexadecimal form. What has no plain form, and whatever raises when it is read, becomes its `repr`; what contains itself
-is cut where it does. The result is stable: making plain data plain again changes nothing.
+times ISO strings. An object with a method `plain_data` says itself what to keep of it, as a sound does. A float that JSON
+cannot hold becomes its name ("NaN", "Infinity"), an integer of thousands of bits its hexadecimal form. What has no plain
+form, and whatever raises when it is read, becomes its `repr`; what contains itself is cut where it does. The result is
+stable: making plain data plain again changes nothing.
 """
 
 import base64
@@ -116,6 +117,8 @@ def _fields(value: Any, above: list[int]) -> Any:
     """Objects that are made of fields, and those that have none."""
     names: Any = None
     kind = type(value)
+    if callable(own := getattr(kind, "plain_data", None)):
+        return _plain(own(value), above)
     if isinstance(value, msgspec.Struct):
         names = value.__struct_fields__
     elif isinstance(value, type):

@@ -17,6 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from calipers.errors import InvalidAudioError, InvalidOptionError
+from calipers.plain import plain
 from calipers.voice import wav
 from calipers.voice.audio import Audio
 
@@ -427,3 +428,8 @@ audio.samples()
 )
 def test_what_is_not_installed_is_named_by_its_extra(module, code, message):
     assert re.search(message, run_without(module, code))
+
+
+def test_a_stored_report_keeps_what_a_sound_is_and_not_the_sound():
+    audio = Audio.silence(0.5)
+    assert plain(audio) == {"digest": audio.digest, "duration": 0.5, "format": audio.format}

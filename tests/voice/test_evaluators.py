@@ -40,7 +40,9 @@ def passes(evaluator, expected, actual):
         ({}, [A, A], [A], False),
         ({}, [tool_call("a", x=1)], [tool_call("a", x=1, y=2)], False),
         ({}, [tool_call("a", x=None)], [A], False),
-        ({}, [], [X], True),
+        ({}, [], [X], False),
+        ({}, [], [], True),
+        ({"ignore_extra_calls": True}, [], [X], True),
         ({"match_order": True}, [A, B], [A, B], True),
         ({"match_order": True}, [A, B], [A, X, B], True),
         ({"match_order": True}, [A, B], [B, A], False),
@@ -72,7 +74,7 @@ def test_exact_is_equality_of_multisets_where_nothing_is_ignored(expected, actua
     assert passes(in_order, expected, actual) is (expected == actual)
 
 
-@given(calls, calls, st.booleans(), st.booleans(), st.booleans())
+@given(calls, calls, st.booleans(), st.booleans(), st.sampled_from([None, True, False]))
 def test_a_result_agrees_with_itself(expected, actual, order, extra_args, extra_calls):
     evaluator = ExactEvaluator(
         match_order=order, ignore_extra_args=extra_args, ignore_extra_calls=extra_calls

@@ -1,6 +1,7 @@
 """From a prompt to a judgement."""
 
 import asyncio
+import json
 import re
 
 import pytest
@@ -110,6 +111,13 @@ def test_a_perturbation_is_applied_and_timed():
         ({"agent": object(), "synthesizer": None}, InvalidOptionError, "no run_text"),
         ({"synthesizer": None, "perturbation": Gain(1)}, InvalidOptionError, "give a synthesizer"),
         ({"expect": ["go"]}, InvalidOptionError, "list of tool calls"),
+        ({"prompt": 3}, TaskContractError, "a text, got 3"),
+        ({"evaluator": "exact"}, InvalidOptionError, "'exact' is no evaluator"),
+        (
+            {"perturbation": type("Wrong", (), {"apply": lambda self, audio: b""})()},
+            TaskContractError,
+            "Wrong must give an Audio",
+        ),
         (
             {"evaluator": type("Wrong", (), {"evaluate": lambda self, expected, actual: True})()},
             TaskContractError,
@@ -151,6 +159,7 @@ def test_a_batch_goes_prompt_by_prompt_and_a_failing_run_ends_no_other():
     ]
     assert result.runs[0].eval_result.response.transcript == "go LA"
     assert result.runs[0].eval_result.audio is not None
+    assert sorted(result.runs[0].eval_result.timings) == ["agent", "evaluate", "synthesize"]
     assert result.runs[2].eval_result.audio is None
 
 
@@ -177,6 +186,20 @@ def test_each_prompt_may_have_its_own_expectation():
     )
     assert result.passed
     assert result.report.pass_rate().interval is not None
+
+
+def test_the_report_of_a_batch_is_named_for_its_prompts():
+    result = batch(prompts=["go LA", "go LA", "go " + "far " * 50], expect=[])
+    names = [case.name for case in result.report.cases]
+    assert names[:2] == ["go LA", "go LA_2"]
+    assert len(names[2]) == 61
+
+
+def test_a_batch_that_was_interrupted_did_not_pass():
+    result = batch(prompts="go LA", expect=[tool_call("go", to="LA")])
+    assert result.passed
+    result.report.incomplete = "interrupted by Ctrl-C after 1 of 2 attempts"
+    assert not result.passed
 
 
 @pytest.mark.parametrize(
@@ -221,6 +244,14 @@ def test_audio_may_be_kept_in_a_folder(tmp_path):
     paths = {case.attributes["audio"] for case in report.cases}
     assert len(paths) == 1
     assert Audio.load(paths.pop()).pcm.decode("utf-16-le") == "go LA"
+
+
+def test_a_stored_report_does_not_hold_the_sound():
+    report = Dataset(cases=[Case(inputs="go " * 10_000)]).evaluate_sync(
+        VoiceTask(ear, Voice()), progress=False
+    )
+    stored = json.dumps(report.to_dict()["cases"][0]["attributes"]["audio"])
+    assert len(stored) < 200
 
 
 def test_inputs_that_are_no_text_fail_with_the_reason():

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .protocols import Agent, Evaluator, ResponseParser, Synthesizer, TextAgent
     from .response import AgentResponse, ResponseProblem
     from .result import EvalResult, ToolCallAssertionError, ToolCallMatch, assert_tool_calls, tool_call
+    from .transcripts import TranscriptErrors, transcript_errors
     from .words import WordErrors, entities, lost_entities, word_errors
 
 _HOMES = {
@@ -50,6 +51,7 @@ _HOMES = {
     "ToolCall": "calipers.trace",
     "ToolCallAssertionError": ".result",
     "ToolCallMatch": ".result",
+    "TranscriptErrors": ".transcripts",
     "VoiceTask": ".pipeline",
     "WordErrors": ".words",
     "agent": ".function_agent",
@@ -61,6 +63,7 @@ _HOMES = {
     "split_loss": ".loss",
     "sweep": ".curve",
     "tool_call": ".result",
+    "transcript_errors": ".transcripts",
     "word_errors": ".words",
 }
 
@@ -90,6 +93,7 @@ __all__ = [
     "ToolCall",
     "ToolCallAssertionError",
     "ToolCallMatch",
+    "TranscriptErrors",
     "VoiceTask",
     "WordErrors",
     "agent",
@@ -101,6 +105,7 @@ __all__ = [
     "split_loss",
     "sweep",
     "tool_call",
+    "transcript_errors",
     "word_errors",
 ]
 

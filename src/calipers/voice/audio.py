@@ -287,6 +287,10 @@ class Audio:
         kind = f"{sound.sample_rate} {sound.channels} {sound.sample_width}\n"
         return hashlib.sha256(kind.encode() + sound.pcm).hexdigest()
 
+    def plain_data(self) -> dict[str, object]:
+        """What a stored report keeps of it: what it is, and how to tell it from others; the sound itself is for a file."""
+        return {"digest": self.digest, "duration": self.duration, "format": self.format}
+
     def __repr__(self) -> str:
         return (
             f"Audio(<{len(self.data)} bytes>, format={self.format!r}, sample_rate={self.sample_rate},"

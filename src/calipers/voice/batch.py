@@ -63,8 +63,8 @@ class BatchResult:
 
     @property
     def passed(self) -> bool:
-        """Whether every run passed."""
-        return bool(self.runs) and self.passed_count == self.total
+        """Whether every run passed, and none is missing because the batch was interrupted."""
+        return bool(self.runs) and self.passed_count == self.total and self.report.incomplete is None
 
     @property
     def pass_rate(self) -> float:

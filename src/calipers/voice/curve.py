@@ -13,10 +13,11 @@ from calipers.errors import InvalidOptionError
 from calipers.report import Report
 from calipers.stats import Estimate
 
-from .pipeline import VoiceTask, evaluate_calls
+from .pipeline import VoiceTask, evaluate_calls, whole
 from .protocols import Agent, Evaluator, Perturbs, Synthesizer
+from .transcripts import shown_interval
 
-_WIDTH = 50
+_WIDTH = 40
 """Cells of the plot for rates from 0 to 1."""
 
 
@@ -40,21 +41,51 @@ class Sweep:
     label: str = "level"
     """What the level is, for the plot."""
 
+    @classmethod
+    def of_reports(
+        cls, reports: Mapping[Any, Report], *, label: str = "level", confidence: float = 0.95
+    ) -> "Sweep":
+        """The curve through the reports of all levels.
+
+        Args:
+            reports: by level; `None` is the level without a perturbation.
+            label: what the level is, for the plot.
+            confidence: of the intervals.
+
+        Raises:
+            InvalidOptionError: there are none, or nothing was asserted in one of them.
+        """
+        if not reports:
+            raise InvalidOptionError("a sweep needs levels: there are none, so there is no curve")
+        points: list[SweepPoint] = []
+        for level, report in reports.items():
+            rate = report.pass_rate(confidence=confidence)
+            if rate is None:
+                raise InvalidOptionError(f"nothing was asserted at the level {level!r}, so it has no rate")
+            points.append(SweepPoint(level, rate, report))
+        return cls(tuple(points), label)
+
     def plot(self) -> str:
         """The curve in text: one line per level, with the rate, its interval and its place from 0 to 100 %."""
         names = ["clean" if point.level is None else str(point.level) for point in self.points]
         room = max(map(len, [self.label, *names]))
-        lines = [f"{self.label:>{room}}    right  95 % interval   0 %{'100 %':>{_WIDTH - 3}}"]
+        confidence = next((p.rate.interval.confidence for p in self.points if p.rate.interval), 0.95)
+        head = f"{confidence * 100:g} % interval"
+        lines = [f"{self.label:>{room}}    right  {head:<16}  0 %{'100 %':>{_WIDTH - 2}}"]
         for name, point in zip(names, self.points, strict=True):
-            interval = point.rate.interval
-            low, high = (point.rate.value,) * 2 if interval is None else (interval.low, interval.high)
-            bar = [" "] * (_WIDTH + 1)
-            for cell in range(round(low * _WIDTH), round(high * _WIDTH) + 1):
-                bar[cell] = "─"
-            bar[round(point.rate.value * _WIDTH)] = "●"
-            shown = f"[{low:5.1%}, {high:6.1%}]"
-            lines.append(f"{name:>{room}}  {point.rate.value:7.1%}  {shown:<15} {''.join(bar).rstrip()}")
+            interval = shown_interval(point.rate.interval)
+            lines.append(f"{name:>{room}}  {point.rate.value:7.1%}  {interval:<16}  {_bar(point.rate)}")
         return "\n".join(lines)
+
+
+def _bar(rate: Estimate) -> str:
+    """The place of a rate between 0 and 1, with its interval."""
+    cells = [" "] * (_WIDTH + 1)
+    if rate.interval is not None:
+        for cell in range(round(rate.interval.low * _WIDTH), round(rate.interval.high * _WIDTH) + 1):
+            cells[cell] = "─"
+    cells[round(rate.value * _WIDTH)] = "●"
+    return "".join(cells).rstrip()
 
 
 async def sweep(
@@ -64,6 +95,7 @@ async def sweep(
     agent: Agent,
     synthesizer: Synthesizer,
     evaluator: Evaluator | None = None,
+    repeat: int = 1,
     max_concurrency: int | None = None,
     label: str = "level",
     confidence: float = 0.95,
@@ -76,6 +108,7 @@ async def sweep(
         agent: hears them.
         synthesizer: says the prompts.
         evaluator: compares the calls; default: `ExactEvaluator`.
+        repeat: how often to give each request at each level.
         max_concurrency: requests at once.
         label: what the level is, for the plot.
         confidence: of the intervals.
@@ -83,16 +116,15 @@ async def sweep(
     listed = list(cases)
     if not listed or not levels:
         raise InvalidOptionError("a sweep needs cases and levels: there are none, so there is no curve")
-    points: list[SweepPoint] = []
+    reports: dict[Any, Report] = {}
     for level, perturbation in levels.items():
         report = await evaluate_calls(
             listed,
             VoiceTask(agent, synthesizer, perturbation=perturbation),
             name=f"{label} {level}",
             evaluator=evaluator,
+            repeat=repeat,
             max_concurrency=max_concurrency,
         )
-        rate = report.pass_rate(confidence=confidence)
-        assert rate is not None
-        points.append(SweepPoint(level, rate, report))
-    return Sweep(tuple(points), label)
+        reports[level] = whole(report)
+    return Sweep.of_reports(reports, label=label, confidence=confidence)

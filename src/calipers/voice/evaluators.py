@@ -10,6 +10,9 @@ same call:
 | `SubsetEvaluator` | the same | as `ExactEvaluator`, but only some of the expected calls must be made |
 | `SemanticEvaluator` | the same | texts are compared by meaning |
 
+Calls that nobody expected are ignored unless they are asked for, except where no call is expected at all: there every
+call is one too many, or such a request would pass whatever the agent does.
+
 An argument that is missing is not `None`. The score is the mean similarity of the expected calls to those that were made,
 1 where they match; an extra call that is not ignored counts as one more, with 0.
 """
@@ -37,8 +40,8 @@ class ExactEvaluator:
     """Whether the calls must come in the expected order; others may come between, if those are ignored."""
     ignore_extra_args: bool = False
     """Whether a call may have more arguments than expected."""
-    ignore_extra_calls: bool = True
-    """Whether there may be more calls than expected; where none are expected, `False` says that there must be none."""
+    ignore_extra_calls: bool | None = None
+    """Whether there may be more calls than expected; default: yes, unless none are expected."""
 
     def evaluate(self, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
         """Compare the calls."""
@@ -57,8 +60,8 @@ class FuzzyEvaluator:
     """Whether the calls must come in the expected order."""
     ignore_extra_args: bool = True
     """Whether a call may have more arguments than expected."""
-    ignore_extra_calls: bool = True
-    """Whether there may be more calls than expected."""
+    ignore_extra_calls: bool | None = None
+    """Whether there may be more calls than expected; default: yes, unless none are expected."""
 
     def __post_init__(self) -> None:
         _check_share("minimum", self.minimum)
@@ -122,8 +125,8 @@ class SemanticEvaluator:
     """Whether the calls must come in the expected order."""
     ignore_extra_args: bool = False
     """Whether a call may have more arguments than expected."""
-    ignore_extra_calls: bool = True
-    """Whether there may be more calls than expected."""
+    ignore_extra_calls: bool | None = None
+    """Whether there may be more calls than expected; default: yes, unless none are expected."""
 
     def __post_init__(self) -> None:
         _check_share("threshold", self.threshold)
@@ -159,7 +162,7 @@ def _judge(
     actual: Sequence[ToolCall],
     rules: CallRules,
     match_order: bool,
-    ignore_extra_calls: bool,
+    ignore_extra_calls: bool | None,
 ) -> EvalResult:
     """The judgement on calls held against `wanted`, which is `expected` as it is to be compared."""
     given = _in_order(wanted, actual, rules) if match_order else _in_any_order(wanted, actual, rules)
@@ -173,7 +176,7 @@ def _judge(
         earned += compared.similarity
         details = "\n".join(map(str, compared.differences))
         matches.append(ToolCallMatch(call, actual[position], compared.matched, details))
-    if not ignore_extra_calls:
+    if not (expected if ignore_extra_calls is None else ignore_extra_calls):
         used = {position for position, _ in given.values()}
         matches += [
             ToolCallMatch(_NOTHING, call, details=f"Unexpected extra tool call: {call.name}")

@@ -7,21 +7,22 @@ text, it cannot mishear. So:
 - what it gets right as text and wrong as **speech** is lost in *hearing*; the difference between the two rates says how
   much, and has an interval made for pairs, since both come from the same requests.
 
-A request whose run failed was not done, whichever way it was given.
+A request whose run failed was not done, whichever way it was given. Where requests are repeated, or belong to clusters, the
+difference is the mean over requests of the difference between their two shares.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from calipers.case import Case
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.report import Report
-from calipers.stats import Estimate, PairedDifference, paired_difference, rate_from_counts
+from calipers.stats import Estimate, PairedDifference, mean, paired_difference
 
-from .pipeline import VoiceTask, evaluate_calls
+from .pipeline import VoiceTask, evaluate_calls, whole
 from .protocols import Agent, Evaluator, Perturbs, Synthesizer, TextAgent
-from .words import WordErrors, entities, lost_entities, word_errors
+from .transcripts import TranscriptErrors, named_clusters, shown_interval, shown_rate, transcript_errors
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,34 @@ class LossSplit:
     """The share that is right as text."""
     speech: Estimate
     """The share that is right as speech."""
-    hearing: PairedDifference
-    """What is lost in hearing: the share right as text minus the share right as speech."""
-    words: WordErrors | None
-    """Word errors over all requests; `None` if the agent does not tell what it heard."""
-    entities: Estimate | None
-    """The share of words that matter which were lost; `None` as for `words`, or if no request has any."""
+    hearing: PairedDifference | Estimate
+    """What is lost in hearing: the share right as text minus the share right as speech, over the same requests."""
+    transcripts: TranscriptErrors | None
+    """What was misheard; `None` if the agent does not tell what it heard, or jiwer is not installed."""
     text_report: Report = field(repr=False)
     speech_report: Report = field(repr=False)
+
+    @classmethod
+    def of_reports(cls, text: Report, speech: Report, *, confidence: float = 0.95) -> "LossSplit":
+        """The split between two reports of the same requests, given as text and as speech.
+
+        Raises:
+            InvalidOptionError: they are not of the same requests, or nothing was asserted in one of them.
+        """
+        read, heard = _passed(text), _passed(speech)
+        if not read or read.keys() != heard.keys():
+            raise InvalidOptionError(
+                f"the reports {text.name!r} and {speech.name!r} are not of the same requests, so nothing can be compared"
+            )
+        as_text, as_speech = text.pass_rate(confidence=confidence), speech.pass_rate(confidence=confidence)
+        if as_text is None or as_speech is None:
+            raise InvalidOptionError("nothing was asserted of the requests, so none was right or wrong")
+        try:
+            transcripts = transcript_errors(speech, confidence=confidence)
+        except MissingExtraError:
+            transcripts = None
+        hearing = _difference(text, read, heard, confidence)
+        return cls(as_text, as_speech, hearing, transcripts, text, speech)
 
     @property
     def deciding(self) -> float:
@@ -50,17 +71,15 @@ class LossSplit:
         """The split for a person."""
         lost = self.hearing
         lines = [
-            f"as text     {_rate(self.text)} right",
-            f"as speech   {_rate(self.speech)} right",
-            f"deciding    {_points(self.deciding)} lost: wrong even as text",
-            f"hearing     {_points(lost.value)} lost {_interval(lost.interval)}: right as text, wrong as speech",
-            f"            right only as text: {lost.first_only}, only as speech: {lost.second_only}, neither: {lost.neither}",
+            f"as text     {shown_rate(self.text)} right",
+            f"as speech   {shown_rate(self.speech)} right",
+            f"deciding    {self.deciding:6.1%} lost: wrong even as text",
+            f"hearing     {lost.value:6.1%} lost {shown_interval(lost.interval)}: right as text, wrong as speech",
         ]
-        if self.words is not None:
-            lines.append(f"word error rate    {self.words.rate:.1%} of {self.words.words} words")
-        if self.entities is not None:
-            lines.append(f"entity error rate  {_rate(self.entities)} of the words that matter")
-        return "\n".join(lines)
+        if isinstance(lost, PairedDifference):
+            counts = f"only as text: {lost.first_only}, only as speech: {lost.second_only}, neither: {lost.neither}"
+            lines.append(f"            right {counts}")
+        return "\n".join(lines if self.transcripts is None else [*lines, self.transcripts.summary()])
 
 
 async def split_loss(
@@ -70,6 +89,7 @@ async def split_loss(
     synthesizer: Synthesizer,
     evaluator: Evaluator | None = None,
     perturbation: Perturbs | None = None,
+    repeat: int = 1,
     max_concurrency: int | None = None,
     confidence: float = 0.95,
 ) -> LossSplit:
@@ -81,6 +101,7 @@ async def split_loss(
         synthesizer: says the prompts.
         evaluator: compares the calls; default: `ExactEvaluator`.
         perturbation: makes the speech harder to understand.
+        repeat: how often to give each request, each way.
         max_concurrency: requests at once.
         confidence: of the intervals.
     """
@@ -91,55 +112,43 @@ async def split_loss(
         raise InvalidOptionError(
             f"{agent!r} cannot read a text (it has no run_text), so hearing cannot be told apart"
         )
-    options: dict[str, Any] = {"evaluator": evaluator, "max_concurrency": max_concurrency}
-    as_text = await evaluate_calls(listed, VoiceTask(agent), name="as text", **options)
+    options: dict[str, Any] = {"evaluator": evaluator, "repeat": repeat, "max_concurrency": max_concurrency}
     spoken = VoiceTask(agent, synthesizer, perturbation=perturbation)
-    as_speech = await evaluate_calls(listed, spoken, name="as speech", **options)
-    read, heard = _passed(as_text), _passed(as_speech)
-    names = list(read)
-    counts = [
-        sum(read[name] == first and heard[name] == second for name in names)
-        for first, second in ((True, True), (True, False), (False, True), (False, False))
-    ]
-    hearing = paired_difference(*counts, confidence=confidence)
-    text = rate_from_counts(sum(read.values()), len(names), confidence=confidence)
-    speech = rate_from_counts(sum(heard.values()), len(names), confidence=confidence)
-    assert hearing is not None
-    assert text is not None
-    assert speech is not None
-    words, lost = _heard_words(as_speech, confidence)
-    return LossSplit(text, speech, hearing, words, lost, as_text, as_speech)
+    as_text = whole(await evaluate_calls(listed, VoiceTask(agent), name="as text", **options))
+    as_speech = whole(await evaluate_calls(listed, spoken, name="as speech", **options))
+    return LossSplit.of_reports(as_text, as_speech, confidence=confidence)
 
 
-def _passed(report: Report) -> dict[str, bool]:
-    """Which attempts passed, in one order for every report of the same cases."""
-    found = {record.name: record.passed is True for record in report.cases}
-    found |= {record.name: False for record in report.failures}
-    return {name: found[name] for name in sorted(found)}
-
-
-def _heard_words(report: Report, confidence: float) -> tuple[WordErrors | None, Estimate | None]:
-    """Word errors and lost entities over all requests whose agent told what it heard."""
-    total: WordErrors | None = None
-    lost = said = 0
+def _passed(report: Report) -> dict[str, list[bool]]:
+    """Which attempts at each case passed."""
+    found: dict[str, list[bool]] = {}
     for record in report.cases:
-        transcript = record.attributes.get("transcript")
-        if not isinstance(transcript, str):
-            continue
-        errors = word_errors(record.inputs, transcript)
-        total = errors if total is None else total + errors
-        lost += len(lost_entities(record.inputs, transcript, record.expected_output))
-        said += len(entities(record.inputs, record.expected_output))
-    return total, rate_from_counts(lost, said, confidence=confidence) if said else None
+        found.setdefault(record.source_case_name or record.name, []).append(record.passed is True)
+    for failure in report.failures:
+        found.setdefault(failure.source_case_name or failure.name, []).append(False)
+    return found
 
 
-def _rate(estimate: Estimate) -> str:
-    return f"{estimate.value:6.1%} {_interval(estimate.interval)}"
+def _difference(
+    report: Report, read: dict[str, list[bool]], heard: dict[str, list[bool]], confidence: float
+) -> PairedDifference | Estimate:
+    """How much more often the requests were right when they were read."""
+    known = {record.source_case_name or record.name: record.cluster for record in report.cases}
+    known |= {record.source_case_name or record.name: record.cluster for record in report.failures}
+    clusters = named_clusters([known[name] for name in read])
+    if clusters is None and all(len(each) == 1 for passed in (read, heard) for each in passed.values()):
+        pairs = [(read[name][0], heard[name][0]) for name in read]
+        both, text_only, speech_only, neither = (
+            pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False))
+        )
+        paired = paired_difference(both, text_only, speech_only, neither, confidence=confidence)
+        assert paired is not None
+        return paired
+    differences = [[_share(read[name]) - _share(heard[name])] for name in read]
+    found = mean(differences, clusters=clusters, confidence=confidence)
+    assert found is not None
+    return found
 
 
-def _points(share: float) -> str:
-    return f"{share:6.1%}"
-
-
-def _interval(interval: Any) -> str:
-    return "" if interval is None else f"[{interval.low:.1%}, {interval.high:.1%}]"
+def _share(passed: Sequence[bool]) -> float:
+    return sum(passed) / len(passed)

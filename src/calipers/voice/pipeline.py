@@ -5,10 +5,14 @@ expected calls as expected output. It gives a `Trace`, so every evaluator that r
 `run` is one prompt with one judgement; `run_concurrent` is many, on the same runner as every other evaluation.
 
 Without a synthesizer the prompt goes to the agent as text, which needs an agent that reads (`run_text`).
+
+Where a prompt is repeated, a perturbation draws anew for each repeat: the same noise over the same words would be the same
+sound again, and would measure nothing new.
 """
 
+import copy
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
@@ -19,18 +23,24 @@ from calipers.dataset import Dataset
 from calipers.errors import AgentTimeoutError, InvalidOptionError, TaskContractError
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
+from calipers.scoring import unique
 from calipers.task import current_attempt, increment_eval_metric, set_eval_attribute
 from calipers.trace import ToolCall, Trace
 
 from .audio import Audio
 from .batch import BatchResult, SingleRunResult
 from .evaluators import ExactEvaluator
+from .expectation import expected_calls
 from .function_agent import as_response, called
+from .perturbations import Chain, Perturbation
 from .protocols import Agent, Evaluator, Perturbs, Synthesizer, TextAgent
 from .response import AgentResponse
 from .result import EvalResult
 
 Record: TypeAlias = ReportCase | ReportCaseFailure
+
+_NAME = 60
+"""Characters of a prompt in the name of its case."""
 
 
 class Exchange(NamedTuple):
@@ -84,7 +94,12 @@ class VoiceTask:
 
         Raises:
             AgentTimeoutError: the agent had not finished when its time was over.
+            TaskContractError: the prompt is no text, or a part gave what it should not.
         """
+        if not isinstance(prompt, str):
+            raise TaskContractError(
+                f"the inputs of a spoken case are its prompt, a text, got {prompt!r:.200}"
+            )
         timings: dict[str, float] = {}
         audio: Audio | None = None
         start = perf_counter()
@@ -95,7 +110,7 @@ class VoiceTask:
             audio = _heard(await called(self.synthesizer.synthesize, prompt), self.synthesizer)
             timings["synthesize"], start = perf_counter() - start, perf_counter()
             if self.perturbation is not None:
-                audio = await called(self.perturbation.apply, audio)
+                audio = _heard(await called(_drawn(self.perturbation).apply, audio), self.perturbation)
                 timings["perturb"], start = perf_counter() - start, perf_counter()
             assert isinstance(self.agent, Agent)
             answer = await called(self.agent.run, audio)
@@ -107,10 +122,6 @@ class VoiceTask:
 
     async def __call__(self, prompt: str) -> Trace:
         """The exchange as a trace; audio, transcript and timings go into the attempt's attributes and metrics."""
-        if not isinstance(prompt, str):
-            raise TaskContractError(
-                f"the inputs of a spoken case are its prompt, a text, got {prompt!r:.200}"
-            )
         audio, response, timings = await self.exchange(prompt)
         for stage, seconds in timings.items():
             increment_eval_metric(f"{stage}_seconds", seconds)
@@ -150,32 +161,32 @@ async def run(
         prompt: what to say.
         agent: hears it.
         expect: the calls it should make; an empty list says that it should make none.
-        evaluator: compares the calls; default: `ExactEvaluator`, which ignores extra calls unless none are expected.
+        evaluator: compares the calls; default: `ExactEvaluator`.
         synthesizer: says it; without one, the agent reads the prompt.
         perturbation: makes it harder to understand.
     """
-    expected = _calls(expect)
-    judge = evaluator or _default_evaluator(expected)
+    expected, judge = expected_calls(expect), _checked(evaluator)
     audio, response, timings = await VoiceTask(agent, synthesizer, perturbation=perturbation).exchange(prompt)
-    start = perf_counter()
     result = await judged(judge, expected, response.tool_calls)
-    timings["evaluate"] = perf_counter() - start
-    result.prompt, result.audio, result.response, result.timings = prompt, audio, response, timings
+    result.prompt, result.audio, result.response = prompt, audio, response
+    result.timings = {**timings, **result.timings}
     return result
 
 
 async def judged(evaluator: Evaluator, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
-    """What an evaluator says of the calls.
+    """What an evaluator says of the calls, and how long that took it.
 
     Raises:
         TaskContractError: it is no `EvalResult`.
     """
+    start = perf_counter()
     found = evaluator.evaluate(expected=expected, actual=actual)
     result = await found if inspect.isawaitable(found) else found
     if not isinstance(result, EvalResult):
         raise TaskContractError(
             f"{type(evaluator).__name__}.evaluate must give a calipers.voice.EvalResult, got {result!r:.200}"
         )
+    result.timings = {**result.timings, "evaluate": perf_counter() - start}
     return result
 
 
@@ -211,11 +222,10 @@ async def run_concurrent(
         raise InvalidOptionError(
             f"nothing is expected of the prompt {missing[0]!r}: give it calls, or an empty list"
         )
-    wanted = [_calls(expect[prompt] if isinstance(expect, Mapping) else expect) for prompt in said]
-
+    wanted = [expected_calls(expect[prompt] if isinstance(expect, Mapping) else expect) for prompt in said]
     cases = [
-        Case(name=str(number), inputs=prompt, expected_output=expected)
-        for number, (prompt, expected) in enumerate(zip(said, wanted, strict=True), 1)
+        Case(name=name, inputs=prompt, expected_output=expected)
+        for name, prompt, expected in zip(_names(said), said, wanted, strict=True)
     ]
     task = _RememberingTask(agent, synthesizer, perturbation=perturbation)
     report = await evaluate_calls(
@@ -228,30 +238,49 @@ async def run_concurrent(
     )
     records: dict[str, Record] = {record.name: record for record in report.cases}
     records |= {record.name: record for record in report.failures}
-    names = [
-        (index, f"{number}" if runs == 1 else f"{number} [{index + 1}/{runs}]")
-        for number in range(1, len(said) + 1)
+    attempts = [
+        (index, f"{case.name}" if runs == 1 else f"{case.name} [{index + 1}/{runs}]")
+        for case in cases
         for index in range(runs)
     ]
-    found = [_single(records[name], task.exchanges.get(name), index) for index, name in names]
+    found = [
+        _single(records[name], task.exchanges.get(name), index) for index, name in attempts if name in records
+    ]
     return BatchResult(found, report)
 
 
 async def evaluate_calls(
-    cases: Sequence[Case[str, Any, Any]],
+    cases: Iterable[Case[str, Any, Any]],
     task: VoiceTask,
     *,
     evaluator: Evaluator | None = None,
     name: str = "voice",
     **options: Any,
 ) -> Report:
-    """Run spoken cases on the common runner, judged by a voice evaluator; the options are those of `Dataset.evaluate`."""
+    """Run spoken cases on the common runner, judged by a voice evaluator; the options are those of `Dataset.evaluate`.
+
+    Raises:
+        InvalidOptionError: an evaluator that is none, or a case without expected calls.
+    """
+    judge = _checked(evaluator)
+    listed = [_with_calls(case) for case in cases]
 
     async def calls(expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
-        return await judged(evaluator or _default_evaluator(expected), expected, actual)
+        return await judged(judge, expected, actual)
 
-    dataset: Dataset[str, Any, Any] = Dataset(name=name, cases=cases, evaluators=[calls])
+    dataset: Dataset[str, Any, Any] = Dataset(name=name, cases=listed, evaluators=[calls])
     return await dataset.evaluate(task, name=name, **{"progress": False, **options})
+
+
+def whole(report: Report) -> Report:
+    """The report, if all of it is there: several that are compared must be of the same cases.
+
+    Raises:
+        KeyboardInterrupt: the run was ended by Ctrl-C, which is meant for the comparison as a whole.
+    """
+    if report.incomplete is not None and report.incomplete.startswith("interrupted by Ctrl-C"):
+        raise KeyboardInterrupt
+    return report
 
 
 class _RememberingTask(VoiceTask):
@@ -286,33 +315,57 @@ def _single(record: Record, exchange: Exchange | None, index: int) -> SingleRunR
         result = EvalResult(passed=False, expected=record.expected_output, actual=[])
     result.prompt = prompt
     if exchange is not None:
-        result.audio, result.response, result.timings = exchange
+        result.audio, result.response = exchange.audio, exchange.response
+        result.timings = {**exchange.timings, **result.timings}
     return SingleRunResult(prompt, index, result, error)
 
 
 # ---------------------------------------------------------------------- what is given
 
 
-def _default_evaluator(expected: list[ToolCall]) -> Evaluator:
-    """Exact; and where no call is expected, every call is one too many."""
-    return ExactEvaluator(ignore_extra_calls=bool(expected))
-
-
-def _calls(expect: Any) -> list[ToolCall]:
-    """The expected calls; each may be written as a mapping with `name` and `arguments`."""
-    if isinstance(expect, ToolCall):
-        expect = [expect]
-    listed = [ToolCall(**call) if isinstance(call, Mapping) else call for call in expect]
-    if not are_tool_calls(listed):
-        raise InvalidOptionError(f"expect is a list of tool calls, got {expect!r:.200}")
-    return list(listed)
-
-
-def _heard(audio: Any, synthesizer: Any) -> Audio:
-    if not isinstance(audio, Audio):
-        raise TaskContractError(
-            f"{type(synthesizer).__name__}.synthesize must give an Audio, got {audio!r:.200}"
+def _checked(evaluator: Evaluator | None) -> Evaluator:
+    """The evaluator, or the default; checked before anything is said, rather than once for each request."""
+    if evaluator is not None and not isinstance(evaluator, Evaluator):
+        raise InvalidOptionError(
+            f"{evaluator!r} is no evaluator: it has no method evaluate(expected, actual)"
         )
+    return evaluator or ExactEvaluator()
+
+
+def _with_calls(case: Case[str, Any, Any]) -> Case[str, Any, Any]:
+    """The case, with its expectation as a list of calls."""
+    if isinstance(case, Case) and not case.has_expected_output:
+        raise InvalidOptionError(
+            f"nothing is expected of {case.inputs!r:.200}: give it the calls as expected_output, or an empty list"
+        )
+    if not isinstance(case, Case) or are_tool_calls(case.expected_output):
+        return case
+    found = copy.copy(case)
+    found.expected_output = expected_calls(case.expected_output)
+    return found
+
+
+def _names(prompts: Sequence[Any]) -> Iterator[str]:
+    """For each prompt a name of its own."""
+    taken: set[str] = set()
+    for prompt in prompts:
+        text = str(prompt) or "(nothing)"
+        taken.add(name := unique(text if len(text) <= _NAME else f"{text[:_NAME]}…", taken))
+        yield name
+
+
+def _drawn(perturbation: Perturbs) -> Perturbs:
+    """The perturbation as the current repeat of its case draws it; the first one as it was given."""
+    attempt = current_attempt()
+    again = 0 if attempt is None else attempt.repeat_index - 1
+    if not again or not isinstance(perturbation, Perturbation):
+        return perturbation
+    return Chain(*(part.with_seed(getattr(part, "seed", 0) + again) for part in perturbation.parts))
+
+
+def _heard(audio: Any, by: Any) -> Audio:
+    if not isinstance(audio, Audio):
+        raise TaskContractError(f"{type(by).__name__} must give an Audio, got {audio!r:.200}")
     return audio
 
 

@@ -30,9 +30,14 @@ class WordErrors:
     """Words that were said."""
 
     @property
+    def errors(self) -> int:
+        """All of them."""
+        return self.substitutions + self.deletions + self.insertions
+
+    @property
     def rate(self) -> float:
         """Errors per word that was said; more than 1 if much was heard that nobody said."""
-        return (self.substitutions + self.deletions + self.insertions) / self.words
+        return self.errors / self.words
 
     def __add__(self, other: "WordErrors") -> "WordErrors":
         return WordErrors(
@@ -41,6 +46,11 @@ class WordErrors:
             self.insertions + other.insertions,
             self.words + other.words,
         )
+
+
+def has_words(text: Any) -> bool:
+    """Whether anything is said in a text."""
+    return isinstance(text, str) and bool(spoken_words(text))
 
 
 def word_errors(said: str, heard: str) -> WordErrors:

@@ -1,0 +1,110 @@
+"""Where the loss came from."""
+
+import asyncio
+import re
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.errors import InvalidOptionError
+from calipers.stats import paired_difference
+from calipers.voice import LossSplit, VoiceTask, agent, split_loss, tool_call
+from calipers.voice.pipeline import evaluate_calls
+
+KNOWN = [
+    Case(name=text, inputs=text, expected_output=[tool_call(*text.split()[:1], what=what, to=to)])
+    for text in ("set lamp red", "set door open", "put cup down")
+    for what, to in [text.split()[1:]]
+]
+UNKNOWN = Case(name="unknown", inputs="do this and that", expected_output=[tool_call("do")])
+CRASH = Case(name="crash", inputs="crash", expected_output=[tool_call("go")])
+
+
+@pytest.fixture
+def split(ear, voice):
+    def split(cases, **options):
+        return asyncio.run(split_loss(cases, **{"agent": ear, "synthesizer": voice, **options}))
+
+    return split
+
+
+def test_an_agent_that_hears_well_loses_nothing_in_hearing(split):
+    found = split([*KNOWN, UNKNOWN])
+    assert (found.text.value, found.speech.value, found.deciding) == (0.75, 0.75, 0.25)
+    assert (found.hearing.value, found.hearing.neither) == (0.0, 1)
+    assert found.transcripts.words.errors == 0
+
+
+def test_what_is_right_as_text_and_wrong_as_speech_was_lost_in_hearing(split, mumble):
+    found = split([*KNOWN, UNKNOWN], perturbation=mumble(1))
+    assert (found.text.value, found.speech.value) == (0.75, 0.0)
+    assert found.hearing == paired_difference(0, 3, 0, 1)
+    assert found.transcripts.words.errors == 4
+    assert found.summary() == (
+        "as text      75.0% [30.1%, 95.4%] right\n"
+        "as speech     0.0% [0.0%, 49.0%] right\n"
+        "deciding     25.0% lost: wrong even as text\n"
+        "hearing      75.0% lost [8.5%, 95.4%]: right as text, wrong as speech\n"
+        "            right only as text: 3, only as speech: 0, neither: 1\n"
+        "word error rate     30.8% [23.2%, 38.3%] of 13 words\n"
+        "entity error rate   50.0% [12.5%, 87.5%] of the words that matter"
+    )
+
+
+def test_a_request_whose_run_failed_was_not_done_either_way(split):
+    found = split([*KNOWN, CRASH])
+    assert (found.text.value, found.speech.value, found.hearing.neither) == (0.75, 0.75, 1)
+    assert len(found.text_report.failures) == len(found.speech_report.failures) == 1
+
+
+def test_where_requests_are_repeated_the_request_is_the_unit(split, mumble):
+    found = split(KNOWN, repeat=4, perturbation=mumble(1))
+    assert (found.hearing.value, found.hearing.n_units) == (1.0, 3)
+    assert (found.speech.n_units, found.speech.n_observations) == (3, 12)
+    assert "only as text" not in found.summary()
+
+
+def test_requests_of_one_cluster_stand_or_fall_together(split):
+    cases = [
+        Case(name=c.name, inputs=c.inputs, expected_output=c.expected_output, cluster="one") for c in KNOWN
+    ]
+    assert split([*cases, UNKNOWN]).hearing.n_clusters == 2
+
+
+def test_an_agent_that_does_not_tell_what_it_heard_is_split_all_the_same(split, make_ear):
+    found = split(KNOWN, agent=make_ear(tells=False))
+    assert found.transcripts is None
+    assert "word error rate" not in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("cases", "options", "says"),
+    [
+        ([], {}, "there are no cases"),
+        (KNOWN, {"agent": type("Ear", (), {"run": lambda self, audio: []})()}, "cannot read a text"),
+        ([Case(inputs="go")], {}, "nothing is expected of 'go'"),
+        (KNOWN, {"evaluator": "exact"}, "'exact' is no evaluator"),
+        (KNOWN, {"repeat": 0}, "repeat"),
+    ],
+    ids=["no cases", "deaf to text", "no expectation", "no evaluator", "no repeats"],
+)
+def test_what_cannot_be_compared_is_refused(split, cases, options, says):
+    with pytest.raises(InvalidOptionError, match=re.escape(says)):
+        split(cases, **options)
+
+
+def test_an_agent_that_only_hears_fails_as_text_and_that_is_seen(split):
+    found = split(KNOWN, agent=agent(lambda audio: []))
+    assert found.text.value == 0
+    assert "only hears" in found.text_report.failures[0].error_message
+
+
+def test_reports_of_other_requests_are_not_compared(ear, voice):
+    def report(cases):
+        return asyncio.run(evaluate_calls(cases, VoiceTask(ear, voice)))
+
+    with pytest.raises(InvalidOptionError, match="not of the same requests"):
+        LossSplit.of_reports(report(KNOWN), report(KNOWN[:2]))
+    unjudged = Dataset(cases=KNOWN).evaluate_sync(VoiceTask(ear, voice), progress=False)
+    with pytest.raises(InvalidOptionError, match="nothing was asserted"):
+        LossSplit.of_reports(unjudged, report(KNOWN))
