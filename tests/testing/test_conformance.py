@@ -435,6 +435,11 @@ SPANS = [
         "x", span_tree=SpanTree([SpanNode("answer", trace_id=1, span_id=1, start_ns=0, end_ns=10**9)])
     )
 ]
+SEARCHED = [{"name": "search", "arguments": {"query": "Paris"}}, {"name": "answer", "arguments": {}}]
+CALLS = [
+    make_context("x", trace=Trace(tool_calls=[ToolCall(**call) for call in calls]), expected_output=SEARCHED)
+    for calls in (SEARCHED, SEARCHED[:1])
+]
 
 BUILT_IN = {
     "CloseTo": ({}, [make_context(1.0, expected_output=1.1)]),
@@ -443,6 +448,7 @@ BUILT_IN = {
     "ContainsAny": ({"values": ["Paris", "Lyon"]}, PARIS),
     "Equals": ({"value": "Paris"}, PARIS),
     "EqualsExpected": ({}, PARIS),
+    "FollowsTrajectory": ({"trajectory": ["search", "answer"]}, CALLS),
     "HasMatchingSpan": ({"query": {"name_equals": "answer"}}, SPANS),
     "InRange": ({"minimum": 0, "maximum": 1}, [make_context(0.5)]),
     "IsInstance": ({"type_name": "str"}, PARIS),
@@ -458,6 +464,8 @@ BUILT_IN = {
     "SimilarText": ({"minimum": 0.5}, PARIS),
     "SpanCount": ({"query": {"name_equals": "answer"}, "minimum": 1}, SPANS),
     "TextSimilarity": ({}, PARIS),
+    "ToolCallCount": ({"minimum": 1}, CALLS),
+    "ToolCallsMatch": ({}, CALLS),
 }
 """Arguments for each built-in evaluator, and contexts that it is meant for."""
 
