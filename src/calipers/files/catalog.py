@@ -1,9 +1,5 @@
 """Evaluators by the names that files give them.
 
-A file names an evaluator in one of three ways: `Name`, `{Name: value}` with its first parameter, or
-`{Name: {parameter: value, ...}}`. A mapping is always taken for named parameters. Null is no value for a first parameter
-that must be given: YAML takes a forgotten value for it, so who means it writes the parameter's name.
-
 A name is that of a type the reader was given, those of loaded plugins among them, else of a built-in evaluator, or it is
 `module:Name`. A module is imported only if the caller allowed it by name or pattern, so that neither a file alone nor an
 installed package alone can make code run.
@@ -23,6 +19,7 @@ from calipers.plugins.evaluators import EvaluatorFactory, name_of
 from calipers.report_evaluator import ReportEvaluator, as_report_evaluator
 from calipers.styles import as_evaluator
 
+from .arguments import read_arguments, read_spec
 from .nested import holds_evaluators, read_nested
 from .parameters import Parameter, parameters_of
 from .problem import Problems, Steps, shorten, suggest
@@ -48,7 +45,7 @@ class Catalog:
 
     def build(self, spec: Any, steps: Steps, problems: Problems, *, of_report: bool = False) -> Any:
         """The evaluator that a file describes, or `None`; what is wrong is added to the problems."""
-        name, given, at = _read_spec(spec, steps, problems)
+        name, given, at = read_spec(spec, steps, problems, what="an evaluator")
         kind = None if name is None else self._find(name, steps, problems)
         if kind is None:
             return None
@@ -60,7 +57,7 @@ class Catalog:
         before = len(problems.found)
         try:
             parameters = parameters_of(kind, of_report=of_report)
-            arguments = self._read_arguments(parameters, given, at, problems)
+            arguments = read_arguments(parameters, given, at, problems, read=self._read)
             if len(problems.found) > before:
                 return None
             made = _make(kind, arguments)
@@ -86,7 +83,7 @@ class Catalog:
 
     def _import(self, name: str, steps: Steps, problems: Problems) -> Kind | None:
         module, _, attribute = name.partition(":")
-        if not any(_allows(pattern, module) for pattern in self._modules):
+        if not any(allows(pattern, module) for pattern in self._modules):
             problems.add(
                 steps,
                 f"evaluators of the module {module!r} are not allowed here: allow_modules=[{module!r}] allows them",
@@ -103,52 +100,6 @@ class Catalog:
             problems.add(steps, str(error))
             return None
         return kind  # type: ignore[no-any-return]
-
-    def _read_arguments(
-        self, parameters: Sequence[Parameter], given: Any, steps: Steps, problems: Problems
-    ) -> dict[str, Any]:
-        """The arguments by name, validated."""
-        if isinstance(given, dict) and all(isinstance(key, str) for key in given):
-            return self._read_named({each.name: each for each in parameters}, given, steps, problems)
-        first = next(iter(parameters), None)
-        if first is None or not first.by_position:
-            way_out = ", or parameters with their names" if parameters else ""
-            problems.add(steps, f"{steps[-1]} takes no value: write its name alone{way_out}", given)
-            return {}
-        if given is None and first.required:
-            message = (
-                f"{steps[-1]} needs a value, and there is none: write {{{first.name}: null}} if you mean null"
-            )
-            problems.add(steps, message)
-            return {}
-        missing = [each.name for each in parameters if each.required and each is not first]
-        if missing:
-            problems.add(
-                steps, f"{steps[-1]} also needs {', '.join(missing)}: write {{parameter: value}} pairs", given
-            )
-        return {first.name: self._read(first, given, steps, problems)}
-
-    def _read_named(
-        self, parameters: dict[str, Parameter], given: dict[str, Any], steps: Steps, problems: Problems
-    ) -> dict[str, Any]:
-        arguments: dict[str, Any] = {}
-        for key, value in given.items():
-            parameter = parameters.get(key)
-            if parameter is not None:
-                arguments[key] = self._read(parameter, value, (*steps, key), problems)
-                continue
-            hint = suggest(key, parameters) or f"; it takes {', '.join(parameters) or 'none'}"
-            if parameters and hint.startswith(";") and not given.keys() & parameters.keys():
-                first = next(iter(parameters))
-                hint += f" (a mapping as a value needs its parameter's name: {{{first}: {{...}}}})"
-            problems.add((*steps, key), f"no parameter is called {key!r}{hint}", of_key=True)
-        missing = [name for name, each in parameters.items() if each.required and name not in given]
-        if missing:
-            are = "is" if len(missing) == 1 else "are"
-            problems.add(
-                steps, f"the parameter{'s' * (are == 'are')} {', '.join(map(repr, missing))} {are} missing"
-            )
-        return arguments
 
     def _read(self, parameter: Parameter, value: Any, steps: Steps, problems: Problems) -> Any:
         if holds_evaluators(parameter.annotation):
@@ -177,21 +128,9 @@ def _derives(kind: Kind, base: type) -> bool:
     return inspect.isclass(kind) and issubclass(kind, base)
 
 
-def _allows(pattern: str, module: str) -> bool:
+def allows(pattern: str, module: str) -> bool:
     """Whether the pattern covers the module; `package.*` covers the package, too."""
     return fnmatchcase(module, pattern) or (pattern.endswith(".*") and module == pattern[:-2])
-
-
-def _read_spec(spec: Any, steps: Steps, problems: Problems) -> tuple[str | None, Any, Steps]:
-    """The name, what it is given, and where that stands; for a bare name, an empty mapping."""
-    if isinstance(spec, str) and spec:
-        return spec, {}, steps
-    if isinstance(spec, dict) and len(spec) == 1:
-        (name,) = spec
-        if isinstance(name, str) and name:
-            return name, spec[name], (*steps, name)
-    problems.add(steps, "expected an evaluator as Name, {Name: value} or {Name: {parameter: value}}", spec)
-    return None, None, steps
 
 
 def _make(kind: Kind, arguments: dict[str, Any]) -> Any:

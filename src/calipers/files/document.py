@@ -53,6 +53,24 @@ def open_cases(
         return JSONLines(path, reader)
 
 
+def read_data(path: Path, form: Format, problems: Problems) -> Any:
+    """What a YAML or JSON file holds, or `ABSENT`; what is wrong with it is added to the problems."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start]
+        column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
+        problems.add_at(
+            before.count(b"\n") + 1, column, about_encoding("the file", error.object, error.start)
+        )
+        return ABSENT
+    if form == "yaml":
+        from .yaml_reader import parse_yaml  # PyYAML is loaded where YAML is
+
+        return parse_yaml(text, problems)
+    return parse_json(text, problems)
+
+
 def read_document(
     path: Path,
     form: Format,
@@ -62,21 +80,7 @@ def read_document(
 ) -> Parts:
     """What a document says; what is wrong with it is added to the problems."""
     nothing = Parts(None, [], [], [])
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = error.object[: error.start]
-        column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
-        problems.add_at(
-            before.count(b"\n") + 1, column, about_encoding("the file", error.object, error.start)
-        )
-        return nothing
-    if form == "yaml":
-        from .yaml_reader import parse_yaml  # PyYAML is loaded where YAML is
-
-        data = parse_yaml(text, problems)
-    else:
-        data = parse_json(text, problems)
+    data = read_data(path, form, problems)
     if data is ABSENT:
         return nothing
     if not isinstance(data, dict):

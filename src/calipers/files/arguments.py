@@ -1,0 +1,80 @@
+"""What a file says of a thing that is made by its name: the name, and arguments that fit its parameters.
+
+A file names it in one of three ways: `Name`, `{Name: value}` with its first parameter, or `{Name: {parameter: value, ...}}`. A
+mapping is always taken for named parameters. Null is no value for a first parameter that must be given: YAML takes a
+forgotten value for it, so who means it writes the parameter's name.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from .parameters import Parameter
+from .problem import Problems, Steps, suggest
+
+Read: TypeAlias = Callable[[Parameter, Any, Steps, Problems], Any]
+"""Reads one argument; what is wrong is added to the problems."""
+
+
+def read_spec(spec: Any, steps: Steps, problems: Problems, *, what: str) -> tuple[str | None, Any, Steps]:
+    """The name, what it is given, and where that stands; for a bare name, an empty mapping."""
+    if isinstance(spec, str) and spec:
+        return spec, {}, steps
+    if isinstance(spec, dict) and len(spec) == 1:
+        (name,) = spec
+        if isinstance(name, str) and name:
+            return name, spec[name], (*steps, name)
+    problems.add(steps, f"expected {what} as Name, {{Name: value}} or {{Name: {{parameter: value}}}}", spec)
+    return None, None, steps
+
+
+def read_arguments(
+    parameters: Sequence[Parameter],
+    given: Any,
+    steps: Steps,
+    problems: Problems,
+    *,
+    read: Read = Parameter.read,
+) -> dict[str, Any]:
+    """The arguments by name, validated; what is wrong is added to the problems."""
+    if isinstance(given, dict) and all(isinstance(key, str) for key in given):
+        return _read_named({each.name: each for each in parameters}, given, steps, problems, read)
+    first = next(iter(parameters), None)
+    if first is None or not first.by_position:
+        way_out = ", or parameters with their names" if parameters else ""
+        problems.add(steps, f"{steps[-1]} takes no value: write its name alone{way_out}", given)
+        return {}
+    if given is None and first.required:
+        message = (
+            f"{steps[-1]} needs a value, and there is none: write {{{first.name}: null}} if you mean null"
+        )
+        problems.add(steps, message)
+        return {}
+    missing = [each.name for each in parameters if each.required and each is not first]
+    if missing:
+        problems.add(
+            steps, f"{steps[-1]} also needs {', '.join(missing)}: write {{parameter: value}} pairs", given
+        )
+    return {first.name: read(first, given, steps, problems)}
+
+
+def _read_named(
+    parameters: dict[str, Parameter], given: dict[str, Any], steps: Steps, problems: Problems, read: Read
+) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    for key, value in given.items():
+        parameter = parameters.get(key)
+        if parameter is not None:
+            arguments[key] = read(parameter, value, (*steps, key), problems)
+            continue
+        hint = suggest(key, parameters) or f"; it takes {', '.join(parameters) or 'none'}"
+        if parameters and hint.startswith(";") and not given.keys() & parameters.keys():
+            first = next(iter(parameters))
+            hint += f" (a mapping as a value needs its parameter's name: {{{first}: {{...}}}})"
+        problems.add((*steps, key), f"no parameter is called {key!r}{hint}", of_key=True)
+    missing = [name for name, each in parameters.items() if each.required and name not in given]
+    if missing:
+        are = "is" if len(missing) == 1 else "are"
+        problems.add(
+            steps, f"the parameter{'s' * (are == 'are')} {', '.join(map(repr, missing))} {are} missing"
+        )
+    return arguments
