@@ -6,7 +6,7 @@ import pytest
 
 from calipers import Case, Dataset, ToolCall, Trace, record_trace
 from calipers.errors import TaskContractError
-from calipers.task import as_task
+from calipers.task import as_task, is_task
 
 
 def plain(inputs):
@@ -79,6 +79,7 @@ class Both(Invokes):
 )
 def test_a_task_tells_its_name_and_whether_it_is_async(task, name, is_async):
     made = as_task(task)
+    assert is_task(task)
     assert (made.name, made.is_async) == (name, is_async)
     assert as_task(task, name="other").name == "other"
 
@@ -101,6 +102,7 @@ def test_what_can_be_called_is_called_even_if_it_could_be_invoked():
 
 @pytest.mark.parametrize("task", [None, 3, "text", object()], ids=["none", "number", "text", "object"])
 def test_what_can_be_neither_called_nor_invoked_is_refused(task):
+    assert not is_task(task)
     with pytest.raises(TaskContractError, match="callable with a case's inputs, or have a method `invoke`"):
         as_task(task)
 

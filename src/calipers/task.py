@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, ContextVar
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -123,12 +123,21 @@ class Invokable(Protocol):
         ...
 
 
+TaskLike: TypeAlias = Callable[[Any], Any] | Invokable
+"""What `as_task` makes a task of."""
+
+
 class Task(msgspec.Struct, frozen=True):
     """A callable under test, and how to call it."""
 
     function: Callable[[Any], Any]
     name: str
     is_async: bool
+
+
+def is_task(value: Any) -> TypeGuard[TaskLike]:
+    """Whether it is of a shape that `as_task` knows: a callable, or an object with a method `invoke`."""
+    return callable(value) or callable(getattr(value, "invoke", None))
 
 
 def as_task(function: Any, *, name: str | None = None) -> Task:
@@ -140,12 +149,12 @@ def as_task(function: Any, *, name: str | None = None) -> Task:
         TaskContractError: it cannot be called with a case's inputs.
     """
     owner = function
-    if not callable(function):
-        function = getattr(function, "invoke", None)
-    if not callable(function):
+    if not is_task(function):
         raise TaskContractError(
             f"the task must be callable with a case's inputs, or have a method `invoke` that is, got {owner!r}"
         )
+    if not callable(function):
+        function = function.invoke
     try:
         inspect.signature(function).bind(None)
     except TypeError as error:

@@ -208,6 +208,32 @@ def test_what_can_be_run(calipers, write_eval, text, target):
     assert "Passed 1 of 1 case" in done.stdout
 
 
+AGENT = """
+class Agent:
+    name = "agent"
+    def __len__(self): return 0  # a task is one whatever `bool` says of it
+    def invoke(self, input_text): return input_text
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "args"),
+    [
+        ("def eval_it(): return numbers(1), Agent()", []),
+        ("def eval_it(): return numbers(1)\ntask = Agent()", []),
+        ("dataset = numbers(1)\ntask = str\nagent = Agent()", ["--task", "eval_numbers:agent"]),
+        ("def eval_it(): return numbers(1), str\nagent = Agent()", ["--task", "eval_numbers:agent"]),
+    ],
+    ids=["returned", "of the module", "instead of the module's", "instead of the returned"],
+)
+def test_an_object_with_invoke_is_a_task_wherever_one_is_expected(calipers, write_eval, text, args):
+    write_eval(AGENT + text)
+    done = calipers("run", *args)
+    assert done.exit_code == 0, done.output
+    assert "agent on numbers" in done.stdout
+
+
 def test_an_async_evaluation_and_its_task_share_an_event_loop(calipers, write_eval):
     write_eval("""
         import asyncio
@@ -300,7 +326,11 @@ def test_a_task_option_replaces_the_task_of_a_file(calipers, write_eval, write):
         (["eval_numbers:eval_pases"], 2, "has no 'eval_pases'; did you mean 'eval_passes'"),
         (["eval_numbers:Case"], 2, "has parameters without a value"),
         (["--task", "eval_numbers:dataset_name"], 2, "has no 'dataset_name'"),
-        (["--task", "eval_numbers:__name__"], 2, "is 'eval_numbers': expected a function of the inputs"),
+        (
+            ["--task", "eval_numbers:__name__"],
+            2,
+            "expected a function of the inputs, or an object with invoke",
+        ),
         (["eval_numbers:__name__"], 2, "is 'eval_numbers': expected a function or a Dataset"),
         (["--task", "eval_numbers"], 2, "'eval_numbers' names no object: write module:name"),
         (["--repeat", "0"], 2, "Invalid value for '--repeat'"),

@@ -89,6 +89,31 @@ def test_it(): ...
     assert "test_it.py::test_it\nPassed 2 of 2 cases" in done.section, "all cases are one test in the summary"
 
 
+def test_an_object_with_invoke_is_a_task_for_the_marker_and_for_the_fixtures(folder):
+    folder.write(
+        "test_it.py",
+        """
+class Agent:
+    name = "agent"
+
+    def invoke(self, input_text):
+        return CAPITALS[input_text]
+
+@pytest.mark.calipers(dataset, task=Agent())
+def test_marked(): ...
+
+@pytest.mark.calipers(dataset)
+def test_case(evaluate_case):
+    assert_passed(evaluate_case(Agent()))
+
+def test_all(evaluate):
+    assert evaluate(dataset, Agent()).name == "agent"
+""",
+    )
+    done = folder.pytest("-q")
+    assert (done.code, done.counts) == (0, {"passed": 7})
+
+
 def test_cases_without_a_name_get_that_of_the_report_and_are_left_alone():
     unnamed, named = Case(inputs=1), Case(inputs=2, name="Case 1")
     first, second = named_cases([unnamed, named])
@@ -110,7 +135,9 @@ REFUSED = {
         "Dataset(cases=list(dataset.cases), evaluators=dataset.evaluators), or evaluate it in one test"
     ),
     "calipers(Dataset(cases=[]))": "has no cases: there is nothing to test",
-    "calipers(dataset, task='agent')": "task= must be a function of a case's inputs, got 'agent'",
+    "calipers(dataset, task='agent')": (
+        "task= must be a function of a case's inputs, or an object with invoke, got 'agent'"
+    ),
     "calipers(dataset, repeat=2)": "repeat= and min_pass= need task=",
     "calipers(dataset, task=right, repeat=0)": "whole numbers from 1, min_pass at most repeat, got 0 and 0",
     "calipers(dataset, task=right, repeat=2, min_pass=3)": "min_pass at most repeat, got 2 and 3",

@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from calipers.evaluation import draw_seed, run_sync
 from calipers.plugins import PluginManager
 from calipers.report import Report
 from calipers.retry import Retry
-from calipers.task import as_task
+from calipers.task import TaskLike, as_task
 from calipers.views.formats import Target, parse_target
 from calipers.views.numbers import plural
 
@@ -132,7 +132,7 @@ class Session:
         self.names: list[str] = []
         """Of the evaluations."""
         self.selection = Selection(filters=options.filter, tags=options.tag, limit=options.limit)
-        self.task: Callable[[Any], Any] | None = None
+        self.task: TaskLike | None = None
         """Takes the place of every other."""
         self.outcomes: list[Outcome] = []
         self.problems: list[str] = []
@@ -270,9 +270,7 @@ class Session:
             "--" + name.replace("_", "-") for name in names if getattr(self.options, name) not in {None, ()}
         )
 
-    def _how_to_run(
-        self, dataset: Dataset[Any, Any, Any], task: Callable[[Any], Any], files: Outputs
-    ) -> EvaluateOptions:
+    def _how_to_run(self, dataset: Dataset[Any, Any, Any], task: TaskLike, files: Outputs) -> EvaluateOptions:
         options = self.options
         seed = draw_seed() if options.seed is None else options.seed
         files.begin(

@@ -24,13 +24,14 @@ from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError
 from calipers.plain import safe_repr
 from calipers.report import Report
+from calipers.task import TaskLike, is_task
 
 from .exits import NOTHING, USAGE
 from .loading import load_file, load_home, load_object, object_in, split_address
 from .message import CommandError
 from .parameters import fill, parameter_names, parse_pairs
 
-Made: TypeAlias = Report | tuple[Dataset[Any, Any, Any], Callable[[Any], Any]]
+Made: TypeAlias = Report | tuple[Dataset[Any, Any, Any], TaskLike]
 """What an evaluation comes to: a report that is finished, or a dataset and a task to run on it."""
 
 _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages"}
@@ -46,7 +47,7 @@ class Evaluation:
     """Short, and fit for the name of a file: `polite`."""
     make: Callable[[], Any]
     """Gives what an evaluation function may return, or an awaitable of it."""
-    task: Callable[[Any], Any] | None = None
+    task: TaskLike | None = None
     """The task of the module, for a dataset that comes alone."""
     function: Callable[..., Any] | None = field(default=None, repr=False)
     """The function behind it, if its parameters can be filled."""
@@ -61,7 +62,7 @@ class Evaluation:
         name = self.file.name
         return f"write a YAML file with `cases: {name}` and `evaluators: [...]`, and run that"
 
-    def read(self, made: Any, *, task: Callable[[Any], Any] | None = None) -> Made:
+    def read(self, made: Any, *, task: TaskLike | None = None) -> Made:
         """What `make` gave, understood.
 
         Args:
@@ -75,7 +76,7 @@ class Evaluation:
             case Report():
                 return made
             case Dataset():
-                found = task or self.task
+                found = self.task if task is None else task
                 if found is None:
                     raise CommandError(
                         f"{self.label} gives a dataset and no task: return (dataset, task), define `task` in its "
@@ -83,8 +84,8 @@ class Evaluation:
                         USAGE,
                     )
                 return made, found
-            case (Dataset() as dataset, own) if callable(own):
-                return dataset, task or own
+            case (Dataset() as dataset, own) if is_task(own):
+                return dataset, own if task is None else task
         raise CommandError(
             f"{self.label} gave {safe_repr(made):.200}: expected (dataset, task), a Dataset or a Report",
             USAGE,
@@ -206,9 +207,9 @@ def _each_once(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
     return list(found.values())
 
 
-def _task_of(module: ModuleType) -> Callable[[Any], Any] | None:
+def _task_of(module: ModuleType) -> TaskLike | None:
     task = getattr(module, "task", None)
-    return task if callable(task) else None
+    return task if is_task(task) else None
 
 
 def _fill_parameters(evaluations: Sequence[Evaluation], given: dict[str, str]) -> None:
@@ -239,11 +240,12 @@ def _make_names_unique(evaluations: Sequence[Evaluation]) -> None:
         evaluation.name = name
 
 
-def load_task(address: str) -> Callable[[Any], Any]:
+def load_task(address: str) -> TaskLike:
     """The task that `--task` names."""
     task = load_object(address)
-    if not callable(task):
+    if not is_task(task):
         raise CommandError(
-            f"--task {address} is {safe_repr(task):.200}: expected a function of the inputs", USAGE
+            f"--task {address} is {safe_repr(task):.200}: expected a function of the inputs, or an object with invoke",
+            USAGE,
         )
-    return task  # type: ignore[no-any-return]
+    return task

@@ -16,6 +16,7 @@ from calipers.errors import CalipersError, InvalidOptionError
 from calipers.pytest_plugin.session import Session
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
+from calipers.task import Invokable, TaskLike
 
 NOT_FOR_ONE = frozenset({"repeat", "keep"})
 """Options of `Dataset.evaluate` that make no sense for one attempt."""
@@ -38,7 +39,7 @@ class Evaluate:
     def __call__(
         self,
         dataset: Dataset[InputsT, OutputT, Any],
-        task: Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT],
+        task: Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT] | Invokable,
         **options: Unpack[EvaluateOptions],
     ) -> Report:
         """The report of the task on the dataset.
@@ -58,7 +59,7 @@ class Evaluate:
     async def on_loop(
         self,
         dataset: Dataset[InputsT, OutputT, Any],
-        task: Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT],
+        task: Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT] | Invokable,
         **options: Unpack[EvaluateOptions],
     ) -> Report:
         """The same on the event loop of an async test."""
@@ -102,9 +103,7 @@ class EvaluateCase:
         self._case = case
         self._options = options
 
-    def __call__(
-        self, task: Callable[[Any], Any], **options: Unpack[EvaluateOptions]
-    ) -> ReportCase | ReportCaseFailure:
+    def __call__(self, task: TaskLike, **options: Unpack[EvaluateOptions]) -> ReportCase | ReportCaseFailure:
         """The record of one attempt.
 
         Args:
@@ -119,7 +118,7 @@ class EvaluateCase:
         return _only(kept(self._session, report, whole_test=True))
 
     async def on_loop(
-        self, task: Callable[[Any], Any], **options: Unpack[EvaluateOptions]
+        self, task: TaskLike, **options: Unpack[EvaluateOptions]
     ) -> ReportCase | ReportCaseFailure:
         """The same on the event loop of an async test."""
         __tracebackhide__ = True
@@ -129,7 +128,7 @@ class EvaluateCase:
             raise error.with_traceback(None) from None
         return _only(kept(self._session, report, whole_test=True))
 
-    def repeatedly(self, task: Callable[[Any], Any], repeat: int) -> Report:
+    def repeatedly(self, task: TaskLike, repeat: int) -> Report:
         """The report of several attempts."""
         options: EvaluateOptions = {**self._with_defaults({}), "repeat": repeat}
         return kept(self._session, self._alone().evaluate_sync(task, **options), whole_test=True)

@@ -26,6 +26,7 @@ from calipers.errors import CalipersError
 from calipers.pytest_plugin.evaluating import NOT_FOR_ONE, EvaluateCase
 from calipers.pytest_plugin.session import SESSION, SEVERAL_MARKERS, marks_of
 from calipers.scoring import Plan, unique
+from calipers.task import TaskLike, is_task
 from calipers.testing.assertions import missing_passes
 from calipers.work import work_items
 
@@ -42,7 +43,7 @@ class Marked:
     """What a marker says."""
 
     dataset: Dataset[Any, Any, Any]
-    task: Callable[[Any], Any] | None
+    task: TaskLike | None
     repeat: int
     min_pass: int
     options: EvaluateOptions
@@ -72,8 +73,8 @@ def read_mark(mark: pytest.Mark) -> Marked:
     if not dataset.cases:
         _refuse(f"{dataset!r} has no cases: there is nothing to test")
     task = given.pop("task", None)
-    if "task" in mark.kwargs and not callable(task):
-        _refuse(f"task= must be a function of a case's inputs, got {task!r:.200}")
+    if "task" in mark.kwargs and not is_task(task):
+        _refuse(f"task= must be a function of a case's inputs, or an object with invoke, got {task!r:.200}")
     repeat = given.pop("repeat", 1)
     min_pass = given.pop("min_pass", repeat)
     if task is None and ("repeat" in mark.kwargs or "min_pass" in mark.kwargs):
