@@ -1,15 +1,12 @@
 """Evaluators by the names that files give them.
 
 A name is that of a type the reader was given, those of loaded plugins among them, else of a built-in evaluator, or it is
-`module:Name`. A module is imported only if the caller allowed it by name or pattern, so that neither a file alone nor an
-installed package alone can make code run.
+`module:Name`, if the caller allowed the module.
 """
 
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
-from importlib import import_module
 from typing import Any
 
 from calipers import agents, evaluators
@@ -19,6 +16,7 @@ from calipers.plugins.evaluators import EvaluatorFactory, name_of
 from calipers.report_evaluator import ReportEvaluator, as_report_evaluator
 from calipers.styles import as_evaluator
 
+from .allowed_modules import import_allowed
 from .arguments import read_arguments, read_spec
 from .nested import holds_evaluators, read_nested
 from .parameters import Parameter, parameters_of
@@ -82,17 +80,8 @@ class Catalog:
         return None
 
     def _import(self, name: str, steps: Steps, problems: Problems) -> Kind | None:
-        module, _, attribute = name.partition(":")
-        if not any(allows(pattern, module) for pattern in self._modules):
-            problems.add(
-                steps,
-                f"evaluators of the module {module!r} are not allowed here: allow_modules=[{module!r}] allows them",
-            )
-            return None
-        try:
-            kind = getattr(import_module(module), attribute)
-        except Exception as error:  # importing runs the module's code
-            problems.add(steps, f"{name} could not be imported: {type(error).__name__}: {error}")
+        kind = import_allowed(name, self._modules, steps, problems)
+        if kind is None:
             return None
         try:
             name_of(kind)
@@ -126,11 +115,6 @@ def built_in_types() -> list[type]:
 
 def _derives(kind: Kind, base: type) -> bool:
     return inspect.isclass(kind) and issubclass(kind, base)
-
-
-def allows(pattern: str, module: str) -> bool:
-    """Whether the pattern covers the module; `package.*` covers the package, too."""
-    return fnmatchcase(module, pattern) or (pattern.endswith(".*") and module == pattern[:-2])
 
 
 def _make(kind: Kind, arguments: dict[str, Any]) -> Any:
