@@ -46,6 +46,7 @@ LAYERS = (
     "sandbox",
     "embeddings",
     "evaluators",
+    "http",
     "agents",
     "plugins",
     "views",

@@ -18,7 +18,19 @@ LISTED = [name for name in PACKAGES if hasattr(import_module(name), "__all__")]
 LAZY = [name for name in LISTED if hasattr(import_module(name), "_HOMES")]
 NAMES = [(package, name) for package in LISTED for name in import_module(package).__all__]
 
-OPTIONAL = {"jsonschema_rs", "numpy", "opentelemetry", "rapidfuzz", "regex", "rich", "scipy", "sqlglot"}
+OPTIONAL = {
+    "aiohttp",
+    "jsonschema_rs",
+    "numpy",
+    "opentelemetry",
+    "rapidfuzz",
+    "regex",
+    "rich",
+    "scipy",
+    "soxr",
+    "sqlglot",
+    "websockets",
+}
 """What is loaded only by the feature that needs it."""
 
 

@@ -1,12 +1,11 @@
 """An agent behind an HTTP address."""
 
-import asyncio
 import sys
 
 import httpx
 import pytest
 
-from calipers.errors import AgentReplyError, MissingExtraError
+from calipers.errors import AgentReplyError, InvalidOptionError, MissingExtraError
 from calipers.testing import HttpAgentServer, Reply
 from calipers.trace import ToolCall
 from calipers.voice.adapters import HttpAgent
@@ -116,23 +115,12 @@ def test_a_body_without_an_object_is_no_answer(ask, body):
         ask(HttpAgent(server.url), "hi")
 
 
-def test_runs_side_by_side_share_connections_and_leave_none_open():
-    async def both(url):
-        agent = HttpAgent(url)
-        await asyncio.gather(*(agent.run_text(str(index)) for index in range(5)))
-        assert len(agent._clients._open) == 0
-        async with agent:
-            await agent.run_text("a")
-            await agent.run_text("b")
-            assert len(agent._clients._open) == 1
-        assert len(agent._clients._open) == 0
-
-    with HttpAgentServer() as server:
-        asyncio.run(both(server.url))
-        assert len(server.requests) == 7
+def test_a_body_of_another_kind_is_refused(ask):
+    with pytest.raises(InvalidOptionError, match="it is 'json' or 'multipart'"):
+        ask(HttpAgent("http://127.0.0.1:1/", body="xml"), "hi")
 
 
 def test_a_missing_dependency_is_named(monkeypatch, ask):
-    monkeypatch.setitem(sys.modules, "httpx", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'calipers\[voice\]'"):
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'calipers\[http\]'"):
         ask(HttpAgent("http://127.0.0.1:1/"), "hi")

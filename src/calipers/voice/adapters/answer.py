@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
-from calipers.errors import AgentReplyError
+from calipers.errors import AgentReplyError, AgentTimeoutError
+from calipers.http.concealment import hidden, shown_text
+from calipers.http.request import Request
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
-
-from .showing import shown_text
 
 
 def decoded(data: str | bytes) -> Any:
@@ -21,10 +21,22 @@ def decoded(data: str | bytes) -> Any:
         return data
 
 
-def decoded_body(data: bytes) -> Any:
-    """The JSON of an HTTP answer, or its text."""
-    found = decoded(data)
-    return found.decode(errors="replace") if isinstance(found, bytes) else found
+async def answer_to(request: Request, client: Any) -> Any:
+    """What came back over HTTP: its JSON, or its text.
+
+    Raises:
+        AgentError: there is no answer, by whichever of its kinds says why.
+    """
+    try:
+        reply = await request.send(client)
+    except AgentTimeoutError as error:
+        error.response = AgentResponse(timed_out=True)
+        raise
+    if (refusal := request.refusal(reply)) is not None:
+        refusal.response = AgentResponse(raw=hidden(reply.text, request.secrets))
+        raise refusal
+    found = decoded(reply.body)
+    return reply.text if isinstance(found, bytes) else found
 
 
 def read_answer(parser: ResponseParser, raw: Any, *, address: str, secrets: list[str]) -> AgentResponse:

@@ -20,13 +20,13 @@ from calipers.errors import (
     InvalidOptionError,
     MissingExtraError,
 )
+from calipers.http.concealment import secrets_of, shown_address, shown_text
+from calipers.http.request import check_seconds
 from calipers.views.numbers import plural
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
 from .answer import decoded, read_answer
-from .request import check_seconds
-from .showing import secrets_of, shown_address, shown_text
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection

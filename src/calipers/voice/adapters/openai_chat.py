@@ -5,17 +5,18 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+from calipers.http.concealment import shown_address
+from calipers.http.request import Request
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import OpenAIResponseParser
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
 from . import sound
-from .answer import decoded_body, read_answer
-from .http_request import Clients, Request
+from .answer import answer_to, read_answer
 from .provider import ask_sdk, key_for, laid_over
-from .request import check_audio, check_text, endpoint
-from .showing import shown_address, shown_agent
+from .request import as_json, check_audio, check_text, endpoint
+from .showing import shown_agent
 from .tool_declarations import Tools, for_chat
 
 BASE_URL = "https://api.openai.com/v1"
@@ -50,8 +51,7 @@ class OpenAIAgent:
     timeout: float | None = field(default=60.0, kw_only=True)
     """Seconds for the whole exchange; `None` waits for ever."""
     client: Any = field(default=None, kw_only=True, repr=False)
-    """Your own `httpx.AsyncClient` or `openai.AsyncOpenAI`; the latter brings its own key and address."""
-    _clients: Clients = field(default_factory=Clients, init=False, repr=False)
+    """Your own `httpx.AsyncClient`, `aiohttp.ClientSession` or `openai.AsyncOpenAI`; the latter brings its own key and address."""
 
     async def run(self, audio: Audio) -> AgentResponse:
         """What the model does about what it hears.
@@ -91,9 +91,8 @@ class OpenAIAgent:
         else:
             key = key_for(self.api_key, KEY_VARIABLES, needed=self.base_url == BASE_URL)
             headers = {**({"Authorization": f"Bearer {key}"} if key else {}), **(self.headers or {})}
-            request = Request(url, "POST", headers, self.timeout, body, api_key=key)
-            secrets = request.secrets
-            raw = decoded_body(await request.send(self._clients, self.client))
+            request = Request(url, "POST", headers, as_json(body), timeout=self.timeout, api_key=key)
+            secrets, raw = request.secrets, await answer_to(request, self.client)
         response = read_answer(
             self.parser or OpenAIResponseParser(), raw, address=shown_address(url), secrets=secrets
         )

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from calipers.errors import AgentReplyError
+from calipers.http.concealment import shown_text
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import OpenAIResponseParser
 from calipers.voice.parsers.draft import excerpt, read
@@ -26,7 +27,7 @@ from .conversation import Conversation, answered
 from .openai_chat import KEY_VARIABLES
 from .provider import key_for, laid_over
 from .request import check_audio, check_chunk, check_text, endpoint
-from .showing import shown_agent, shown_text
+from .showing import shown_agent
 from .tool_declarations import Tools, for_realtime
 
 BASE_URL = "wss://api.openai.com/v1"

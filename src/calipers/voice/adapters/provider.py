@@ -12,9 +12,8 @@ from calipers.errors import (
     AgentTimeoutError,
     InvalidOptionError,
 )
+from calipers.http.concealment import shown_text
 from calipers.voice.response import AgentResponse
-
-from .showing import shown_text
 
 
 def key_for(api_key: str | None, variables: tuple[str, ...], *, needed: bool) -> str | None:

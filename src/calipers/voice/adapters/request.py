@@ -1,7 +1,9 @@
-"""What may be asked of an agent, and for how long: checked before anything is sent."""
+"""What may be asked of an agent: checked before anything is sent."""
 
-import math
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
 
 from calipers.errors import InvalidOptionError
 from calipers.voice.audio import Audio
@@ -29,18 +31,6 @@ def check_text(text: str) -> str:
     return text
 
 
-def check_seconds(name: str, seconds: float | None) -> None:
-    """Check a limit of time.
-
-    Raises:
-        InvalidOptionError: it is no positive number; `None` is no limit, and fine.
-    """
-    if seconds is None:
-        return
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-        raise InvalidOptionError(f"{name} must be a number of seconds above 0, or None, got {seconds!r}")
-
-
 def check_chunk(milliseconds: int) -> None:
     """Check the length of the pieces that sound is sent in.
 
@@ -51,6 +41,18 @@ def check_chunk(milliseconds: int) -> None:
         raise InvalidOptionError(
             f"chunk_ms must be a whole number of milliseconds above 0, got {milliseconds!r}"
         )
+
+
+def as_json(body: Any) -> bytes:
+    """The body of a request; bytes in it become base64.
+
+    Raises:
+        InvalidOptionError: JSON cannot hold it.
+    """
+    try:
+        return msgspec.json.encode(body)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidOptionError(f"the request cannot be sent as JSON: {error}") from None
 
 
 def endpoint(base_url: str, path: str) -> str:

@@ -1,55 +1,9 @@
-"""What adapters may show of themselves: addresses without their secrets, and no keys in reprs and messages."""
+"""What an adapter shows of itself."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
-_EXCERPT = 500
-_TELLING = ("authorization", "cookie", "key", "token", "secret", "password")
-"""Parts of the names of headers and query parameters whose values nobody else should read."""
-_SCHEMES = ("basic", "bearer", "token")
-"""Words in such values that anyone may read."""
-
-
-def shown_address(url: str) -> str:
-    """A URL without user, password, query and fragment: those are where secrets are."""
-    try:
-        parts = urlsplit(url)
-        host = parts.netloc.rpartition("@")[2]
-    except ValueError:
-        return "<an address that cannot be read>"
-    return f"{parts.scheme}://{host}{parts.path}" if host else parts.path
-
-
-def secrets_of(url: str, headers: Mapping[str, str] | None, api_key: str | None = None) -> list[str]:
-    """What must not be repeated: the key, and the values of telling headers and query parameters."""
-    found = [api_key or ""]
-    for name, value in (headers or {}).items():
-        if any(part in name.lower() for part in _TELLING):
-            found += [word for word in str(value).split() if word.lower() not in _SCHEMES]
-    try:
-        parts = urlsplit(url)
-        found.append(parts.password or "")
-        found += [
-            value for name, value in parse_qsl(parts.query) if any(part in name.lower() for part in _TELLING)
-        ]
-    except ValueError:
-        pass
-    return sorted({secret for secret in found if len(secret) >= 4}, key=len, reverse=True)
-
-
-def hidden(text: str, secrets: Iterable[str]) -> str:
-    """A text with stars for secrets."""
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    return text
-
-
-def shown_text(text: str, secrets: Iterable[str]) -> str:
-    """The beginning of a text, with stars for secrets."""
-    text = hidden(text, secrets)
-    return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
+from calipers.http.concealment import shown_address
 
 
 def shown_agent(agent: Any) -> str:
