@@ -80,7 +80,10 @@ def test_hostile_values_stay_on_one_line():
 def test_failed_calls_count_unless_they_should_not():
     failed = [ToolCall("pay", success=False), ToolCall("pay")]
     assert not Trajectory(["pay"], extra="forbidden").match(failed).passed
-    assert Trajectory(["pay"], extra="forbidden", count_failed=False).match(failed).passed
+    assert Trajectory(["pay"], extra="forbidden", failed="skip").match(failed).passed
+    assert Trajectory(["pay"], extra="forbidden", retried="skip").match(failed).passed
+    given_up = [ToolCall("pay", {"sum": 1}, success=False), ToolCall("pay")]
+    assert not Trajectory(["pay"], extra="forbidden", retried="skip").match(given_up).passed
 
 
 def test_the_rules_decide_how_calls_are_compared():
@@ -115,6 +118,7 @@ def test_a_match_tells_whether_the_path_could_show_anything(trajectory, calls, e
         (lambda: Trajectory([3]), "a step is"),
         (lambda: Trajectory(["a"], constraints=["never b"]), "is no constraint"),
         (lambda: Trajectory(["a"], extra="ignored"), "'allowed' or 'forbidden'"),
+        (lambda: Trajectory(["a"], failed=False), "'count' or 'skip'"),
         (lambda: Trajectory([[]]), "holds no steps"),
         (lambda: InOrder(), "holds no steps"),
         (lambda: Repeated("a", -1), "got -1"),

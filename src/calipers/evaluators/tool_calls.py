@@ -12,9 +12,10 @@ from typing import Any, Literal
 from calipers.context import EvaluatorContext
 from calipers.errors import InvalidTraceError
 from calipers.evaluator import Evaluator
+from calipers.matching.counting import Counted
 from calipers.matching.match import as_actual_calls, as_expected_calls, match_calls
 from calipers.matching.matcher_data import read_comparison
-from calipers.matching.options import Counted, MatchOptions, Mode
+from calipers.matching.options import MatchOptions, Mode
 from calipers.matching.rules import ArgumentMode
 from calipers.result import EvalResult, EvaluationReason, EvalVerdict, Skipped
 from calipers.trace import ToolCall

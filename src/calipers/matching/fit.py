@@ -1,10 +1,10 @@
 """The best fit of calls to a trajectory, found exactly.
 
 A trajectory stands for one or more *plans*: steps with an order between some of them (`Either` and optional groups make
-several). In each plan the calls are read from first to last, and for every set of steps that can no longer be done the
-best way of having got there is kept: giving a call to a step closes the step and all that should have come before it.
-Steps that share neither order nor calls are solved apart, so the sets stay small; a plan whose sets would not is refused
-rather than solved roughly.
+several). Steps that share neither order nor calls are solved apart. Steps that are all in order are an alignment, steps
+of which none are an assignment. For the rest the calls are read from first to last, and for every set of steps that can no
+longer be done the best way of having got there is kept: giving a call to a step closes the step and all that should have
+come before it. Where there are too many such sets, the trajectory is refused rather than solved roughly.
 """
 
 import math
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from calipers.errors import InvalidOptionError
 from calipers.trace import ToolCall
 
+from .alignment import best_alignment
+from .assignment import best_assignment, full_bonus, levels_of, weight_of
 from .call import actual_arguments, arguments_similarity, compare_calls, expected_arguments
 from .constraints import Step
 from .rules import CallRules
@@ -252,6 +254,44 @@ def _components(plan: Plan, candidates: list[dict[int, float]]) -> Iterator[list
 
 def _solve(steps: list[int], plan: Plan, candidates: list[dict[int, float]]) -> Iterator[tuple[int, int]]:
     """The pairs (step, position) of the best fit of one group of steps."""
+    inside = set(steps)
+    ordered = sum(one in inside and other in inside for one, other in plan.before)
+    if ordered == 0 or ordered == len(steps) * (len(steps) - 1) // 2:
+        yield from _solve_plain(steps, plan, candidates, in_order=ordered > 0)
+    else:
+        yield from _solve_mixed(steps, plan, candidates)
+
+
+def _solve_plain(
+    steps: list[int], plan: Plan, candidates: list[dict[int, float]], *, in_order: bool
+) -> Iterator[tuple[int, int]]:
+    """Steps that are all in order, or none of them: an alignment or an assignment."""
+    positions = sorted({position for step in steps for position in candidates[step]})
+    optional = full_bonus(len(steps), len(positions))
+    required = optional * 2 * (len(steps) + 1)
+    rows = [
+        [
+            weight_of(candidates[step][position], required if plan.required[step] else optional)
+            if position in candidates[step]
+            else 0
+            for position in positions
+        ]
+        for step in steps
+    ]
+    if in_order:
+        found = best_alignment(rows, len(positions))
+    else:
+        levels = [levels_of((weight, 1 << column) for column, weight in enumerate(row)) for row in rows]
+        found = best_assignment(levels, len(positions))
+    for step, column in zip(steps, found, strict=True):
+        if column is not None:
+            yield step, positions[column]
+
+
+def _solve_mixed(
+    steps: list[int], plan: Plan, candidates: list[dict[int, float]]
+) -> Iterator[tuple[int, int]]:
+    """Steps of which some are in order: the best way to every set of steps that can no longer be done."""
     bit = {step: 1 << n for n, step in enumerate(steps)}
     closes = {step: bit[step] for step in steps}
     for earlier, later in plan.before:

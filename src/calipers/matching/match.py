@@ -10,11 +10,11 @@ from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.trace import ToolCall, Trace
 
 from .calls_match import CallsMatch
+from .counting import left_out
 from .matcher_data import read_call
 from .options import MatchKeywords, MatchOptions
 from .pairing import pair_calls
 from .showing import show
-from .values import matches
 
 CallLike: TypeAlias = ToolCall | Mapping[str, Any] | str
 """A tool call, a mapping with its `name` and `arguments` (and, where a call is expected, `matchers`), or the name of a tool
@@ -47,12 +47,12 @@ def match_calls(
             f"no calls are expected, and mode {options.mode!r} allows any others, so every agent would pass: "
             "use 'exact' to say that no tool may be called"
         )
-    left_out = _left_out(made, options)
-    counted = tuple(call for index, call in enumerate(made) if index not in left_out)
+    uncounted = left_out(made, options, failed=options.failed, retried=options.retried)
+    counted = tuple(call for index, call in enumerate(made) if index not in uncounted)
     return CallsMatch(
         expected=wanted,
         actual=counted,
-        left_out=tuple(made[index] for index in sorted(left_out)),
+        left_out=tuple(made[index] for index in sorted(uncounted)),
         pairing=pair_calls(wanted, counted, options),
         options=options,
     )
@@ -100,19 +100,3 @@ def _read_actual(call: Any) -> ToolCall:
         return ToolCall(**call)
     except TypeError as error:
         raise InvalidTraceError(f"{show(call)} is no tool call: {error}") from error
-
-
-def _left_out(calls: tuple[ToolCall, ...], options: MatchOptions) -> set[int]:
-    """The positions of the calls that do not count."""
-    failed = {index for index, call in enumerate(calls) if not call.success}
-    if options.failed == "skip" or not failed or options.retried == "count":
-        return failed if options.failed == "skip" else set()
-    found: set[int] = set()
-    following: dict[str, ToolCall] = {}
-    for index in range(len(calls) - 1, -1, -1):
-        call = calls[index]
-        later = following.get(options.name_of(call.name))
-        if index in failed and later is not None and matches(call.arguments, later.arguments):
-            found.add(index)
-        following[options.name_of(call.name)] = call
-    return found

@@ -21,12 +21,11 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from calipers.errors import InvalidOptionError
 
+from .counting import Counted
 from .rules import ArgumentMode, CallRules, Names
 
 Mode: TypeAlias = Literal["exact", "contiguous", "in_order", "subsequence", "unordered", "superset", "subset"]
 """Whether the order counts, and what may be missing or added."""
-
-Counted: TypeAlias = Literal["count", "skip"]
 
 
 @dataclass(frozen=True, kw_only=True)

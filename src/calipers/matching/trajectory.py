@@ -23,13 +23,14 @@ that earned nothing. The trajectory is followed exactly when the score is 1.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from calipers.errors import InvalidOptionError
 from calipers.trace import ToolCall
 
 from .call import CallComparison, show_call
 from .constraints import Constraint, Step, as_step
+from .counting import Counted, left_out
 from .rules import CallRules
 
 
@@ -127,8 +128,10 @@ class Trajectory:
     """Whether calls that no step asks for are allowed."""
     rules: CallRules = field(default_factory=lambda: CallRules(arguments="subset"))
     """How calls are compared with steps; default: a step's arguments must be among the call's."""
-    count_failed: bool = True
-    """Whether calls whose tool failed count as calls."""
+    failed: Counted = "count"
+    """Whether calls whose tool failed count, or are left out."""
+    retried: Counted = "count"
+    """Whether a failed call counts when the next call of its tool repeats it, or is left out."""
 
     def __post_init__(self) -> None:
         if isinstance(self.steps, str) or not isinstance(self.steps, Sequence):
@@ -140,8 +143,11 @@ class Trajectory:
         for constraint in self.constraints:
             if not isinstance(constraint, Constraint):
                 raise InvalidOptionError(f"{constraint!r} is no constraint: Before, Never, AtMost, Flow, …")
-        if self.extra not in {"allowed", "forbidden"}:
-            raise InvalidOptionError(f"extra must be 'allowed' or 'forbidden', got {self.extra!r}")
+        for name, kind in (("extra", Extra), ("failed", Counted), ("retried", Counted)):
+            if getattr(self, name) not in get_args(kind):
+                raise InvalidOptionError(
+                    f"{name} must be {' or '.join(map(repr, get_args(kind)))}, got {getattr(self, name)!r}"
+                )
         if not self.steps and not self.constraints and self.extra == "allowed":
             raise InvalidOptionError(
                 "the trajectory asks for nothing: give steps, or constraints, or extra='forbidden'"
@@ -160,7 +166,8 @@ class Trajectory:
         for call in listed:
             if not isinstance(call, ToolCall):
                 raise InvalidOptionError(f"calls are ToolCall objects, got {call!r:.200}")
-        return best_fit(self, [call for call in listed if call.success or self.count_failed])
+        uncounted = left_out(listed, self.rules, failed=self.failed, retried=self.retried)
+        return best_fit(self, [call for index, call in enumerate(listed) if index not in uncounted])
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,8 @@ _KEYS = (
     "ignore",
     "defaults",
     "names",
-    "count_failed",
+    "failed",
+    "retried",
 )
 _GROUPS: dict[str, Callable[..., Any]] = {"in_order": InOrder, "any_order": AnyOrder, "either": Either}
 _WORDS = (*_GROUPS, "optional", "repeated")
@@ -77,7 +78,7 @@ def read_trajectory(data: Any) -> Trajectory:
             raise InvalidOptionError(f"a trajectory has no {key!r}{hint}")
     rules = {"arguments": data.get("arguments", "subset")}
     rules |= {key: data[key] for key in ("ignore", "defaults", "names") if key in data}
-    options = {key: data[key] for key in ("extra", "count_failed") if key in data}
+    options = {key: data[key] for key in ("extra", "failed", "retried") if key in data}
     return Trajectory(
         [_part(each) for each in _list(data.get("steps", ()), "steps")],
         constraints=list(_constraints(data)),

@@ -1,0 +1,28 @@
+"""Which of the calls that an agent made count: those whose tool failed, and those that it then made again, may not."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from calipers.trace import ToolCall
+
+from .rules import CallRules
+from .values import matches
+
+Counted: TypeAlias = Literal["count", "skip"]
+"""Whether such calls count, or are left out."""
+
+
+def left_out(calls: Sequence[ToolCall], rules: CallRules, *, failed: Counted, retried: Counted) -> set[int]:
+    """The positions of the calls that do not count."""
+    failures = {index for index, call in enumerate(calls) if not call.success}
+    if failed == "skip" or not failures or retried == "count":
+        return failures if failed == "skip" else set()
+    found: set[int] = set()
+    following: dict[str, ToolCall] = {}
+    for index in range(len(calls) - 1, -1, -1):
+        call = calls[index]
+        later = following.get(rules.name_of(call.name))
+        if index in failures and later is not None and matches(call.arguments, later.arguments):
+            found.add(index)
+        following[rules.name_of(call.name)] = call
+    return found
