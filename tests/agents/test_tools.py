@@ -319,6 +319,7 @@ async def yields_later():
     ("function", "message"),
     [
         (3, "a tool is a function"),
+        ("mail.send", r"goes by its keyword: @tool\(name='mail.send'\)"),
         (Desk, "a tool is a function"),
         (yields, "yields, so its call ends before its work begins"),
         (yields_later, "yields, so its call ends before its work begins"),
@@ -326,7 +327,16 @@ async def yields_later():
         (classmethod(later), "stands below @classmethod"),
         (lambda text: text, "needs a name"),
     ],
-    ids=["number", "class", "generator", "async generator", "static method", "class method", "lambda"],
+    ids=[
+        "number",
+        "name",
+        "class",
+        "generator",
+        "async generator",
+        "static method",
+        "class method",
+        "lambda",
+    ],
 )
 def test_what_is_no_tool_is_refused_where_it_is_marked(function, message):
     with pytest.raises(InvalidOptionError, match=message):

@@ -177,6 +177,8 @@ def _check_function(function: Any) -> None:
         raise InvalidOptionError(
             f"@tool stands below @{kind}, next to the function: swap the two lines of {function!r}"
         )
+    if isinstance(function, str):
+        raise InvalidOptionError(f"the name of a tool goes by its keyword: @tool(name={function!r})")
     if not callable(function) or isinstance(function, type):
         raise InvalidOptionError(f"a tool is a function, got {function!r}")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
