@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from calipers.context import EvaluatorContext
-from calipers.errors import InvalidTraceError
+from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.evaluator import Evaluator
 from calipers.matching.counting import Counted
 from calipers.matching.match import as_actual_calls, as_expected_calls, match_calls
@@ -68,7 +68,7 @@ class ToolCallsMatch(Evaluator):
         wanted = _expected_calls(ctx) if self.expected is None else self.expected
         if isinstance(wanted, Skipped):
             return wanted
-        calls = _actual_calls(ctx, or_output=False)
+        calls = _actual_calls(ctx, or_output=True)
         if calls is None:
             return Skipped(
                 f"the attempt does not tell its tool calls; the output is {show_typed(ctx.output)}"
@@ -86,10 +86,12 @@ class ToolCallsMatch(Evaluator):
         return EvalResult(name, verdict, match.score, match.reason, match.metadata)
 
     def _options(self) -> MatchOptions:
-        compare = {
-            tool: {argument: read_comparison(how) for argument, how in by_argument.items()}
-            for tool, by_argument in self.compare.items()
-        }
+        compare: Any = self.compare
+        if isinstance(compare, Mapping) and all(isinstance(each, Mapping) for each in compare.values()):
+            compare = {
+                tool: {argument: read_comparison(how) for argument, how in by_argument.items()}
+                for tool, by_argument in compare.items()
+            }
         return MatchOptions(
             mode=self.mode,
             arguments=self.arguments,
@@ -118,6 +120,10 @@ class ToolCallCount(Evaluator):
     """What the result is called; `None` for the class's name."""
 
     def __post_init__(self) -> None:
+        if self.tool is not None and (not isinstance(self.tool, str) or not self.tool):
+            raise InvalidOptionError(
+                f"ToolCallCount counts the calls of a tool: give the name of a tool, got {self.tool!r}"
+            )
         check_counts("ToolCallCount", self.minimum, self.maximum)
         MatchOptions(failed=self.failed)
 

@@ -15,6 +15,7 @@ from calipers.trace import ToolCall
 from .rules import ArgumentMode, CallRules
 from .showing import show
 from .values import (
+    JUST_BELOW_ONE,
     Difference,
     absence_accepted,
     child_path,
@@ -104,7 +105,7 @@ def arguments_similarity(expected: Mapping[str, Any], actual: Mapping[str, Any],
     if not names:
         return 1.0
     share = mean_of((_argument_similarity(name, expected, actual) for name in names), len(names))
-    return 1.0 if share == 1.0 else SAME_TOOL + (1 - SAME_TOOL) * share
+    return 1.0 if share == 1.0 else min(SAME_TOOL + (1 - SAME_TOOL) * share, JUST_BELOW_ONE)
 
 
 def show_call(call: ToolCall, longest: int = 200) -> str:

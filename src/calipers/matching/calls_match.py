@@ -22,6 +22,7 @@ from calipers.trace import ToolCall
 from .edits import Edit, edits_of, script_text
 from .options import MatchOptions
 from .pairing import Pair, Pairing
+from .values import JUST_BELOW_ONE
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class CallsMatch:
             share = earned / len(self.expected)
         else:
             share = 2 * earned / (len(self.expected) + len(self.actual))
-        return min(share, math.nextafter(1.0, 0.0))  # rounding never makes a pass
+        return min(share, JUST_BELOW_ONE)
 
     @property
     def _interruptions(self) -> int:

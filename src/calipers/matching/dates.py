@@ -86,6 +86,8 @@ class DateIs(Matcher):
     def __post_init__(self) -> None:
         if not isinstance(self.tolerance, timedelta) or self.tolerance < timedelta(0):
             raise InvalidOptionError(f"tolerance must be a timedelta from 0 up, got {self.tolerance!r}")
+        if self.zone is not None:
+            _zone(self.zone)
         if self._read(self.value) is None:
             raise InvalidOptionError(
                 f"DateIs needs a date, a datetime or one written in a form it knows, such as '2025-03-05' or "

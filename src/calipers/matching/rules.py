@@ -71,6 +71,11 @@ class CallRules:
                 raise InvalidOptionError(
                     f"{name} is a mapping from tools to mappings from arguments, got {given!r}"
                 )
+        for function in (how for by_argument in self.compare.values() for how in by_argument.values()):
+            if not callable(function):
+                raise InvalidOptionError(
+                    f"compare holds functions that turn an expected value into a matcher, got {function!r}"
+                )
         if not (
             self.names in {"exact", "ignore_case"} if isinstance(self.names, str) else _is_names(self.names)
         ):

@@ -18,6 +18,12 @@ class _Shortener(reprlib.Repr):
         self.maxstring = self.maxother = self.maxlong = 80
         self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = 8
 
+    def repr_instance(self, x: Any, level: int) -> str:  # noqa: ARG002 - the signature is reprlib's
+        """An object of any other type. The library's own would show the address of one whose `repr` raises."""
+        text = repr(x)
+        half = self.maxother // 2
+        return text if len(text) <= self.maxother else f"{text[:half]}{self.fillvalue}{text[-half:]}"
+
 
 _shortener = _Shortener()
 

@@ -212,11 +212,11 @@ def mean_of(similarities: Iterator[float], count: int) -> float:
         if value == 1.0:
             perfect += 1
         total += value
-    # A sum of floats may round up to a match that is none.
-    return 1.0 if perfect == count else min(total / count, _JUST_BELOW_ONE)
+    return 1.0 if perfect == count else min(total / count, JUST_BELOW_ONE)
 
 
-_JUST_BELOW_ONE = math.nextafter(1.0, 0.0)
+JUST_BELOW_ONE = math.nextafter(1.0, 0.0)
+"""The largest similarity of what does not match: arithmetic with floats may round up to a match that is none."""
 _PLAIN = frozenset({bool, int, float, dict, list, tuple})
 """Types that are no matchers, known without looking further."""
 
