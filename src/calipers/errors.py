@@ -17,6 +17,7 @@ CalipersError
 │   └── AgentReplyError (AgentError)       it answered with an error, or with what is no answer; `status` of HTTP
 ├── SpanTreeRecordingError              spans were read where none were recorded
 ├── PluginError (RuntimeError)          plugins that failed to load, or one that cannot make what it promises
+├── ViewError (RuntimeError)            a view of your own that failed to draw or write a report
 ├── SandboxError (RuntimeError)         a program that could not be run as asked; what it does wrong is in the outcome
 └── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
 
@@ -114,6 +115,10 @@ class SpanTreeRecordingError(CalipersError):
 
 class PluginError(CalipersError, RuntimeError):
     """Plugins that failed to load, or one that cannot make what it promises."""
+
+
+class ViewError(CalipersError, RuntimeError):
+    """A view of your own, or of a plugin, failed to draw or write a report."""
 
 
 class SandboxError(CalipersError, RuntimeError):

@@ -154,6 +154,14 @@ def test_a_plugin_that_provides_nothing_is_no_plugin(base, members):
     assert len(manager) == 0
 
 
+@pytest.mark.parametrize("name", ["html", "md", "JSON", "c"])
+def test_a_view_may_not_have_a_name_that_means_something_else_before_a_colon(name):
+    manager = load(make(name, base=ViewPlugin, create_view=lambda self: str), make(name))
+    assert [type(plugin).__mro__[1] for plugin in manager] == [EvaluatorPlugin]
+    (failure,) = manager.failures
+    assert (failure.plugin, failure.stage, failure.error_type) == (name, "provides", "InvalidOptionError")
+
+
 @pytest.mark.parametrize("where", ["__init__", "name", "on_load"])
 def test_ctrl_c_goes_through_and_leaves_what_was_loaded(where):
     interrupt = raising(KeyboardInterrupt())

@@ -18,6 +18,7 @@ from calipers.plugins import (
     UnavailableEvaluator,
     ViewPlugin,
 )
+from calipers.views.formats import write_report
 
 
 def judge(output):
@@ -117,6 +118,20 @@ def test_a_failure_is_logged_once(caplog):
     assert "create_evaluator failed: ValueError: no" in caplog.text
     assert manager.failures[0].count == 3
     assert "create_evaluator failed (3 times): ValueError: no" in str(manager.failures[0])
+
+
+def test_what_options_name_is_a_folder_or_an_installed_plugin(folder, install):
+    text = "from calipers.plugins import PluginBase\nclass P(PluginBase): name = {!r}"
+    install(offer=text.format("tone"), entry_points={"tone": "offer:P"})
+    install(package="other", other_offer="1 / 0", entry_points={"other": "other_offer:P"})
+    manager = PluginManager()
+    manager.load_named(["to*", str(folder(a=text.format("from a file")))])
+    assert (names(manager), manager.failures) == (["tone", "from a file"], [])
+    manager.load_named(["plugins", "./nowhere"])
+    assert [(each.plugin, each.stage) for each in manager.failures] == [
+        ("plugins", "find"),
+        ("nowhere", "find"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -236,13 +251,81 @@ def test_ctrl_c_goes_through_what_makes_things():
 )
 def test_other_things_that_cannot_be_made_are_left_out_and_told_of(base, method, get, also):
     manager = load(
-        make("a", base=base, **{method: lambda self: "made"}),
-        make("b", base=base, **{method: raising(SystemExit(2))}),
+        make("first", base=base, **{method: lambda self: "made"}),
+        make("second", base=base, **{method: raising(SystemExit(2))}),
         make("evaluator"),
-        make("c", base=base, **{method: lambda self: "made, too"}),
+        make("third", base=base, **{method: lambda self: "made, too"}),
     )
     assert getattr(manager, get)() == getattr(manager, also)() == ["made", "made, too"]
-    assert [(each.plugin, each.stage, each.count) for each in manager.failures] == [("b", method, 2)]
+    assert [(each.plugin, each.stage, each.count) for each in manager.failures] == [("second", method, 2)]
+
+
+class Agent:
+    name = "agent"
+
+    def invoke(self, input_text):
+        return input_text.upper()
+
+
+PROVIDERS = pytest.mark.parametrize(
+    ("base", "method", "by_name", "create"),
+    [
+        (AdapterPlugin, "create_adapter", "adapters", Agent),
+        (ViewPlugin, "create_view", "views", lambda: lambda report: report.name),
+    ],
+    ids=["adapters", "views"],
+)
+
+
+@PROVIDERS
+def test_a_view_and_an_adapter_can_be_looked_up_by_the_name_of_its_plugin(base, method, by_name, create):
+    made = []
+
+    def make_one(self):
+        made.append(create())
+        return made[-1]
+
+    manager = load(make("first", base=base, **{method: make_one}), make("evaluator"))
+    provided = getattr(manager, by_name)
+    assert list(provided) == ["first"]
+    assert ("first" in provided, "evaluator" in provided, made) == (True, False, [])
+    assert provided["first"] is provided["first"]
+    assert getattr(manager, by_name)["first"] is not provided["first"]
+    with pytest.raises(KeyError):
+        provided["evaluator"]
+
+
+@PROVIDERS
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (raising(OSError("no model")), "failed: OSError: no model"),
+        (raising(SystemExit(2)), "failed: SystemExit: 2"),
+        (lambda self, needed: None, "failed: TypeError"),
+        (lambda self: None, "must return .* got None"),
+        (lambda self: 5, "must return .* got 5"),
+    ],
+    ids=["raises", "exits", "needs arguments", "none", "number"],
+)
+def test_one_that_cannot_be_made_is_an_error_that_names_the_plugin(base, method, by_name, create, wrong, why):
+    manager = load(
+        make("wrong", base=base, **{method: wrong}), make("fine", base=base, **{method: lambda _: create()})
+    )
+    provided = getattr(manager, by_name)
+    with pytest.raises(PluginError, match=f"{method} of the plugin 'wrong' {why}"):
+        provided["wrong"]
+    assert provided["fine"]
+
+
+def test_views_and_adapters_fit_where_they_are_used(tmp_path):
+    manager = load(
+        make("agent", base=AdapterPlugin, create_adapter=lambda self: Agent()),
+        make("title", base=ViewPlugin, create_view=lambda self: lambda report: report.name),
+    )
+    report = Dataset(cases=[Case(inputs="a")]).evaluate_sync(manager.adapters["agent"], progress=False)
+    assert (report.name, report.cases[0].output) == ("agent", "A")
+    write_report(report, f"title:{tmp_path / 'title'}", views=manager.views)
+    assert (tmp_path / "title").read_text(encoding="utf-8") == "agent"
 
 
 def test_a_plugin_may_provide_several_kinds_of_things():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from calipers.errors import InvalidOptionError, ReportFormatError
+from calipers.errors import InvalidOptionError, ReportFormatError, ViewError
 from calipers.views.csv_file import report_csv
 from calipers.views.formats import FORMATS, Target, parse_target, read_report, write_report
 from calipers.views.github import report_annotations
@@ -167,6 +167,112 @@ def test_writing_twice_replaces_the_file(report, records, tmp_path):
 def test_a_folder_is_refused(report, tmp_path):
     with pytest.raises(InvalidOptionError, match="is a folder"):
         write_report(report, f"json:{tmp_path}")
+
+
+# ---------------------------------------------------------------------- views of one's own
+
+
+class Site:
+    """A view that makes a folder."""
+
+    def write(self, report, path):
+        Path(path).mkdir(exist_ok=True)
+        (Path(path) / "index.html").write_text(report.name, encoding="utf-8")
+
+
+VIEWS = {
+    "title": lambda report: f"{report.name}\n",
+    "one-line": lambda report: b"\xff\n",
+    "site": Site(),
+    "Ünï 2": lambda report: "",
+    "wrong": 5,
+}
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        ("title:report.json", ("title", "report.json")),
+        ("title:-", ("title", "-")),
+        ("one-line:a:b", ("one-line", "a:b")),
+        ("Ünï 2:x", ("Ünï 2", "x")),
+        ("site:public", ("site", "public")),
+        ("md:-", ("markdown", "-")),
+        ("./title:x.csv", ("csv", "./title:x.csv")),
+        (Path("title:x.csv"), ("csv", "title:x.csv")),
+        ("run 12:30.json", ("json", "run 12:30.json")),
+    ],
+)
+def test_a_target_may_name_a_view(target, found):
+    assert parse_target(target, views=VIEWS) == Target(*found)
+
+
+@pytest.mark.parametrize(
+    ("target", "views", "message"),
+    [
+        (
+            "titel:x.txt",
+            VIEWS,
+            "no report format is called 'titel', did you mean 'title'? Known are " + KNOWN,
+        ),
+        ("one-lin:x.txt", VIEWS, "no report format is called 'one-lin', did you mean 'one-line'?"),
+        (
+            "jsn:report",
+            VIEWS,
+            "did you mean 'json'? Known are json, jsonl, csv, markdown, junit, html, text, github, t",
+        ),
+        ("title:", VIEWS, "'title:' names no file"),
+        ("title", VIEWS, "'title' is a format and names no file"),
+        (
+            "report.title",
+            VIEWS,
+            "a file that ends in '.title'. Write FORMAT:PATH, where FORMAT is one of " + KNOWN,
+        ),
+        ("site:-", VIEWS, "the view 'site' does not write to standard output: name a file"),
+        (
+            "wrong:x",
+            VIEWS,
+            "the view 'wrong' must be a function of a report, or an object with write(report, path), got",
+        ),
+        ("a.json", {"json": str}, "'json' is a format of Calipers: give the view a name of its own"),
+        ("a.json", {"Md": str}, "'Md' is a format of Calipers"),
+        ("a.json", {"c": str}, "two characters or more without a colon, got 'c'"),
+        ("a.json", {"": str}, "two characters or more without a colon, got ''"),
+        ("a.json", {"a:b": str}, "two characters or more without a colon, got 'a:b'"),
+        ("a.json", {5: str}, "two characters or more without a colon, got 5"),
+        ("title:x", {}, "'title:x', which has no suffix"),
+    ],
+)
+def test_a_view_that_cannot_be_meant_is_refused_with_the_way_out(report, target, views, message):
+    for use in (parse_target, lambda each, views: write_report(report, each, views=views)):
+        with pytest.raises(InvalidOptionError) as caught:
+            use(target, views=views)
+        assert message in str(caught.value)
+
+
+def test_a_view_is_written_like_any_format(report, tmp_path, capfdbinary):
+    path = tmp_path / "new folder" / "report"
+    write_report(report, f"title:{path}", views=VIEWS)
+    assert path.read_text(encoding="utf-8") == f"{report.name}\n"
+    assert list(path.parent.iterdir()) == [path]
+    with pytest.raises(InvalidOptionError, match="is a folder"):
+        write_report(report, f"title:{tmp_path}", views=VIEWS)
+    for _ in range(2):
+        write_report(report, f"site:{tmp_path / 'site'}", views=VIEWS)
+    assert (tmp_path / "site" / "index.html").exists()
+    write_report(report, "one-line:-", views=VIEWS)
+    assert capfdbinary.readouterr().out == b"\xff\n"
+    taken = io.StringIO()
+    with contextlib.redirect_stdout(taken):
+        write_report(report, "one-line:-", views=VIEWS)
+    assert taken.getvalue() == "\\xff\n"
+
+
+def test_a_view_that_fails_leaves_the_file_of_an_earlier_one(report, tmp_path):
+    (tmp_path / "report").write_text("earlier", encoding="utf-8")
+    with pytest.raises(ViewError, match="the view 'broken' failed: ZeroDivisionError"):
+        write_report(report, f"broken:{tmp_path / 'report'}", views={"broken": lambda report: 1 / 0})
+    assert (tmp_path / "report").read_text(encoding="utf-8") == "earlier"
 
 
 # ---------------------------------------------------------------------- reading

@@ -15,12 +15,13 @@ from calipers import evaluators as built_in
 from calipers.errors import PluginError
 from calipers.lifecycle import RunHook
 from calipers.plain import safe_repr
+from calipers.views.formats import check_view_name
 
 from .discovery import Candidate
 from .evaluators import EvaluatorFactory, EvaluatorType, name_of
 from .failure import PluginFailure, Source, failure_of
 from .hooks import Hook, call_plainly, hooks_of
-from .plugin import FACTORIES, EvaluatorPlugin, PluginBase, PluginType, defines, types_of
+from .plugin import FACTORIES, EvaluatorPlugin, PluginBase, PluginType, ViewPlugin, defines, types_of
 from .requirement import satisfies
 
 
@@ -60,6 +61,8 @@ def load_plugin(found: Candidate, loaded: Mapping[str, LoadedPlugin]) -> LoadedP
         _check_requirement(_checked_text("requires_calipers", plugin.requires_calipers))
         stage = "provides"
         _check_promises(plugin)
+        if isinstance(plugin, ViewPlugin):
+            check_view_name(name)
         evaluators = _evaluators_of(plugin, name, loaded) if isinstance(plugin, EvaluatorPlugin) else {}
         stage = "hooks"
         hooks = hooks_of(plugin)

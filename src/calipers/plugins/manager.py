@@ -10,7 +10,10 @@ goes through. A failure is also logged, to `calipers.plugins`, the first time th
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from inspect import isawaitable
 from os import PathLike
 from typing import Any, Self, TypeVar
@@ -19,8 +22,11 @@ import msgspec
 
 from calipers.errors import InvalidOptionError, PluginError
 from calipers.lifecycle import RunHook
+from calipers.plain import safe_repr
 from calipers.result import describe_error
 from calipers.styles import as_evaluator
+from calipers.task import TaskLike, is_task
+from calipers.views.view import View, is_view
 
 from .discovery import Candidate, Found, find_classes, find_entry_points, find_in_directory
 from .evaluators import EvaluatorType, UnavailableEvaluator
@@ -28,6 +34,7 @@ from .failure import LOADING, PluginFailure, Source, failure_of
 from .hooks import call_plainly
 from .loading import LoadedPlugin, load_plugin
 from .plugin import AdapterPlugin, EvaluatorPlugin, PluginBase, StorePlugin, ViewPlugin, defines
+from .provided import Provided
 
 GROUP = "calipers.plugins"
 """The group of entry points by which packages offer plugins."""
@@ -130,6 +137,15 @@ class PluginManager:
                 "\n".join(["not all plugins could be loaded:", *(f"- {each}" for each in failed)])
             )
 
+    def load_named(self, names: Sequence[str]) -> None:
+        """Load the plugins that options name: a name with a slash is a folder, and any other is one of an installed plugin.
+
+        Args:
+            names: such as `tone`, `acme-*`, `./plugins`.
+        """
+        folders = [name for name in names if "/" in name or os.sep in name]
+        self.load_plugins(folders, entry_points=[name for name in names if name not in folders])
+
     def unload_all(self) -> None:
         """Tell all plugins that they are unloaded, and forget them; their failures stay."""
         loaded, self._loaded = self._loaded, {}
@@ -205,6 +221,23 @@ class PluginManager:
         """All evaluators that dataset files may name: pass them as `evaluator_types=` to whatever reads one."""
         return [kind for each in self._loaded.values() for kind in each.evaluators.values()]
 
+    @property
+    def views(self) -> Mapping[str, View]:
+        """Views by the names of their plugins, as `calipers.views.formats.write_report` takes them.
+
+        Each is made when it is first looked up; a `PluginError` says why one could not be.
+        """
+        wanted = "a function of a report, or an object with write(report, path)"
+        return self._provided(ViewPlugin, "create_view", is_view, wanted)
+
+    @property
+    def adapters(self) -> Mapping[str, TaskLike]:
+        """Adapters by the names of their plugins, as `Dataset.evaluate` takes them for a task.
+
+        Each is made when it is first looked up; a `PluginError` says why one could not be.
+        """
+        return self._provided(AdapterPlugin, "create_adapter", is_task, "an object with invoke(input_text)")
+
     def get_adapters(self) -> list[Any]:
         """A new adapter of each plugin that makes one; what could not be made is left out, and is a failure."""
         return self._made(AdapterPlugin, "create_adapter")
@@ -225,16 +258,37 @@ class PluginManager:
         """Another word for `get_stores`."""
         return self.get_stores()
 
-    def _made(self, kind: type[_Plugin], method: str) -> list[Any]:
+    def _provided(
+        self, kind: type[PluginBase], method: str, fits: Callable[[Any], bool], wanted: str
+    ) -> Mapping[str, Any]:
+        def make(each: LoadedPlugin) -> Any:
+            made = self._make(each, method)
+            if not fits(made):
+                raise PluginError(
+                    f"{method} of the plugin {each.name!r} must return {wanted}, got {safe_repr(made):.200}"
+                )
+            return made
+
+        return Provided({each.name: partial(make, each) for each, _ in self._of(kind)})
+
+    def _made(self, kind: type[PluginBase], method: str) -> list[Any]:
         made: list[Any] = []
-        for each, plugin in self._of(kind):
-            try:
-                made.append(getattr(plugin, method)())
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:
-                self._fail(error, each.name, method, each.source)
+        for each, _ in self._of(kind):
+            with suppress(PluginError):  # noted
+                made.append(self._make(each, method))
         return made
+
+    def _make(self, each: LoadedPlugin, method: str) -> Any:
+        """What a method of a plugin makes; what goes wrong is noted, and raised as a `PluginError`."""
+        try:
+            return getattr(each.plugin, method)()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self._fail(error, each.name, method, each.source)
+            raise PluginError(
+                f"{method} of the plugin {each.name!r} failed: {describe_error(error)[1]}"
+            ) from error
 
     def _of(self, kind: type[_Plugin]) -> Iterator[tuple[LoadedPlugin, _Plugin]]:
         for each in self.plugins:

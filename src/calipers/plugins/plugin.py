@@ -105,7 +105,10 @@ class EvaluatorPlugin(PluginBase):
 
 
 class AdapterPlugin(PluginBase):
-    """Provides an adapter: an object with `name` and `invoke(input_text)` that runs an agent and returns its trace."""
+    """Provides an adapter: an object with `name` and `invoke(input_text)` that runs an agent and returns its trace.
+
+    `calipers run --task plugin:NAME` takes it for the task.
+    """
 
     plugin_type: Any = PluginType.ADAPTER
 
@@ -116,7 +119,10 @@ class AdapterPlugin(PluginBase):
 
 
 class ViewPlugin(PluginBase):
-    """Provides a view: a function of a `Report` that draws it, writes it or sends it somewhere."""
+    """Provides a view: a function that makes text or bytes of a `Report`, or an object with `write(report, path)`.
+
+    `calipers run --out NAME:PATH` uses it, by the name of the plugin; `calipers.views.view` says more of the two shapes.
+    """
 
     plugin_type: Any = PluginType.VIEW
 

@@ -4,6 +4,9 @@ A target says where a report goes. `FORMAT:PATH` names the format; a bare `PATH`
 standard output. Only the known formats and suffixes count as `FORMAT`, so `C:\runs\a.json` and `run 12:30.json` are
 paths. A word that is nearly a format (`jsn:x.json`) is taken for a slip, and refused with the name it resembles.
 
+Views of your own (`calipers.views.view`) are formats for whoever passes them as `views=`, by the names they have there.
+Those are always written before the colon: a suffix stands for a format of Calipers.
+
 Files are written whole or not at all, in UTF-8; folders that are missing are made. JSON and JSON Lines can be read back.
 """
 
@@ -11,11 +14,12 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from calipers.errors import InvalidOptionError
+from calipers.plain import safe_repr
 from calipers.report import Report
 
 from .atomic import write_whole
@@ -26,6 +30,7 @@ from .jsonl import is_jsonl, jsonl_lines, read_jsonl
 from .junit import report_junit
 from .markdown import report_markdown
 from .terminal import report_text
+from .view import View, is_view, use_view, writes_itself
 
 
 class Format(NamedTuple):
@@ -41,7 +46,7 @@ class Target(NamedTuple):
     """Where a report goes."""
 
     format: str
-    """A key of `FORMATS`."""
+    """A key of `FORMATS`, or the name of a view."""
     path: str
     """`-` for standard output."""
 
@@ -77,20 +82,30 @@ _NAMES: Final[dict[str, str]] = {
 """What may stand before the colon: `md` is as good as `markdown`."""
 
 
-def write_report(report: Report, target: str | os.PathLike[str]) -> None:
+def write_report(
+    report: Report, target: str | os.PathLike[str], *, views: Mapping[str, View] | None = None
+) -> None:
     """Write a report to a file, or to standard output.
 
     Args:
         report: what to write.
         target: `"FORMAT:PATH"`, or a path whose suffix tells the format; the path `-` is standard output. A
             `pathlib.Path` is always a path.
+        views: views of your own that `FORMAT` may name, such as `PluginManager.views`.
 
     Raises:
         InvalidOptionError: the format is not known, or the path is a folder.
         OSError: the file cannot be written.
+        ViewError: a view of your own failed.
     """
-    where = parse_target(target)
-    chunks = FORMATS[where.format].chunks(report)
+    where = parse_target(target, views=views)
+    view = None if views is None else views.get(where.format)
+    if view is None:
+        chunks = FORMATS[where.format].chunks(report)
+    elif (content := use_view(where.format, view, report, where.path)) is not None:
+        chunks = [content]
+    else:
+        return
     if where.path != "-":
         write_whole(where.path, chunks)
     elif (buffer := getattr(sys.stdout, "buffer", None)) is not None:
@@ -98,31 +113,54 @@ def write_report(report: Report, target: str | os.PathLike[str]) -> None:
         buffer.writelines(chunks)
         buffer.flush()
     else:  # standard output was replaced by something that takes text only
-        sys.stdout.writelines(chunk.decode() for chunk in chunks)
+        sys.stdout.writelines(chunk.decode("utf-8", "backslashreplace") for chunk in chunks)
 
 
-def parse_target(target: str | os.PathLike[str]) -> Target:
+def parse_target(target: str | os.PathLike[str], *, views: Mapping[str, View] | None = None) -> Target:
     """What a target means, without writing anything: wrong ones can be refused before a run begins.
 
+    Args:
+        target: as for `write_report`.
+        views: views of your own that the target may name. The one it does name is looked up.
+
     Raises:
-        InvalidOptionError: the format is not known.
+        InvalidOptionError: the format is not known, or a view or its name cannot be one.
     """
+    views = views or {}
+    for name in views:
+        check_view_name(name)
     if not isinstance(target, str):
         path = os.fspath(target)
-        return Target(_by_suffix(path), path)
+        return Target(_by_suffix(path, views), path)
     word, colon, path = target.partition(":")
-    if colon and word in _NAMES:
+    if colon and (word in _NAMES or word in views):
         if not path:
             raise InvalidOptionError(f"{target!r} names no file: write {word + ':-'!r} for standard output")
-        return Target(_NAMES[word], path)
+        if word in views:
+            _check_view(word, views[word], path)
+        return Target(_NAMES.get(word, word), path)
     if len(word) > 1 and path.startswith("//"):
         raise InvalidOptionError(f"report files are written to a disk, got the address {target!r}")
-    if colon and (meant := _near(word)):
+    if colon and (meant := _near(word, views)):
         raise InvalidOptionError(
-            f"no report format is called {word!r}, did you mean {meant!r}? Known are {_known()}; for a file of "
+            f"no report format is called {word!r}, did you mean {meant!r}? Known are {_known(views)}; for a file of "
             f"that name, write {'./' + target!r}"
         )
-    return Target(_by_suffix(target), target)
+    return Target(_by_suffix(target, views), target)
+
+
+def check_view_name(name: str) -> None:
+    """Refuse a name under which a view could not be found: it means something else in a target.
+
+    Raises:
+        InvalidOptionError: it is that of a format of Calipers, or has a colon, or is a letter that could be a drive's.
+    """
+    if not isinstance(name, str) or len(name) < 2 or ":" in name:
+        raise InvalidOptionError(
+            f"the name of a view is two characters or more without a colon, got {name!r}"
+        )
+    if name.lower() in _NAMES:
+        raise InvalidOptionError(f"{name!r} is a format of Calipers: give the view a name of its own")
 
 
 def read_report(path: str | os.PathLike[str]) -> Report:
@@ -143,33 +181,46 @@ def read_report(path: str | os.PathLike[str]) -> Report:
         return read_json(file.read(), what=what)
 
 
-def _by_suffix(path: str) -> str:
+def _check_view(name: str, view: Any, path: str) -> None:
+    if not is_view(view):
+        raise InvalidOptionError(
+            f"the view {name!r} must be a function of a report, or an object with write(report, path), got "
+            f"{safe_repr(view):.200}"
+        )
+    if path == "-" and writes_itself(view):
+        raise InvalidOptionError(f"the view {name!r} does not write to standard output: name a file")
+
+
+def _by_suffix(path: str, views: Iterable[str]) -> str:
     suffix = Path(path).suffix.lower()
     for name, each in FORMATS.items():
         if suffix in each.suffixes:
             return name
-    if path in _NAMES:
+    if path in _NAMES or path in views:
         raise InvalidOptionError(
             f"{path!r} is a format and names no file: write {path + ':-'!r} for standard output"
         )
     if path == "-":
         raise InvalidOptionError(
-            f"which format should go to standard output? Write 'json:-'; known are {_known()}"
+            f"which format should go to standard output? Write 'json:-'; known are {_known(views)}"
         )
     found = f"a file that ends in {suffix!r}" if suffix else f"{path!r}, which has no suffix"
-    meant = _near(suffix.removeprefix("."))
+    meant = _near(suffix.removeprefix("."), ())
     hint = f", did you mean {meant!r}?" if meant else "."
     raise InvalidOptionError(
-        f"no report format is known for {found}{hint} Write FORMAT:PATH, where FORMAT is one of {_known()}"
+        f"no report format is known for {found}{hint} Write FORMAT:PATH, where FORMAT is one of {_known(views)}"
     )
 
 
-def _near(word: str) -> str | None:
-    """The format that a word resembles; a word of one letter is a drive and resembles none."""
-    if len(word) < 2 or not re.fullmatch(r"[A-Za-z]+", word):
+def _near(word: str, views: Iterable[str]) -> str | None:
+    """The format that a word resembles; a drive, which is one letter, and a folder resemble none."""
+    if len(word) < 2 or "/" in word or "\\" in word:
         return None
-    return next(iter(difflib.get_close_matches(word.lower(), _NAMES, n=1, cutoff=0.7)), None)
+    formats = _NAMES if re.fullmatch(r"[A-Za-z]+", word) else ()
+    known = {name.lower(): name for name in (*formats, *views)}
+    found = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.7)
+    return known[found[0]] if found else None
 
 
-def _known() -> str:
-    return ", ".join(FORMATS)
+def _known(views: Iterable[str]) -> str:
+    return ", ".join((*FORMATS, *views))
