@@ -6,6 +6,7 @@ error, duration, metrics, attributes, trace. It knows nothing of evaluators, so 
 Each attempt runs in its own copy of the caller's context variables: what one case sets, the next does not see.
 """
 
+import dataclasses
 import functools
 import hashlib
 import inspect
@@ -248,6 +249,15 @@ def settle(attempt: Attempt, output: Any) -> None:
         )
     else:
         attempt.output = output
+        if attempt.trace is not None:
+            attempt.trace = _with_texts(attempt.trace, attempt.inputs, output)
+
+
+def _with_texts(trace: Trace, inputs: Any, output: Any) -> Trace:
+    """A recorded trace with what the task was given and returned, where it does not say itself and those are texts."""
+    texts = {"input_text": inputs, "output_text": output}
+    known = {name: text for name, text in texts.items() if isinstance(text, str) and not getattr(trace, name)}
+    return dataclasses.replace(trace, **known) if known else trace
 
 
 def begin(attempt: Attempt) -> None:

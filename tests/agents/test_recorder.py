@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from calipers import Case, Dataset
 from calipers.agents import Recording, TraceRecorder
 from calipers.errors import InvalidTraceError
 
@@ -139,3 +140,30 @@ def test_an_agent_that_calls_itself_has_a_recording_for_each_level():
         return [[call.name for call in recording.trace.tool_calls], *(inner or [])]
 
     assert agent(2) == [["tool 2", "tool 1", "tool 0"], ["tool 1", "tool 0"], ["tool 0"]]
+
+
+def attempted(task, inputs="hello"):
+    (record,) = Dataset(cases=[Case(inputs=inputs)]).evaluate_sync(task, progress=False).cases
+    return record.trace
+
+
+def test_in_a_run_the_trace_has_what_the_task_was_given_and_returned():
+    def task(text):
+        with TraceRecorder("bot") as recording:
+            recording.record_tool_call("search")
+        return "hi"
+
+    trace = attempted(task)
+    assert (trace.input_text, trace.output_text) == ("hello", "hi")
+    assert [call.name for call in trace.tool_calls] == ["search"]
+    assert (attempted(task, inputs=3).input_text, attempted(task, inputs=3).output_text) == ("", "hi")
+
+
+def test_what_the_recording_says_itself_is_kept():
+    def task(text):
+        with TraceRecorder("bot", input_text="asked") as recording:
+            recording.output_text = "answered"
+        return "hi"
+
+    trace = attempted(task)
+    assert (trace.input_text, trace.output_text) == ("asked", "answered")
