@@ -18,6 +18,13 @@ OutputT = TypeVar("OutputT", default=Any)
 MetadataT = TypeVar("MetadataT", default=Any)
 
 
+NO_TOOL_CALLS = (
+    "the attempt has no recorded tool calls: wrap the agent in calipers.agents.FunctionAdapter, record it with a "
+    "TraceRecorder, or return the calls"
+)
+"""Why an evaluator of tool calls is skipped, and what to do about it."""
+
+
 class AttemptFacts(Protocol):
     """What a context knows of its attempt beyond its own fields."""
 

@@ -23,7 +23,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from .context import EvaluatorContext, are_tool_calls
+from .context import NO_TOOL_CALLS, EvaluatorContext, are_tool_calls
 from .errors import NotAnEvaluatorError, SpanTreeRecordingError
 from .evaluator import Evaluator, changed_fields
 from .output import EvaluatorOutput
@@ -101,7 +101,7 @@ def _trace(ctx: EvaluatorContext) -> Any:
 
 def _tool_calls(ctx: EvaluatorContext) -> Any:
     calls = ctx.tool_calls
-    return _Lacking("the attempt has no recorded tool calls") if calls is None else calls
+    return _Lacking(NO_TOOL_CALLS) if calls is None else calls
 
 
 def _expected(ctx: EvaluatorContext) -> Any:

@@ -255,9 +255,9 @@ def settle(attempt: Attempt, output: Any) -> None:
 
 def _with_texts(trace: Trace, inputs: Any, output: Any) -> Trace:
     """A recorded trace with what the task was given and returned, where it does not say itself and those are texts."""
-    texts = {"input_text": inputs, "output_text": output}
-    known = {name: text for name, text in texts.items() if isinstance(text, str) and not getattr(trace, name)}
-    return dataclasses.replace(trace, **known) if known else trace
+    given = inputs if isinstance(inputs, str) and not trace.input_text else trace.input_text
+    answer = output if isinstance(output, str) and not trace.output_text else trace.output_text
+    return dataclasses.replace(trace, input_text=given, output_text=answer)
 
 
 def begin(attempt: Attempt) -> None:

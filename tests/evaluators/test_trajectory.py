@@ -3,6 +3,7 @@
 import pytest
 
 from calipers import Case, Dataset, ToolCall, Trace
+from calipers.context import NO_TOOL_CALLS
 from calipers.errors import InvalidOptionError
 from calipers.evaluators import FollowsTrajectory
 from calipers.matching import (
@@ -50,7 +51,7 @@ def test_what_the_attempt_cannot_show_is_skipped():
         cases=[Case(inputs=0)], evaluators=[FollowsTrajectory({"before": [["search", "book"]]})]
     )
     for task, reason in (
-        (lambda _: "no trace", "the attempt has no recorded tool calls"),
+        (lambda _: "no trace", NO_TOOL_CALLS),
         (lambda _: Trace(), "no call that the trajectory speaks of was made"),
     ):
         (record,) = dataset.evaluate_sync(task, progress=False).cases
@@ -130,7 +131,8 @@ def test_plain_data_says_the_same_as_python(data, trajectory):
         ("search", "a mapping with steps"),
         ({"step": ["a"]}, "did you mean 'steps'"),
         ({"steps": "a"}, "steps is a list"),
-        ({"steps": [{"a": 1}]}, "a is a mapping"),
+        ({"steps": [{"a": 1}]}, "'a' is followed by 1: a tool is followed by its arguments"),
+        ({"steps": [{"eiter": ["a", "b"]}]}, "did you mean 'either'"),
         ({"steps": [{"a": {}, "b": {}}]}, "a step is"),
         ({"steps": [{"repeated": {"at_most": 3}}]}, "repeated has a step"),
         ({"before": ["a"]}, "pairs"),

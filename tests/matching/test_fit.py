@@ -24,7 +24,7 @@ parts = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, min_size=1, max_size=3).map(lambda inside: InOrder(*inside)),
         st.lists(inner, min_size=1, max_size=3).map(lambda inside: AnyOrder(*inside)),
-        st.lists(inner, min_size=1, max_size=2).map(lambda inside: Either(*inside)),
+        st.lists(inner, min_size=2, max_size=2).map(lambda inside: Either(*inside)),
         inner.map(Optionally),
     ),
     max_leaves=4,

@@ -116,6 +116,8 @@ def test_a_match_tells_whether_the_path_could_show_anything(trajectory, calls, e
         (Trajectory, "asks for nothing"),
         (lambda: Trajectory("search"), "a list of steps"),
         (lambda: Trajectory([3]), "a step is"),
+        (lambda: Trajectory(["a", Never("b")]), "belongs into constraints"),
+        (lambda: Either(["a", "b"]), "no choice"),
         (lambda: Trajectory(["a"], constraints=["never b"]), "is no constraint"),
         (lambda: Trajectory(["a"], extra="ignored"), "'allowed' or 'forbidden'"),
         (lambda: Trajectory(["a"], failed=False), "'count' or 'skip'"),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from calipers.context import EvaluatorContext
+from calipers.context import NO_TOOL_CALLS, EvaluatorContext
 from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.evaluator import Evaluator
 from calipers.matching.counting import Counted
@@ -70,9 +70,7 @@ class ToolCallsMatch(Evaluator):
             return wanted
         calls = _actual_calls(ctx, or_output=True)
         if calls is None:
-            return Skipped(
-                f"the attempt does not tell its tool calls; the output is {show_typed(ctx.output)}"
-            )
+            return Skipped(NO_TOOL_CALLS)
         expected = as_expected_calls(wanted)
         if not expected and options.extra_allowed:
             return Skipped(
@@ -131,9 +129,7 @@ class ToolCallCount(Evaluator):
         """True if the number lies in the range; otherwise the reason gives it and the tools that were called."""
         calls = _actual_calls(ctx, or_output=False)
         if calls is None:
-            return Skipped(
-                f"the attempt does not tell its tool calls; the output is {show_typed(ctx.output)}"
-            )
+            return Skipped(NO_TOOL_CALLS)
         count = sum(
             (self.tool is None or call.name == self.tool) and (call.success or self.failed == "count")
             for call in calls

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from calipers.context import EvaluatorContext
+from calipers.context import NO_TOOL_CALLS, EvaluatorContext
 from calipers.evaluator import Evaluator
 from calipers.matching import Trajectory
 from calipers.matching.trajectory_data import read_trajectory
@@ -27,7 +27,7 @@ class FollowsTrajectory(Evaluator):
         """PASS if the trajectory was followed, PARTIAL if some of it was; the reason is the edit script."""
         calls = ctx.tool_calls
         if calls is None:
-            return Skipped("the attempt has no recorded tool calls")
+            return Skipped(NO_TOOL_CALLS)
         match = self._read().match(calls)
         if not match.exercised:
             return Skipped("no call that the trajectory speaks of was made")

@@ -60,6 +60,14 @@ class AnyOrder(_Group):
 class Either(_Group):
     """One of the parts: the one that fits best."""
 
+    def __init__(self, *parts: "Part") -> None:
+        if len(parts) == 1:
+            raise InvalidOptionError(
+                f"Either({parts[0]!r}) has one alternative, which is no choice: write Either(one, other); a list is one "
+                "alternative, whose steps come in order"
+            )
+        super().__init__(*parts)
+
 
 class Optionally(_Group):
     """These parts in order, or nothing."""
@@ -102,6 +110,8 @@ def as_part(given: Any) -> Any:
         return given
     if isinstance(given, list | tuple):
         return InOrder(*given)
+    if isinstance(given, Constraint):
+        raise InvalidOptionError(f"{given!r} is no step: it belongs into constraints=[...]")
     return as_step(given)
 
 

@@ -112,7 +112,13 @@ def _part(data: Any) -> Any:
                 f"repeated has a step, and may have at_least and at_most, got {inside!r:.200}"
             )
         return Repeated(_part(options.pop("step")), **options)
-    return ToolCall(word, _mapping(inside, word))
+    if not isinstance(inside, Mapping):
+        close = difflib.get_close_matches(str(word), _WORDS, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise InvalidOptionError(
+            f"{word!r}{hint} is followed by {inside!r:.200}: a tool is followed by its arguments, a mapping"
+        )
+    return ToolCall(word, inside)
 
 
 def _constraints(data: Mapping[str, Any]) -> list[Constraint]:
