@@ -16,7 +16,7 @@ from calipers.styles import _SOURCES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
-PACKAGES = ["calipers", "evaluators", "files", "stats", "spans", "plugins", "testing", "sandbox"]
+PACKAGES = ["calipers", "evaluators", "files", "matching", "stats", "spans", "plugins", "testing", "sandbox"]
 
 
 def documented():
