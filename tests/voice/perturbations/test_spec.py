@@ -57,7 +57,7 @@ BAD = {
         {"noise": {"level": 3}},
         "'noise' has no option 'level': it takes snr, color, seed",
     ),
-    "a missing option": ("noise", "'noise' with {}: .*snr"),
+    "a missing option": ("noise", "'noise' needs snr: write {noise: {snr: ...}}"),
     "a wrong option": ({"noise": {"snr": "loud"}}, "snr='loud' must be a number"),
     "a list for an option": ({"noise": [1, 2]}, r"snr=\[1, 2\] must be a number"),
     "something wrong in a list": (["telephone", "fax"], "'fax' is no kind"),

@@ -6,7 +6,7 @@ A kind by its name (`telephone`), a kind with its first option (`{noise: 10}`), 
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from calipers.errors import InvalidOptionError
@@ -81,6 +81,11 @@ def _build(name: Any, options: Any, kinds: Mapping[str, type[Perturbation]]) -> 
         options = {} if options is None else {known[0]: options}
     if unknown := [option for option in options if option not in known]:
         raise InvalidOptionError(f"{name!r} has no option {unknown[0]!r}: it takes {', '.join(known)}")
+    defaults = {field.name: (field.default, field.default_factory) for field in fields(kind)}
+    if missing := [each for each in known if each not in options and defaults[each] == (MISSING, MISSING)]:
+        raise InvalidOptionError(
+            f"{name!r} needs {', '.join(missing)}: write {{{name}: {{{missing[0]}: ...}}}}"
+        )
     try:
         return kind(**options)
     except TypeError as error:
