@@ -8,6 +8,7 @@ pytest finds it by its entry point. Until a test uses it, it loads nothing of Ca
 | `session` | what the tests of a session left behind, also across worker processes |
 | `marker` | `@pytest.mark.calipers(dataset)`: from cases to test items, and running one of them |
 | `evaluating` | what the fixtures `evaluate` and `evaluate_case` are |
+| `named_plugins` | `--calipers-plugin` |
 | `merging` | many small reports as one |
 | `section` | the section at the end of pytest's output |
 | `report_files` | `--calipers-out` |
@@ -15,6 +16,7 @@ pytest finds it by its entry point. Until a test uses it, it loads nothing of Ca
 """
 
 from calipers.pytest_plugin.hooks import (
+    calipers_plugins,
     evaluate,
     evaluate_case,
     pytest_addoption,
@@ -25,6 +27,7 @@ from calipers.pytest_plugin.hooks import (
 )
 
 __all__ = [
+    "calipers_plugins",
     "evaluate",
     "evaluate_case",
     "pytest_addoption",

@@ -47,7 +47,8 @@ class Evaluate:
         Args:
             dataset: cases and evaluators.
             task: the thing under test.
-            **options: those of `Dataset.evaluate`; the seed is that of the session unless it is given here.
+            **options: those of `Dataset.evaluate`; the seed and the plugins are those of the session unless they are given
+                here.
         """
         __tracebackhide__ = True
         try:
@@ -79,7 +80,7 @@ class Evaluate:
                 "the session sums up every attempt, so evaluate() keeps all of them: for more than memory holds, call "
                 "dataset.evaluate_sync(task, keep='failed')"
             )
-        return {"seed": self._session.seed, "progress": False, **options}
+        return {**_defaults(self._session), **options}
 
 
 class EvaluateCase:
@@ -146,7 +147,7 @@ class EvaluateCase:
                 f"evaluate_case makes one attempt and takes no {', '.join(sorted(refused))}: for more attempts, give "
                 "the marker task= and repeat=, or use evaluate(dataset, task, repeat=...)"
             )
-        return {"seed": self._session.seed, "progress": False, **self._options, **options}
+        return {**_defaults(self._session), **self._options, **options}
 
 
 def kept(session: Session, report: Report, *, whole_test: bool) -> Report:
@@ -159,6 +160,10 @@ def kept(session: Session, report: Report, *, whole_test: bool) -> Report:
     if report.incomplete is not None and report.incomplete.startswith("interrupted by Ctrl-C"):
         raise KeyboardInterrupt
     return report
+
+
+def _defaults(session: Session) -> EvaluateOptions:
+    return {"seed": session.seed, "progress": False, "plugins": session.plugins}
 
 
 def _only(report: Report) -> ReportCase | ReportCaseFailure:

@@ -8,6 +8,7 @@ import pytest
 from calipers.pytest_plugin.session import SESSION, Session, SummaryGuard
 
 if TYPE_CHECKING:
+    from calipers.plugins import PluginManager
     from calipers.pytest_plugin.evaluating import Evaluate, EvaluateCase
 
 MARKER = (
@@ -27,6 +28,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="write what was measured as one report, such as junit:out.xml or report.html; may be repeated",
     )
     group.addoption(
+        "--calipers-plugin",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a plugin of calipers that takes part: an installed one by its name, or a folder of them, such as ./plugins; "
+        "may be repeated",
+    )
+    group.addoption(
         "--calipers-seed",
         type=int,
         default=None,
@@ -42,15 +51,19 @@ def pytest_configure(config: pytest.Config) -> None:
     seed = config.option.calipers_seed
     if seed is None:
         seed = int.from_bytes(os.urandom(4), "big") if worker is None else worker["calipers_seed"]
-    targets: list[str] = [] if worker else config.option.calipers_out
-    if targets:
-        from calipers.pytest_plugin.report_files import checked_targets
+    plugins = None
+    if config.option.calipers_plugin:
+        from calipers.pytest_plugin.named_plugins import load_named
 
-        targets = checked_targets(targets, config.invocation_params.dir)
-    session = Session(config, seed=seed, targets=targets, is_worker=worker is not None)
+        plugins = load_named(config.option.calipers_plugin)
+    session = Session(config, seed=seed, plugins=plugins, is_worker=worker is not None)
     config.stash[SESSION] = session
     config.pluginmanager.register(session, "calipers-session")
     config.pluginmanager.register(SummaryGuard(session), "calipers-summary-guard")
+    if config.option.calipers_out and worker is None:
+        from calipers.pytest_plugin.report_files import checked_targets
+
+        session.targets = checked_targets(config.option.calipers_out, session)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -89,6 +102,18 @@ def evaluate(pytestconfig: pytest.Config) -> "Evaluate":
     from calipers.pytest_plugin.evaluating import Evaluate
 
     return Evaluate(pytestconfig.stash[SESSION])
+
+
+@pytest.fixture(scope="session")
+def calipers_plugins(pytestconfig: pytest.Config) -> "PluginManager":
+    """The plugins that --calipers-plugin names, as a PluginManager.
+
+    dataset = Dataset.from_file("cases.yaml", evaluator_types=calipers_plugins.get_evaluator_types())
+    """
+    from calipers.pytest_plugin.named_plugins import load_named
+
+    plugins = pytestconfig.stash[SESSION].plugins
+    return load_named([]) if plugins is None else plugins
 
 
 @pytest.fixture

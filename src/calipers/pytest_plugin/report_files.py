@@ -13,16 +13,17 @@ from calipers.views.formats import parse_target, write_report
 from calipers.views.github import commands_off
 
 
-def checked_targets(targets: list[str], folder: Path) -> list[str]:
+def checked_targets(targets: list[str], session: Session) -> list[str]:
     """The targets of `--calipers-out`, found from the folder where pytest began: a test may go elsewhere.
 
     Raises:
         pytest.UsageError: one of them is no report file.
     """
     found = []
+    folder = session.config.invocation_params.dir
     for target in targets:
         try:
-            form, path = parse_target(target)
+            form, path = parse_target(target, views=session.views)
         except CalipersError as error:
             raise pytest.UsageError(f"--calipers-out: {error}") from None
         found.append(f"{form}:{path}" if path == "-" else f"{form}:{folder / path}")
@@ -30,15 +31,15 @@ def checked_targets(targets: list[str], folder: Path) -> list[str]:
 
 
 def _write(report: Report, target: str, session: Session) -> None:
-    form, path = parse_target(target)
+    form, path = parse_target(target, views=session.views)
     if path != "-":
-        write_report(report, target)
+        write_report(report, target, views=session.views)
         session.written.append(_shown(path, session.config.invocation_params.dir))
     elif form == "github":
         write_report(report, target)  # commands are what it is made of, and it keeps them apart from the text
     else:
         with commands_off():
-            write_report(report, target)
+            write_report(report, target, views=session.views)
 
 
 def _shown(path: str, folder: Path) -> str:

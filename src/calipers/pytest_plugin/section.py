@@ -50,7 +50,7 @@ def show_section(session: Session, terminal: "pytest.TerminalReporter") -> None:
 
 
 def _problems(session: Session, page: Page) -> "Iterator[Text]":
-    for problem in session.problems:
+    for problem in [*session.problems, *session.plugin_failures]:
         yield page.line((page.fit(problem, 5 * page.width), "bold red"))
 
 

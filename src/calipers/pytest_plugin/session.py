@@ -18,23 +18,33 @@ if TYPE_CHECKING:
 
     from pluggy import Result
 
+    from calipers.plugins import PluginManager
+
 SEVERAL_MARKERS = (
     "this test has several calipers markers, and only one dataset can be what it is about: write one test for each, "
     "or one Dataset with all the cases"
 )
 ATTRIBUTE = "calipers_runs"
 """Where a pytest report carries runs."""
+PLUGIN_FAILURES = "calipers_plugin_failures"
+"""Where the output of a worker carries what went wrong in its plugins."""
 
 
 class Session:
     """The runs of a session, and the hooks that collect them."""
 
-    def __init__(self, config: pytest.Config, *, seed: int, targets: list[str], is_worker: bool) -> None:
+    def __init__(
+        self, config: pytest.Config, *, seed: int, plugins: "PluginManager | None", is_worker: bool
+    ) -> None:
         self.config = config
         self.seed = seed
-        self.targets = targets
-        """Report files to write at the end: `FORMAT:PATH`."""
+        self.plugins = plugins
+        """Those of `--calipers-plugin`, which are told of every run; `None` if none is named."""
+        self.views = None if plugins is None else plugins.views
+        """Theirs, which report files may be made by."""
         self.is_worker = is_worker
+        self.targets: list[str] = []
+        """Report files to write at the end: `FORMAT:PATH`."""
         self.item: pytest.Item | None = None
         """The test that runs, or ran last."""
         self.runs: list[dict[str, Any]] = []
@@ -45,6 +55,8 @@ class Session:
         """Why some of what was to be measured is not among the runs."""
         self.problems: list[str] = []
         """Report files that could not be written."""
+        self.plugin_failures: list[str] = []
+        """What went wrong in plugins, in whichever process."""
         self.written: list[str] = []
         """Report files that were written."""
         self.unmeasured: pytest.Item | None = None
@@ -141,6 +153,7 @@ class Session:
         """Write the report files. What a test measured before it was interrupted is part of them."""
         self.runs += self._unsent
         self._unsent = []
+        self._tell_of_plugins()
         if self.is_worker or self.config.option.collectonly or exitstatus == pytest.ExitCode.USAGE_ERROR:
             return
         ended = session.shouldfail or session.shouldstop
@@ -155,9 +168,32 @@ class Session:
             if self.problems and exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
+    def _tell_of_plugins(self) -> None:
+        """Note what went wrong in plugins; a worker lets the process know that sums everything up."""
+        failures = [] if self.plugins is None else [f"plugin {each}" for each in self.plugins.failures]
+        if self.is_worker:
+            workeroutput: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]
+            workeroutput[PLUGIN_FAILURES] = failures
+        self.plugin_failures += failures
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what a worker of pytest-xdist has to tell of its plugins; one that crashed has nothing."""
+        found: list[str] = getattr(node, "workeroutput", {}).get(PLUGIN_FAILURES, [])
+        self.plugin_failures += [each for each in found if each not in self.plugin_failures]
+
+    def pytest_unconfigure(self) -> None:
+        """Unload the plugins."""
+        if self.plugins is not None:
+            self.plugins.unload_all()
+
     def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
         """Show what was measured, if anything was, and which files hold it."""
-        if self.problems or ((self.runs or self.written) and terminalreporter.verbosity >= -1):
+        if (
+            self.problems
+            or self.plugin_failures
+            or ((self.runs or self.written) and terminalreporter.verbosity >= -1)
+        ):
             from calipers.pytest_plugin.section import show_section
 
             show_section(self, terminalreporter)
