@@ -11,6 +11,7 @@ from pathlib import Path
 import concurrency
 import imports
 import large_files
+import matching
 import memory
 import options as option_costs
 import overhead
@@ -27,6 +28,7 @@ BENCHMARKS = {
     "large files": large_files,
     "options": option_costs,
     "reports": reports,
+    "matching": matching,
 }
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
