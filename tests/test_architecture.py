@@ -34,6 +34,7 @@ LAYERS = (
     "scoring",
     "work",
     "stats",
+    "unit",
     "summary",
     "analysis",
     "report",

@@ -1,8 +1,12 @@
 """What the records of a run say together: rule 4 of the house, and the arithmetic."""
 
 import math
+import os
+import subprocess
+import sys
 from collections import Counter, defaultdict
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +16,7 @@ from calipers import (
     Dataset,
     EvaluationResult,
     EvaluatorFailure,
+    Report,
     ReportCase,
     ReportCaseFailure,
     Skipped,
@@ -552,3 +557,118 @@ def test_the_interval_of_graded_scores_stays_where_the_mean_of_shares_can_be():
     assert (shares.low, shares.high) == (0.0, 1.0)
     assert others.low < 0
     assert others.high > 1
+
+
+# ---------------------------------------------------------------------- evaluators that gave no result
+
+
+def skipping(name, *reasons):
+    """An attempt that an evaluator was skipped in, for these reasons."""
+    skipped = tuple(SkippedEvaluation(evaluator, reason) for evaluator, reason in reasons)
+    return msgspec.structs.replace(attempt(name), skipped=skipped)
+
+
+def silent(*records, failures=()):
+    found = tally(records, failures).counts().silent_evaluators
+    return {name: (silence.attempts, silence.reason) for name, silence in found.items()}
+
+
+def test_an_evaluator_that_was_skipped_throughout_is_told_with_the_commonest_reason():
+    reasons = ["no trace", "empty", "no trace"]
+    records = [skipping(f"c{i}", ("Latency", reason)) for i, reason in enumerate(reasons)]
+    assert silent(*records) == {"Latency": (3, "no trace")}
+
+
+def test_of_reasons_that_are_equally_common_the_first_is_told():
+    assert silent(skipping("a", ("E", "one")), skipping("b", ("E", "two"))) == {"E": (2, "one")}
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [attempt("b", result("E", True))],
+        [attempt("b", result("E", 0.5))],
+        [attempt("b", result("key", "label", evaluator="E"))],
+    ],
+    ids=["assertion", "score", "label under another name"],
+)
+def test_an_evaluator_with_any_result_is_not_silent(others):
+    assert silent(skipping("a", ("E", "n/a")), *others) == {}
+    assert silent(*others, skipping("a", ("E", "n/a"))) == {}
+
+
+def test_an_evaluator_that_only_failed_was_not_skipped():
+    assert silent(attempt("a", failed=["E"]), failures=[crash("b", "E")]) == {}
+
+
+def test_an_evaluator_that_failed_where_it_was_not_skipped_is_silent_too():
+    assert silent(skipping("a", ("E", "n/a")), attempt("b", failed=["E"])) == {"E": (1, "n/a")}
+
+
+def test_one_attempt_counts_once_however_many_results_of_an_evaluator_are_missing():
+    keys = tuple(SkippedEvaluation(key, "no speech", key_of="E") for key in ("wer", "cer"))
+    assert silent(msgspec.structs.replace(attempt("a"), skipped=keys)) == {"E": (1, "no speech")}
+
+
+def test_reasons_that_differ_in_every_attempt_are_not_all_kept():
+    counted = tally([skipping(f"c{i}", ("E", f"{i:03}" * 5_000)) for i in range(100)], [])
+    silence = counted.counts().silent_evaluators["E"]
+    assert (silence.attempts, silence.reason) == (100, "0" * 1_000)
+    assert len(counted._ledgers["E"].reasons) == 20
+
+
+def test_a_report_that_keeps_only_failures_still_knows_who_was_silent_also_when_stored():
+    report = run([as_evaluator(lambda ctx: SKIP, name="sql")], keep="failed")
+    assert not report.cases
+    stored = Report.from_dict(report.to_dict())
+    for each in (report, stored):
+        (name, silence), *others = each.counts().silent_evaluators.items()
+        assert (name, silence.attempts, silence.reason, others) == ("sql", 4, "no SQL here", [])
+
+
+def test_totals_that_were_stored_before_anybody_counted_silence_can_be_read():
+    data = run([as_evaluator(lambda ctx: SKIP, name="sql")], keep="failed").to_dict()
+    del data["totals"]["counts"]["silent_evaluators"]
+    assert Report.from_dict(data).counts().silent_evaluators == {}
+
+
+def test_rows_without_results_have_the_same_order_in_every_process():
+    program = (
+        "from calipers import Case, Dataset, Skipped, as_evaluator\n"
+        "names = ['delta', 'alpha', 'echo', 'bravo', 'charlie']\n"
+        "skips = [as_evaluator(lambda ctx: Skipped('n/a'), name=name) for name in names]\n"
+        "report = Dataset(cases=[Case(inputs=1)], evaluators=skips).evaluate_sync(abs, progress=False)\n"
+        "print(*report.summaries())\n"
+    )
+    shown = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert shown == {"delta alpha echo bravo charlie\n"}
+
+
+# ---------------------------------------------------------------------- graded scores
+
+
+@pytest.mark.parametrize(
+    ("scores", "says_more"),
+    [
+        ([(True, 1.0), (False, 0.0)], False),
+        ([(True, 1.0), (False, None)], False),
+        ([(True, 1.0), (False, 0.2)], True),
+        ([(True, 0.9), (False, 0.0)], True),
+        ([(True, None), (False, None)], False),
+    ],
+)
+def test_graded_scores_count_only_where_they_say_more_than_the_assertions(scores, says_more):
+    records = [attempt(f"c{i}", result("E", value, score=score)) for i, (value, score) in enumerate(scores)]
+    summary = summarise(records, [])["E"]
+    assert (summary.graded is not None) is says_more
+    given = [score for _, score in scores if score is not None]
+    assert summary.score is None if not given else summary.score.n_observations == len(given)

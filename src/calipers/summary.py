@@ -10,11 +10,9 @@ A *column* is a result name together with its kind. For every column:
 - The case is the unit. Repeats of a case are averaged first, and cases of one cluster count as one source.
 """
 
-from array import array
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
-from typing import TypeAlias
 
 import msgspec
 
@@ -22,14 +20,9 @@ from .errors import InvalidOptionError
 from .record import ReportCase, ReportCaseFailure
 from .result import EvaluationResult, Kind, kind_of
 from .scoring import unique
-from .stats import Estimate, mean, mean_from_moments, quantiles, rate, rate_from_counts
+from .stats import Estimate, quantiles
 from .stats.sketch import QuantileSketch
-
-CasePasses: TypeAlias = tuple[list[tuple[int, int]], list[Hashable] | None]
-"""(passes, attempts) of each case, and the clusters of these cases if they name any."""
-
-_LARGEST_SCORE = 1e150
-"""Beyond this, squares overflow, and a mean could have no interval."""
+from .unit import CasePasses, Passes, Scores, Units
 
 
 class Summary(msgspec.Struct, kw_only=True):
@@ -54,7 +47,14 @@ class Summary(msgspec.Struct, kw_only=True):
     labels: dict[str, int] | None = None
     """How often each label was given, most frequent first; only for labels."""
     score: Estimate | None = None
-    """The mean of the graded scores behind the assertions, where the evaluator gives them."""
+    """The mean of the graded scores behind the assertions, where the evaluator gives them: over what was judged."""
+    all_or_nothing: bool = False
+    """Whether each of these scores is 1 where the assertion held and 0 where not, so that they say no more than it."""
+
+    @property
+    def graded(self) -> Estimate | None:
+        """The mean of the graded scores where they say more than the assertions; `None` where they do not."""
+        return None if self.all_or_nothing else self.score
 
 
 class Durations(msgspec.Struct, kw_only=True):
@@ -66,6 +66,15 @@ class Durations(msgspec.Struct, kw_only=True):
     p90: float
     p99: float
     longest: float
+
+
+class Silence(msgspec.Struct, kw_only=True):
+    """That an evaluator gave no result at all, because it was skipped."""
+
+    attempts: int
+    """In which it was skipped: all that it got to see, unless it failed on others."""
+    reason: str
+    """The commonest one."""
 
 
 class Counts(msgspec.Struct, kw_only=True):
@@ -81,6 +90,8 @@ class Counts(msgspec.Struct, kw_only=True):
     """Attempts whose task did not finish, by the type of the error."""
     failed_evaluators: dict[str, int]
     """Attempts on which an evaluator did not finish, by its name."""
+    silent_evaluators: dict[str, Silence] = {}
+    """Evaluators that were skipped and never gave a result, by name."""
 
 
 class Totals(msgspec.Struct, kw_only=True):
@@ -94,139 +105,10 @@ class Totals(msgspec.Struct, kw_only=True):
     """Of every interval above."""
 
 
-_ALONE = -1
-"""The unit of a case that was attempted once and names no cluster: one of many alike, and not worth a number."""
-
-
-class _Units:
-    """The cases of a report: the units of inference. Those that are repeated or in a cluster are numbered."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.attempts = 0
-        self._numbers: dict[str, int] = {}
-        self._clusters: list[str | None] = []
-        self.clustered = False
-
-    def of(self, record: ReportCase | ReportCaseFailure) -> int:
-        """The number of the case that a record is an attempt at."""
-        self.attempts += 1
-        name, cluster = record.source_case_name, record.cluster
-        if name is None and cluster is None:
-            self.count += 1
-            return _ALONE
-        unit = None if name is None else self._numbers.get(name)
-        if unit is None:
-            unit = len(self._clusters)
-            self.count += 1
-            self._clusters.append(cluster)
-            self.clustered = self.clustered or cluster is not None
-            if name is not None:
-                self._numbers[name] = unit
-        return unit
-
-    def clusters_of(self, units: Iterable[int], alone: int) -> list[Hashable] | None:
-        """The cluster of each unit, then of the lone ones; what names none stands alone. `None` if no case names one."""
-        if not self.clustered:
-            return None
-        known = self._clusters
-        named: list[Hashable] = [unit if (cluster := known[unit]) is None else cluster for unit in units]
-        return [*named, *((_ALONE, number) for number in range(alone))]
-
-
-class _Passes:
-    """Attempts that passed or did not, by case."""
-
-    __slots__ = ("alone", "alone_passed", "passed", "units")
-
-    def __init__(self) -> None:
-        self.alone = 0
-        self.alone_passed = 0
-        self.units = array("I")
-        self.passed = array("b")
-
-    def add(self, unit: int, passed: bool) -> None:
-        if unit == _ALONE:
-            self.alone += 1
-            self.alone_passed += passed
-        else:
-            self.units.append(unit)
-            self.passed.append(passed)
-
-    @property
-    def count(self) -> int:
-        return self.alone + len(self.units)
-
-    @property
-    def held(self) -> int:
-        return self.alone_passed + sum(self.passed)
-
-    def by_case(self, units: _Units, lost: "Sequence[_Passes]" = ()) -> CasePasses:
-        """(passes, attempts) of each case, and the clusters of these cases; what was lost did not pass."""
-        counts: dict[int, tuple[int, int]] = {}
-        alone, alone_passed = self.alone, self.alone_passed
-        for part in (self, *lost):
-            for unit, passed in zip(part.units, part.passed, strict=True):
-                passes, attempts = counts.get(unit, (0, 0))
-                counts[unit] = (passes + passed, attempts + 1)
-            alone += part.alone if part is not self else 0
-        cases = [*counts.values(), *[(1, 1)] * alone_passed, *[(0, 1)] * (alone - alone_passed)]
-        return cases, units.clusters_of(counts, alone)
-
-    def rate(self, units: _Units, lost: "Sequence[_Passes]", confidence: float) -> Estimate | None:
-        """The pass rate over cases, with what was lost counted as not passed."""
-        parts = (self, *lost)
-        if not units.clustered and not any(part.units for part in parts):
-            return rate_from_counts(
-                self.alone_passed, sum(part.alone for part in parts), confidence=confidence
-            )
-        cases, clusters = self.by_case(units, lost)
-        return rate(cases, clusters=clusters, confidence=confidence)
-
-
-class _Scores:
-    """Numbers, by case."""
-
-    __slots__ = ("alone", "units", "values")
-
-    def __init__(self) -> None:
-        self.alone = array("d")
-        self.units = array("I")
-        self.values = array("d")
-
-    def add(self, unit: int, value: float) -> None:
-        if unit == _ALONE:
-            self.alone.append(value)
-        else:
-            self.units.append(unit)
-            self.values.append(value)
-
-    @property
-    def are_shares(self) -> bool:
-        """Whether every one is from 0 to 1."""
-        return all(0 <= value <= 1 for part in (self.alone, self.values) for value in part)
-
-    def mean(self, units: _Units, confidence: float) -> Estimate | None:
-        """The mean over cases; `None` if there is nothing to average, or numbers whose squares no float can hold."""
-        largest = max((abs(value) for part in (self.alone, self.values) for value in part), default=None)
-        if largest is None or largest > _LARGEST_SCORE:
-            return None
-        if not units.clustered and not self.units:
-            n = len(self.alone)
-            average = fsum(self.alone) / n
-            variance = fsum((value - average) ** 2 for value in self.alone) / (n - 1) if n > 1 else None
-            return mean_from_moments(n, average, variance, confidence=confidence)
-        by_unit: dict[int, list[float]] = {}
-        for unit, value in zip(self.units, self.values, strict=True):
-            by_unit.setdefault(unit, []).append(value)
-        cases: list[Sequence[float]] = [*by_unit.values(), *((value,) for value in self.alone)]
-        return mean(cases, clusters=units.clusters_of(by_unit, len(self.alone)), confidence=confidence)
-
-
 class _Column:
     """The results of one name and kind."""
 
-    __slots__ = ("count", "evaluators", "kind", "labels", "name", "passes", "scores")
+    __slots__ = ("all_or_nothing", "count", "evaluators", "kind", "labels", "name", "passes", "scores")
 
     def __init__(self, name: str, kind: Kind, evaluator: str) -> None:
         self.name = name
@@ -234,8 +116,9 @@ class _Column:
         # More than one only where cases have evaluators of their own that give results of the same name.
         self.evaluators = [evaluator]
         self.count = 0
-        self.passes = _Passes()
-        self.scores = _Scores()
+        self.passes = Passes()
+        self.scores = Scores()
+        self.all_or_nothing = True
         self.labels: Counter[str] = Counter()
 
     def add(self, unit: int, result: EvaluationResult) -> None:
@@ -245,6 +128,7 @@ class _Column:
             self.passes.add(unit, value)
             if result.score is not None:
                 self.scores.add(unit, result.score)
+                self.all_or_nothing = self.all_or_nothing and result.score == value
         elif isinstance(value, str):
             self.labels[value] += 1
         else:
@@ -253,29 +137,51 @@ class _Column:
             self.evaluators.append(result.evaluator)
 
 
+_REASONS = 20
+"""Reasons of one evaluator's skips that are counted; where each attempt has its own, one tells as much as another."""
+_REASON = 1_000
+"""Characters of one of them."""
+
+
 class _Ledger:
     """What one evaluator did and did not get to judge."""
 
-    __slots__ = ("failures", "ran", "task_failures")
+    __slots__ = ("failures", "heard", "ran", "reasons", "task_failures")
 
     def __init__(self) -> None:
+        self.heard = False
+        """Whether it gave a result."""
+        self.reasons: Counter[str] = Counter()
+        """Why it was skipped, as long as it was not heard."""
         self.ran = 0
         """Attempts it judged or said it does not apply to."""
-        self.failures = _Passes()
+        self.failures = Passes()
         """Attempts it failed on."""
-        self.task_failures = _Passes()
+        self.task_failures = Passes()
         """Attempts whose task failed first."""
+
+    def skip(self, reason: str) -> None:
+        """Note why it was skipped."""
+        if not self.heard and (reason[:_REASON] in self.reasons or len(self.reasons) < _REASONS):
+            self.reasons[reason[:_REASON]] += 1
+
+    @property
+    def silence(self) -> Silence | None:
+        """That it was skipped and never heard; `None` if neither or only one of them is so."""
+        if self.heard or not self.ran:
+            return None
+        return Silence(attempts=self.ran, reason=self.reasons.most_common(1)[0][0])
 
 
 class Tally:
     """The attempts of a run, counted one by one; of most it keeps no more than the count."""
 
     def __init__(self) -> None:
-        self._units = _Units()
+        self._units = Units()
         self._columns: dict[tuple[str, Kind], _Column] = {}
         self._ledgers: defaultdict[str, _Ledger] = defaultdict(_Ledger)
-        self._asserted = _Passes()
-        self._lost = _Passes()
+        self._asserted = Passes()
+        self._lost = Passes()
         self._seconds = QuantileSketch()
         self._failed_tasks: Counter[str] = Counter()
 
@@ -289,16 +195,22 @@ class Tally:
                 self._ledgers[name].task_failures.add(unit, False)
             return
         self._seconds.add(record.task_duration)
-        judged = {skip.evaluator for skip in record.skipped}
+        # In order, since the rows of a report follow the ledgers: a set of names has another order in each process.
+        judged: dict[str, bool] = {}
+        for skip in record.skipped:
+            judged[skip.evaluator] = False
+            self._ledgers[skip.evaluator].skip(skip.reason)
         for result in record.results:
             kind = kind_of(result.value)
             column = self._columns.get((result.name, kind))
             if column is None:
                 column = self._columns[result.name, kind] = _Column(result.name, kind, result.evaluator)
             column.add(unit, result)
-            judged.add(result.evaluator)
-        for name in judged:
-            self._ledgers[name].ran += 1
+            judged[result.evaluator] = True
+        for name, heard in judged.items():
+            ledger = self._ledgers[name]
+            ledger.ran += 1
+            ledger.heard = ledger.heard or heard
         for failure in record.evaluator_failures:
             self._ledgers[failure.name].failures.add(unit, False)
         passed = record.passed
@@ -349,6 +261,9 @@ class Tally:
             passed=self._asserted.held,
             failed_tasks=dict(self._failed_tasks.most_common()),
             failed_evaluators={name: count for name, count in broken.items() if count},
+            silent_evaluators={
+                name: silence for name, ledger in self._ledgers.items() if (silence := ledger.silence)
+            },
         )
 
     def totals(self, *, confidence: float = 0.95) -> Totals:
@@ -391,9 +306,7 @@ def _add_silent(columns: dict[tuple[str, Kind], _Column], ledgers: Mapping[str, 
                 column.evaluators.append(name)
 
 
-def _summary(
-    column: _Column, ledgers: defaultdict[str, _Ledger], units: _Units, confidence: float
-) -> Summary:
+def _summary(column: _Column, ledgers: defaultdict[str, _Ledger], units: Units, confidence: float) -> Summary:
     ledger = [ledgers[evaluator] for evaluator in column.evaluators]
     lost = [part for entry in ledger for part in (entry.failures, entry.task_failures)]
     graded = column.scores.mean(units, confidence)
@@ -414,6 +327,7 @@ def _summary(
         passed=column.passes.held if assertion else None,
         labels=dict(column.labels.most_common()) if column.kind == "label" else None,
         score=graded if assertion else None,
+        all_or_nothing=assertion and graded is not None and column.all_or_nothing,
     )
 
 
@@ -439,7 +353,7 @@ def passes(
     """
     if assertion is None:
         return tally(cases, failures).passes()
-    units, found = _Units(), _Passes()
+    units, found = Units(), Passes()
     makers = _makers(cases, failures, assertion)
     for case in cases:
         held = _held(case, assertion, makers)
