@@ -244,6 +244,6 @@ class TrajectoryMatch:
                 lines.append(f"~ {position + 1}. {fitted.comparison}")
         lines += [f"- missing {step}" for step in self.missing]
         lines += [f"✗ {violation}" for violation in self.violations]
-        if others:
+        if others and self.steps:
             lines.append(f"  ({others} other call{'s' if others > 1 else ''})")
         return "\n".join(lines)
