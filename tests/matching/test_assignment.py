@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from calipers.matching import assignment
-from calipers.matching.assignment import UNIT, best_assignment, best_pairs, bits, levels_of
+from calipers.matching.assignment import UNIT, best_assignment, best_pairs, bit_set, bits, levels_of
 
 
 def levels(table):
@@ -58,10 +58,10 @@ def test_no_assignment_is_better(table):
 
 
 @given(TABLES)
-def test_the_way_for_graded_weights_finds_the_best_of_small_tables_too(table):
+def test_the_way_for_popular_columns_finds_the_best_of_any_table(table):
     columns = len(table[0])
     wide = table[:columns]
-    found = assignment._assignment_of_graded(levels(wide), columns)
+    found = assignment._assignment_with_popular_columns(levels(wide), columns)
     taken = [column for column in found if column is not None]
     assert len(set(taken)) == len(taken)
     assert all(wide[row][column] > 0 for row, column in enumerate(found) if column is not None)
@@ -167,7 +167,8 @@ def test_what_is_just_below_a_match_is_none():
 
 @given(st.sets(st.integers(0, 300)))
 def test_bits_are_told_from_the_lowest(positions):
-    assert list(bits(sum(1 << position for position in positions))) == sorted(positions)
+    assert list(bits(bit_set(positions))) == sorted(positions)
+    assert bit_set(positions) == sum(1 << position for position in positions)
 
 
 def test_levels_are_sorted_and_hold_each_weight_once():

@@ -250,3 +250,9 @@ def test_what_was_not_measured_is_not_in_the_numbers():
         "precision": 0.0,
         "f1": 0.0,
     }
+
+
+def test_an_outcome_prints_on_one_line():
+    assert repr(match_calls(names("ab"), names("a"))) == (
+        "CallsMatch(passed=False, score=0.667: 1 of 2 expected calls matched, 1 missing (mode 'exact'))"
+    )

@@ -1,9 +1,13 @@
 """What is asked of a whole list of calls."""
 
+from dataclasses import fields
+from typing import get_type_hints
+
 import pytest
 
 from calipers.errors import InvalidOptionError
 from calipers.matching import CallRules, MatchOptions
+from calipers.matching.options import MatchKeywords
 
 
 @pytest.mark.parametrize(
@@ -46,3 +50,8 @@ def test_what_means_nothing_is_refused(options, message):
 def test_options_are_rules_too():
     assert isinstance(MatchOptions(arguments="subset"), CallRules)
     assert MatchOptions(arguments="subset").mode_for("f") == "subset"
+
+
+def test_the_keywords_are_the_options():
+    options = {field.name: get_type_hints(MatchOptions)[field.name] for field in fields(MatchOptions)}
+    assert get_type_hints(MatchKeywords) == options

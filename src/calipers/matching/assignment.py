@@ -18,9 +18,6 @@ from typing import NamedTuple, TypeAlias
 UNIT = 10**9
 """Similarities are weighed in this many parts, so that sums are exact and ties are ties."""
 
-_GRADED = 64
-"""With more levels than this in the mean row, weights are graded rather than counted."""
-
 Levels: TypeAlias = Sequence[tuple[int, int]]
 """The weights of one row, largest first, each with its columns as the bits of an integer."""
 
@@ -31,9 +28,8 @@ def best_assignment(rows: Sequence[Levels], columns: int) -> list[int | None]:
         row_of = best_assignment(_turned(rows, columns), len(rows))
         column_of = {row: column for column, row in enumerate(row_of)}
         return [column_of.get(row) for row in range(len(rows))]
-    if sum(map(len, rows)) > _GRADED * len(rows):
-        return _assignment_of_graded(rows, columns)
-    return _Search(rows, columns).enter_all()
+    found = _Search(rows, columns).enter_all(patience=len(rows) * columns)
+    return _assignment_with_popular_columns(rows, columns) if found is None else found
 
 
 def best_pairs(table: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
@@ -64,6 +60,16 @@ def levels_of(weights: Iterable[tuple[int, int]]) -> Levels:
     return sorted(found.items(), reverse=True)
 
 
+def bit_set(positions: Iterable[int]) -> int:
+    """The integer with these bits set."""
+    given = list(positions)
+    # Each `|=` copies the integer, so many bits are set in place first.
+    octets = bytearray(max(given, default=0) // 8 + 1)
+    for position in given:
+        octets[position >> 3] |= 1 << (position & 7)
+    return int.from_bytes(octets, "little")
+
+
 def bits(mask: int) -> Iterable[int]:
     """The positions of the bits that are set, from the lowest."""
     if mask.bit_count() * 8 > mask.bit_length():
@@ -89,11 +95,12 @@ def _turned(rows: Sequence[Levels], columns: int) -> list[Levels]:
     return [sorted(weights.items(), reverse=True) for weights in found]
 
 
-def _assignment_of_graded(rows: Sequence[Levels], columns: int) -> list[int | None]:
-    """The assignment where hardly two weights are equal and some columns may be worth more to every row.
+def _assignment_with_popular_columns(rows: Sequence[Levels], columns: int) -> list[int | None]:
+    """The same, where hardly two weights are equal and some columns are worth more to every row.
 
-    Every row would then want the same columns first, and each search would displace most of the others. Taking a
-    constant off a column changes nothing as long as each column is taken, so rows of no worth fill up the square.
+    Every row then wants the same columns first, and each search displaces most of the others. Taking a constant off a
+    column changes nothing as long as each column is taken, so rows of no worth fill up the square. It takes longer to set
+    up, but its searches are short.
     """
     high, second = [0] * columns, [0] * columns
     for levels in rows:
@@ -112,7 +119,7 @@ def _assignment_of_graded(rows: Sequence[Levels], columns: int) -> list[int | No
             rest &= ~mask
         leveled.append(levels_of([*worth, *(nothing[column] for column in bits(rest))]))
     leveled += [levels_of(nothing)] * (columns - len(rows))
-    found = _Search(leveled, columns).enter_all()
+    found = _Search(leveled, columns).enter_all() or []
     of_worth = [sum(mask for _, mask in levels) for levels in rows]
     return [
         column if column is not None and mask >> column & 1 else None
@@ -130,14 +137,18 @@ class _Search:
         self.free = (1 << columns) - 1
         self.row_price = [levels[0][0] if levels else 0 for levels in rows]
         self.column_price = [0] * columns
+        self.steps = 0
+        """How much work the searches were."""
         self.priced = 0
         """The columns whose price is above 0."""
 
-    def enter_all(self) -> list[int | None]:
-        """The column of each row, once every row has its place."""
+    def enter_all(self, patience: int | None = None) -> list[int | None] | None:
+        """The column of each row, once every row has its place; `None` if that takes more steps than there is patience."""
         for row, levels in enumerate(self.rows):
             if levels:
                 self._enter(row)
+            if patience is not None and self.steps > patience:
+                return None
         return self.column_of
 
     def _enter(self, row: int) -> None:
@@ -192,6 +203,7 @@ class _Paths:
         """The end of the cheapest path."""
         search = self.search
         while True:
+            search.steps += 1
             cost, kind, this, other = heappop(self.waiting)
             if kind == 0:
                 levels = search.rows[this]

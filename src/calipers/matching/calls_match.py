@@ -25,7 +25,7 @@ from .pairing import Pair, Pairing
 from .values import JUST_BELOW_ONE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CallsMatch:
     """How well the calls of an agent fit those expected. An evaluator may return it: an assertion with a score."""
 
@@ -146,6 +146,9 @@ class CallsMatch:
         found = {"matched": self.matched, "expected": len(self.expected), "actual": len(self.actual)}
         shares = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
         return {**found, **{name: share for name, share in shares.items() if share is not None}}
+
+    def __repr__(self) -> str:
+        return f"CallsMatch(passed={self.passed}, score={self.score:.3f}: {self.headline})"
 
     def __str__(self) -> str:
         return f"{'passed' if self.passed else 'failed'} with score {self.score:.3f}: {self.reason}"

@@ -103,16 +103,19 @@ def edits_of(
 def script_text(edits: Sequence[Edit], limit: int | None) -> str:
     """The edits as text, at most so many; calls in a row that need no edit are folded into one line."""
     lines: list[str] = []
+    left = 0
     for _, group in groupby(edits, key=lambda edit: edit.kind):
         run = list(group)
         kind = run[0].kind
-        if kind in _FOLDED and len(run) >= _FOLDED_FROM:
+        folded = kind in _FOLDED and len(run) >= _FOLDED_FROM
+        count = 1 if folded else len(run)
+        room = count if limit is None else min(count, limit - len(lines))
+        left += count - room
+        if room and folded:
             lines.append(f"{_MARKS[kind]} … {len(run)} {_FOLDED[kind]}")
         else:
-            lines += [str(edit) for edit in run]
-    if limit is not None and len(lines) > limit:
-        lines = [*lines[:limit], f"… and {len(lines) - limit} more"]
-    return "\n".join(lines)
+            lines += map(str, run[:room])
+    return "\n".join([*lines, f"… and {left} more"] if left else lines)
 
 
 def _paired(pair: Pair) -> Edit:

@@ -16,6 +16,7 @@ Whatever passes in one mode passes in the weaker ones: `exact` ⇒ `contiguous` 
 `unordered` ⇒ `subset` and `superset`.
 """
 
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
@@ -67,10 +68,10 @@ class MatchKeywords(TypedDict, total=False):
     """The fields of `MatchOptions`, as keywords."""
 
     mode: Mode
-    arguments: "ArgumentMode | dict[str, ArgumentMode]"
-    ignore: Any
-    defaults: Any
-    compare: Any
+    arguments: ArgumentMode | Mapping[str, ArgumentMode]
+    ignore: Collection[str] | Mapping[str, Collection[str]]
+    defaults: Mapping[str, Mapping[str, Any]]
+    compare: Mapping[str, Mapping[str, Callable[[Any], Any]]]
     names: Names
     failed: Counted
     retried: Counted

@@ -17,7 +17,7 @@ from typing import Any
 
 from calipers.trace import ToolCall
 
-from .assignment import UNIT, Levels, bits, full_bonus, levels_of
+from .assignment import UNIT, Levels, bit_set, bits, full_bonus, levels_of
 from .call import actual_arguments, expected_arguments
 from .rules import ArgumentMode, CallRules
 from .values import UNKEYED, absence_accepted, similarity, unwrapped, value_key
@@ -47,7 +47,7 @@ def call_weights(expected: Sequence[ToolCall], actual: Sequence[ToolCall], rules
     for index, call in enumerate(actual):
         tools.setdefault(rules.name_of(call.name), []).append(index)
     columns = {
-        name: _Entries((1 << index, actual_arguments(actual[index], rules)) for index in indexes)
+        name: _Entries(([index], actual_arguments(actual[index], rules)) for index in indexes)
         for name, indexes in tools.items()
     }
     nothing = _Entries(())
@@ -65,17 +65,21 @@ def call_weights(expected: Sequence[ToolCall], actual: Sequence[ToolCall], rules
 class _Entries:
     """The entries of many mappings (the arguments of calls, or what is nested in one), found by what they are."""
 
-    def __init__(self, mappings: Iterable[tuple[int, Mapping[Any, Any]]]) -> None:
-        self.calls = 0
+    def __init__(self, mappings: Iterable[tuple[Sequence[int], Mapping[Any, Any]]]) -> None:
         self.values: dict[Any, _Values] = {}
-        self.shapes: dict[frozenset[Any], int] = {}
+        self.shapes: dict[frozenset[Any], list[int]] = {}
         """By the names of the entries, the calls that have just these."""
+        self.known: dict[tuple[ArgumentMode, frozenset[Any]], list[tuple[int, int]]] = {}
+        """How many entries count for whom, by mode and expected names, once found out."""
         for calls, mapping in mappings:
-            self.calls |= calls
-            shape = frozenset(mapping)
-            self.shapes[shape] = self.shapes.get(shape, 0) | calls
+            self.shapes.setdefault(frozenset(mapping), []).extend(calls)
             for name, value in mapping.items():
                 self.values.setdefault(name, _Values()).add(value, calls)
+
+    @cached_property
+    def calls(self) -> int:
+        """All calls that have such a mapping."""
+        return bit_set([call for calls in self.shapes.values() for call in calls])
 
     def worth(self, expected: Mapping[Any, Any], mode: ArgumentMode = "exact") -> Iterator[tuple[int, int]]:
         """How many units an expected mapping is worth to which calls: `UNIT` where it matches."""
@@ -88,14 +92,17 @@ class _Entries:
                 if some & calls:
                     yield (total // count if count else UNIT), some & calls
 
-    def _counts(self, expected: Mapping[Any, Any], mode: ArgumentMode) -> Iterator[tuple[int, int]]:
+    def _counts(self, expected: Mapping[Any, Any], mode: ArgumentMode) -> list[tuple[int, int]]:
         """How many entries count, with the calls for which it is so."""
         if mode in {"ignore", "subset"}:
-            yield (0 if mode == "ignore" else len(expected)), self.calls
-            return
+            return [(0 if mode == "ignore" else len(expected), self.calls)]
         names = frozenset() if mode == "superset" else frozenset(expected)
-        for shape, calls in self.shapes.items():
-            yield len(shape | names), calls
+        if (mode, names) not in self.known:
+            by_count: dict[int, list[int]] = {}
+            for shape, calls in self.shapes.items():
+                by_count.setdefault(len(shape | names), []).extend(calls)
+            self.known[mode, names] = [(count, bit_set(calls)) for count, calls in by_count.items()]
+        return self.known[mode, names]
 
     def _worth_of_entry(self, name: Any, value: Any, mode: ArgumentMode) -> Levels:
         values = self.values.get(name)
@@ -109,23 +116,32 @@ class _Values:
     """The values of one entry, found by what they are."""
 
     def __init__(self) -> None:
-        self.calls = 0
-        self.by_key: dict[Any, tuple[Any, int]] = {}
+        self.by_key: dict[Any, tuple[Any, list[int]]] = {}
         """By its key, each different value with the calls that carry it."""
-        self.unkeyed: list[tuple[Any, int]] = []
+        self.unkeyed: list[tuple[Any, Sequence[int]]] = []
         """The values that no key tells apart."""
         self.known: dict[Any, Levels] = {}
         """What expected values are worth, by their keys, once found out."""
 
-    def add(self, value: Any, calls: int) -> None:
+    def add(self, value: Any, calls: Sequence[int]) -> None:
         """Adds what some calls carry."""
-        self.calls |= calls
         value = unwrapped(value)
         key = value_key(value)
         if key is UNKEYED:
             self.unkeyed.append((value, calls))
         else:
-            self.by_key[key] = (value, self.by_key.get(key, (value, 0))[1] | calls)
+            self.by_key.setdefault(key, (value, []))[1].extend(calls)
+
+    @property
+    def every(self) -> Iterator[tuple[Any, Sequence[int]]]:
+        """Each different value with the calls that carry it."""
+        yield from self.by_key.values()
+        yield from self.unkeyed
+
+    @cached_property
+    def calls(self) -> int:
+        """All calls that carry a value."""
+        return bit_set([call for _, calls in self.every for call in calls])
 
     def worth(self, expected: Any) -> Levels:
         """How many units an expected value is worth to which calls, where it is worth any."""
@@ -142,24 +158,23 @@ class _Values:
             return levels_of(self._mappings.worth(expected))
         if isinstance(expected, list | tuple):
             return levels_of(self._lists.worth(dict(enumerate(expected))))
-        others = self.unkeyed if key is not UNKEYED else [*self.by_key.values(), *self.unkeyed]
-        found = [(_units(similarity(expected, value)), calls) for value, calls in others]
+        worth: dict[int, list[int]] = {}
         if key is not UNKEYED and key in self.by_key:
-            found.append((UNIT, self.by_key[key][1]))
-        return levels_of(found)
+            worth[UNIT] = list(self.by_key[key][1])
+        for value, calls in self.every if key is UNKEYED else self.unkeyed:
+            if units := _units(similarity(expected, value)):
+                worth.setdefault(units, []).extend(calls)
+        return levels_of((units, bit_set(calls)) for units, calls in worth.items())
 
     @cached_property
     def _mappings(self) -> _Entries:
-        both = (*self.by_key.values(), *self.unkeyed)
-        return _Entries((calls, value) for value, calls in both if isinstance(value, Mapping))
+        return _Entries((calls, value) for value, calls in self.every if isinstance(value, Mapping))
 
     @cached_property
     def _lists(self) -> _Entries:
         """A list is a mapping from positions, so that lists are compared position by position."""
-        both = (*self.by_key.values(), *self.unkeyed)
-        return _Entries(
-            (calls, dict(enumerate(value))) for value, calls in both if isinstance(value, list | tuple)
-        )
+        lists = ((calls, value) for value, calls in self.every if isinstance(value, list | tuple))
+        return _Entries((calls, dict(enumerate(value))) for calls, value in lists)
 
 
 def _units(share: float) -> int:
