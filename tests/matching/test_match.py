@@ -102,6 +102,13 @@ def test_names_count_in_retries_as_the_rules_say():
     assert match_calls([call("a")], calls, retried="skip", names="ignore_case").passed
 
 
+def test_arguments_count_in_retries_as_the_rules_say():
+    calls = [ToolCall("a", {"id": 1}, success=False), ToolCall("a", {"id": 2, "unit": "c"})]
+    rules = {"ignore": ["id"], "defaults": {"a": {"unit": "c"}}}
+    assert match_calls([ToolCall("a")], calls, retried="skip", **rules).passed
+    assert not match_calls([ToolCall("a")], calls, retried="skip", ignore=["id"]).passed
+
+
 def test_calls_left_out_are_told():
     match = match_calls([call("a")], [call("a", ok=False), call("a")], retried="skip")
     assert match.headline == "1 of 1 expected calls matched, 1 failed left out (mode 'exact')"

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 
 from calipers.trace import ToolCall
 
+from .call import actual_arguments
 from .rules import CallRules
 from .values import matches
 
@@ -22,7 +23,9 @@ def left_out(calls: Sequence[ToolCall], rules: CallRules, *, failed: Counted, re
     for index in range(len(calls) - 1, -1, -1):
         call = calls[index]
         later = following.get(rules.name_of(call.name))
-        if index in failures and later is not None and matches(call.arguments, later.arguments):
-            found.add(index)
+        if index in failures and later is not None:
+            # As the rules see them: a retry may well carry another request id.
+            again = matches(actual_arguments(call, rules), actual_arguments(later, rules))
+            found |= {index} if again else set()
         following[rules.name_of(call.name)] = call
     return found
