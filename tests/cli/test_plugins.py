@@ -6,6 +6,8 @@ from textwrap import dedent
 
 import pytest
 
+from calipers.views.formats import read_report
+
 TONE = """
     from dataclasses import dataclass
 
@@ -290,3 +292,220 @@ def test_a_hook_that_fails_is_told_and_changes_no_exit_code(calipers, write, wri
     again = json.loads(calipers("run", "--plugin", "./plugins", "--json").stdout)
     assert again["outcome"] == "passed"
     assert [problem.startswith("plugin clumsy") for problem in again["problems"]] == [True]
+
+
+# ---------------------------------------------------------------------- views
+
+
+VIEWS = """
+from pathlib import Path
+
+from calipers.plugins import ViewPlugin
+
+class Tally(ViewPlugin):
+    name = "tally"
+
+    def create_view(self):
+        print("made")
+
+        def tally(report):
+            print("drawn")
+            return f"{report.name}: {len(report.cases)}\\n"
+
+        return tally
+
+
+class Site:
+    def write(self, report, path):
+        print("written")
+        Path(path).mkdir(exist_ok=True)
+        (Path(path) / "index.txt").write_text(report.name)
+
+
+class SitePlugin(ViewPlugin):
+    name = "site"
+
+    def create_view(self):
+        return Site()
+
+
+class BrokenPlugin(ViewPlugin):
+    name = "broken"
+
+    def create_view(self):
+        return lambda report: report.no_such_thing
+
+
+class LostPlugin(ViewPlugin):
+    name = "lost"
+
+    def create_view(self):
+        raise OSError("no template")
+"""
+
+
+@pytest.fixture
+def views(write, write_eval):
+    write("plugins/views.py", VIEWS)
+    write_eval("def eval_numbers():\n    return numbers(1, 2), task\n")
+
+
+PLUGIN = ("--plugin", "./plugins")
+
+
+def test_out_writes_by_the_view_of_a_plugin_under_its_name(calipers, views, folder):
+    done = calipers("run", *PLUGIN, "--quiet", "--out", "tally:out/{name}.json", "--out", "report.json")
+    assert done.exit_code == 0, done.output
+    assert (folder / "out" / "numbers.json").read_text() == "task: 2\n"
+    for _ in range(2):
+        done = calipers("run", *PLUGIN, "--out", "site:public", "--out", "site:other/")
+        assert done.exit_code == 0, done.output
+        assert "Wrote public\nWrote other/\n" in done.stderr
+    assert (folder / "other" / "index.txt").read_text() == "task"
+    done = calipers("show", "report.json", *PLUGIN, "--to", "site:public", "--to", "tally:tally.txt")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert (folder / "tally.txt").read_text() == "task: 2\n"
+
+
+def test_only_the_report_goes_to_standard_output_whatever_a_view_prints(calipers, views, folder):
+    done = calipers("run", *PLUGIN, "--out", "tally:-", "--out", "site:public")
+    assert (done.exit_code, done.stdout) == (0, "task: 2\n")
+    done = calipers("run", *PLUGIN, "--json", "--out", "tally:tally.txt", "--out", "site:public")
+    assert json.loads(done.stdout)["evaluations"][0]["files"] == ["tally.txt", "public"]
+    assert {"made", "drawn", "written"} <= set(done.stderr.split())
+    calipers("run", "--quiet", "--out", "report.json")
+    done = calipers("show", "report.json", *PLUGIN, "--to", "tally:-")
+    assert (done.exit_code, done.stdout) == (0, "task: 2\n")
+
+
+def test_a_view_that_fails_is_an_error_and_the_other_files_are_written(calipers, views, folder):
+    done = calipers("run", *PLUGIN, "--quiet", "--out", "broken:a.txt", "--out", "b.json")
+    assert done.exit_code == 3
+    why = "the view 'broken' failed: AttributeError: 'Report' object has no attribute 'no_such_thing'"
+    assert f"Error: 'a.txt' could not be written: {why}" in done.stderr
+    assert (folder / "b.json").exists()
+    assert not (folder / "a.txt").exists()
+    assert "Traceback" in calipers("run", *PLUGIN, "--debug", "--out", "broken:a.txt").stderr
+    done = calipers("show", "b.json", *PLUGIN, "--to", "broken:-")
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert f"Error: {why}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["--out", "lost:a.txt"], 3, "create_view of the plugin 'lost' failed: OSError: no template"),
+        (["--out", "site:-"], 2, "the view 'site' does not write to standard output: name a file"),
+        (["--out", "tally:."], 2, "--out '.' is a folder: name a file in it"),
+        (
+            ["--out", "taly:a.txt"],
+            2,
+            "no report format is called 'taly', did you mean 'tally'? Known are json,",
+        ),
+        (["--out", "site:eval_numbers.py"], 2, "would overwrite a file that the run is made of"),
+        (["--out", "tally:a.txt", "--out", "site:./a.txt"], 2, "two --out write to './a.txt'"),
+        (["--out", "tally:-", "--json"], 2, "--json and --out to standard output ('-') exclude each other"),
+    ],
+)
+def test_a_view_that_cannot_be_used_is_told_before_anything_runs(calipers, views, args, code, message):
+    done = calipers("run", *PLUGIN, *args)
+    assert done.exit_code == code
+    assert message in done.stderr
+    assert "Passed" not in done.output
+
+
+def test_a_view_has_to_be_asked_for(calipers, views, folder):
+    assert "'tally:a', which has no suffix" in calipers("run", "--out", "tally:a").stderr
+    assert calipers("run", *PLUGIN, "--quiet", "--out", "report.json").exit_code == 0
+    done = calipers("show", "report.json", *PLUGIN)
+    assert done.exit_code == 2
+    assert "--plugin is for --to, which may name the view of a plugin: give both" in done.stderr
+    assert calipers("show", "report.json", "--plugin", "nobody", "--to", "tally:-").exit_code == 2
+
+
+# ---------------------------------------------------------------------- adapters
+
+
+ADAPTERS = """
+from calipers import Trace
+from calipers.plugins import AdapterPlugin, EvaluatorPlugin
+
+
+class Echo:
+    name = "echo"
+
+    async def invoke(self, input_text):
+        return Trace(input_text=input_text, output_text=input_text.upper())
+
+
+class EchoPlugin(AdapterPlugin, EvaluatorPlugin):
+    name = "acme/echo"
+
+    def create_adapter(self):
+        return Echo()
+
+    def create_evaluator(self):
+        return lambda output: output.isupper()
+
+
+class LostPlugin(AdapterPlugin):
+    name = "lost"
+
+    def create_adapter(self):
+        raise OSError("no model")
+
+
+class WrongPlugin(AdapterPlugin):
+    name = "wrong"
+
+    def create_adapter(self):
+        return 5
+"""
+
+
+@pytest.fixture
+def adapters(write):
+    write("plugins/adapters.py", ADAPTERS)
+    write("cases.yaml", "{cases: [{inputs: hello}], evaluators: [acme/echo]}")
+
+
+def test_a_task_may_be_the_adapter_of_a_plugin(calipers, adapters, folder):
+    done = calipers("run", "cases.yaml", "--task", "plugin:acme/echo", *PLUGIN, "--out", "report.json")
+    assert done.exit_code == 0, done.output
+    report = read_report(folder / "report.json")
+    assert (report.name, report.cases[0].output) == ("echo", "HELLO")
+    assert report.cases[0].trace.input_text == "hello"
+
+
+def test_a_module_called_plugin_is_named_by_its_file(calipers, adapters, write):
+    write("plugin.py", "def answer(inputs):\n    return inputs.upper()\n")
+    assert calipers("run", "cases.yaml", *PLUGIN, "--task", "plugin.py:answer").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (
+            ["plugin:echo", *PLUGIN],
+            2,
+            "is called 'echo', --plugin names 'acme/echo', 'lost', 'wrong'; for a module",
+        ),
+        (["plugin:", *PLUGIN], 2, "no plugin with an adapter is called ''"),
+        (
+            ["plugin:acme/echo"],
+            2,
+            "--plugin names none; for a module called plugin, write plugin.py:acme/echo",
+        ),
+        (["plugin:lost", *PLUGIN], 3, "create_adapter of the plugin 'lost' failed: OSError: no model"),
+        (
+            ["plugin:wrong", *PLUGIN],
+            3,
+            "create_adapter of the plugin 'wrong' must return an object with invoke",
+        ),
+    ],
+)
+def test_an_adapter_that_cannot_be_used_is_told_before_anything_runs(calipers, adapters, args, code, message):
+    done = calipers("run", "cases.yaml", "--task", *args)
+    assert done.exit_code == code
+    assert message in done.stderr
+    assert "Passed" not in done.output

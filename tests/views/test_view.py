@@ -115,10 +115,13 @@ def test_ctrl_c_goes_through():
         use_view("mine", raising(KeyboardInterrupt()), REPORT, "unused")
 
 
-def test_what_a_view_prints_is_not_what_it_draws(capsys):
-    def chatty(report):
+@pytest.mark.parametrize(
+    ("kind", "content"), [(lambda each: each, b"drawn"), (writer, None)], ids=["drawn", "written"]
+)
+def test_what_a_view_prints_is_not_what_it_draws(kind, content, capsys):
+    def chatty(report, path=None):
         print("drawing")
         return "drawn"
 
-    assert use_view("mine", chatty, REPORT, "-") == b"drawn"
+    assert use_view("mine", kind(chatty), REPORT, "-") == content
     assert capsys.readouterr() == ("", "drawing\n")

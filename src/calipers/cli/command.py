@@ -52,8 +52,8 @@ def types_options(function: _Function) -> _Function:
         "--plugin",
         metavar="NAME",
         multiple=True,
-        help="A plugin whose evaluators a dataset file may name, and whose hooks are called in a run: an installed one by "
-        "its name ('*' for all), or a folder of them, such as ./plugins. Repeatable.",
+        help="A plugin whose evaluators a dataset file may name, and whose hooks, view and adapter a run can use: an installed one "
+        "by its name ('*' for all), or a folder of them, such as ./plugins. Repeatable.",
     )(function)
     function = click.option(
         "--evaluator-type",

@@ -7,7 +7,7 @@ report in memory does not. The other formats are written from that report when t
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TextIO
@@ -18,8 +18,9 @@ from calipers.report import Report
 from calipers.views.csv_file import CsvWriter
 from calipers.views.formats import Target, write_report
 from calipers.views.jsonl import JsonlWriter
+from calipers.views.view import View, writes_itself
 
-from .message import silence
+from .message import silence, trace
 
 PLACEHOLDER = "{name}"
 """Stands in a path for the name of the evaluation."""
@@ -28,15 +29,24 @@ PLACEHOLDER = "{name}"
 class Outputs:
     """The files of one evaluation."""
 
-    def __init__(self, targets: Sequence[Target], name: str, *, folder: Path = Path()) -> None:
+    def __init__(
+        self,
+        targets: Sequence[Target],
+        name: str,
+        *,
+        folder: Path = Path(),
+        views: Mapping[str, View] | None = None,
+    ) -> None:
         """The files.
 
         Args:
             targets: what to write.
             name: of the evaluation.
             folder: from which relative paths count; the user's code may leave it for another.
+            views: those of plugins, which the targets may name.
         """
         self.folder = folder
+        self.views = views
         self.targets = [target._replace(path=target.path.replace(PLACEHOLDER, name)) for target in targets]
         self.problems: list[str] = []
         """What could not be written, and why."""
@@ -77,7 +87,7 @@ class Outputs:
             try:
                 if target not in self._writers:
                     with redirect_stdout(stdout):
-                        write_report(report, f"{target.format}:{self._place(target)}")
+                        write_report(report, f"{target.format}:{self._place(target)}", views=self.views)
                 elif (writer := self._writers[target]) is not None:
                     writer.close(report)
                 else:
@@ -85,6 +95,7 @@ class Outputs:
             except BrokenPipeError:
                 silence(stdout)
             except (OSError, CalipersError) as error:
+                trace(error)
                 self._give_up(target, error)
             else:
                 if target.path != "-":
@@ -111,14 +122,22 @@ class Outputs:
         self.problems.append(f"{target.path!r} could not be written: {why}")
 
 
-def check_paths(targets: Sequence[Target], names: Sequence[str]) -> None:
-    """Refuse to write two reports to one file, or one to a folder.
+def check_paths(
+    targets: Sequence[Target], names: Sequence[str], views: Mapping[str, View] | None = None
+) -> None:
+    """Refuse to write two reports to one file, or one to a folder, unless a view writes it that may make folders.
+
+    Args:
+        targets: what is to be written.
+        names: of the evaluations.
+        views: those of plugins, which the targets may name.
 
     Raises:
         InvalidOptionError: two would go to the same, or one to none.
     """
     for target in targets:
-        if target.path.endswith(("/", os.sep)) or Path(target.path).is_dir():
+        is_folder = target.path.endswith(("/", os.sep)) or Path(target.path).is_dir()
+        if is_folder and not writes_itself((views or {}).get(target.format)):
             raise InvalidOptionError(f"--out {target.path!r} is a folder: name a file in it")
         for found in re.findall(r"\{\w*\}", target.path):
             if found != PLACEHOLDER:

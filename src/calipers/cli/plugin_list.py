@@ -3,7 +3,6 @@
 import inspect
 import json
 import logging
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -59,10 +58,9 @@ def named_plugins(names: Sequence[str]) -> Iterator[PluginManager | None]:
     if not names:
         yield None
         return
-    folders = [name for name in names if "/" in name or os.sep in name]
     with _manager() as manager:
         with clean_stdout(wanted=True):
-            manager.load_plugins(folders, entry_points=[name for name in names if name not in folders])
+            manager.load_named(names)
         if manager.failures:
             code = first_of([USAGE if each.stage == "find" else ERRORED for each in manager.failures])
             raise CommandError("\n  ".join(["--plugin:", *map(str, manager.failures)]), code)

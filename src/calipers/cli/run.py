@@ -28,8 +28,8 @@ calipers run eval_tone.py --param model=small --fail-under politeness=0.8
 @click.option(
     "--task",
     metavar="ADDRESS",
-    help="The thing under test, as module:function or file.py:function. A dataset file needs it; for any other "
-    "target it replaces the task.",
+    help="The thing under test, as module:function, file.py:function, or plugin:NAME for the adapter of a plugin. A dataset "
+    "file needs it; for any other target it replaces the task.",
 )
 @click.option(
     "--param",
@@ -91,7 +91,8 @@ calipers run eval_tone.py --param model=small --fail-under politeness=0.8
     metavar="FORMAT:PATH",
     multiple=True,
     shell_complete=complete_out,
-    help="Write the report: json, jsonl, csv, html, junit, markdown, text or github. The path - is standard output; "
+    help="Write the report: json, jsonl, csv, html, junit, markdown, text, github or the name of a plugin with a "
+    "view. The path - is standard output; "
     "{name} in it stands for the evaluation. Repeatable.",
 )
 @click.option(

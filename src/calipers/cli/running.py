@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from calipers.retry import Retry
 from calipers.task import TaskLike, as_task
 from calipers.views.formats import Target, parse_target
 from calipers.views.numbers import plural
+from calipers.views.view import View
 
 from .digest import digest
 from .exits import ERRORED, FAILED, INTERRUPTED, NOTHING, USAGE, first_of
@@ -86,8 +87,7 @@ class RunOptions:
 
 def run(options: RunOptions) -> int:
     """Run what the options ask for; returns the exit code."""
-    outputs = [parse_target(each) for each in options.out]
-    to_stdout = any(target.path == "-" for target in outputs)
+    to_stdout = any(each.endswith(":-") for each in options.out)
     if options.json and to_stdout:
         raise InvalidOptionError("--json and --out to standard output ('-') exclude each other")
     thresholds = [parse_threshold(each) for each in options.fail_under]
@@ -95,8 +95,12 @@ def run(options: RunOptions) -> int:
         clean_stdout(wanted=options.json or to_stdout) as stdout,
         named_plugins(options.plugin) as plugins,
     ):
+        views = None if plugins is None else plugins.views
+        outputs = [parse_target(each, views=views) for each in options.out]
         shows = not (options.quiet or options.json or to_stdout)
-        session = Session(options, outputs, thresholds, plugins=plugins, stdout=stdout, shows=shows)
+        session = Session(
+            options, outputs, thresholds, plugins=plugins, views=views, stdout=stdout, shows=shows
+        )
         code = session.run()
         session.tell_of_plugins()
         if options.json:
@@ -118,6 +122,7 @@ class Session:
         thresholds: Sequence[Threshold],
         *,
         plugins: PluginManager | None = None,
+        views: Mapping[str, View] | None = None,
         stdout: TextIO,
         shows: bool,
     ) -> None:
@@ -125,6 +130,8 @@ class Session:
         self.outputs = outputs
         self.thresholds = thresholds
         self.plugins = plugins
+        self.views = views
+        """Those of the plugins, which the outputs may name."""
         self.stdout = stdout
         self.shows = shows
         """Whether reports go to standard output."""
@@ -141,13 +148,13 @@ class Session:
     def run(self) -> int:
         """Run all evaluations; returns the exit code."""
         options = self.options
-        self.task = None if options.task is None else load_task(options.task)
+        self.task = None if options.task is None else load_task(options.task, self.plugins)
         finder = Finder(load_dataset=self._load_dataset, has_task=self.task is not None)
         evaluations = finder.find(options.targets, options.param)
         if not any(evaluation.file for evaluation in evaluations):
             self._refuse_file_options()
         self.names = [evaluation.name for evaluation in evaluations]
-        check_paths(self.outputs, self.names)
+        check_paths(self.outputs, self.names, self.views)
         self._protect_files(evaluations)
         codes: list[int] = []
         for number, evaluation in enumerate(evaluations, 1):
@@ -211,7 +218,7 @@ class Session:
     def _run_one(self, evaluation: Evaluation, *, alone: bool) -> Outcome | None:
         """Run one evaluation, show and write what came of it; `None` if no case of it was selected."""
         outcome = Outcome(label=evaluation.label)
-        files = Outputs(self.outputs, evaluation.name, folder=self.folder)
+        files = Outputs(self.outputs, evaluation.name, folder=self.folder, views=self.views)
         try:
             try:
                 report = self._report(evaluation, files)

@@ -14,6 +14,8 @@ calipers show report.json
 calipers show report.json --case refund-17
 # a page to read in a browser, from the lines of a run that was killed
 calipers show report.jsonl --to html:report.html
+# as the view of a plugin draws it
+calipers show report.json --to tally:- --plugin tally
 """
 
 
@@ -25,8 +27,15 @@ calipers show report.jsonl --to html:report.html
     metavar="FORMAT:PATH",
     multiple=True,
     shell_complete=complete_out,
-    help="Write the report in another format instead of showing it: json, jsonl, csv, html, junit, markdown, text or "
-    "github. The path - is standard output. Repeatable.",
+    help="Write the report in another format instead of showing it: json, jsonl, csv, html, junit, markdown, text, github "
+    "or the name of a plugin with a view. The path - is standard output. Repeatable.",
+)
+@click.option(
+    "--plugin",
+    metavar="NAME",
+    multiple=True,
+    help="A plugin whose view --to may name: an installed one by its name ('*' for all), or a folder of them, such as "
+    "./plugins. Repeatable.",
 )
 @click.option(
     "--include-cases",

@@ -9,11 +9,13 @@ import click
 
 from calipers.errors import InvalidOptionError, ReportFormatError
 from calipers.report import Report
-from calipers.views.formats import parse_target, read_report, write_report
+from calipers.views.formats import Target, parse_target, read_report, write_report
 
 from .details import Record, attempt_lines, case_name
 from .exits import PASSED, USAGE
 from .message import CommandError, no_file, note
+from .output import clean_stdout
+from .plugin_list import named_plugins
 from .screen import IncludeCases, show_report
 
 
@@ -22,32 +24,43 @@ def show(
     report: str,
     case: Sequence[str] = (),
     to: Sequence[str] = (),
+    plugin: Sequence[str] = (),
     include_cases: IncludeCases = "failed",
     max_cases: int = 20,
     tracebacks: bool = False,
 ) -> int:
     """Show or convert a saved report; returns the exit code."""
-    targets = [parse_target(each) for each in to]
-    if case and targets:
+    if case and to:
         raise InvalidOptionError("--case shows one case, and --to writes the whole report: give one of them")
-    if not Path(report).exists() or Path(report).is_dir():
-        raise no_file(report)
-    for target in targets:
-        if target.path != "-" and Path(target.path).exists() and Path(target.path).samefile(report):
-            raise InvalidOptionError(f"--to {target.path!r} would overwrite the report: name another file")
-    try:
-        found = read_report(report)
-    except ReportFormatError as error:
-        raise CommandError(f"{report!r} cannot be shown: {error}{_summary_hint(report)}") from error
-    for target in targets:
-        write_report(found, f"{target.format}:{target.path}")
-        if target.path != "-":
-            note(f"Wrote {target.path}")
+    if plugin and not to:
+        raise InvalidOptionError("--plugin is for --to, which may name the view of a plugin: give both")
+    with named_plugins(plugin) as plugins:
+        views = None if plugins is None else plugins.views
+        with clean_stdout(wanted=plugins is not None):  # for what a plugin prints while it makes its view
+            targets = [parse_target(each, views=views) for each in to]
+        found = _read(report, targets)
+        for target in targets:
+            write_report(found, f"{target.format}:{target.path}", views=views)
+            if target.path != "-":
+                note(f"Wrote {target.path}")
     if case:
         _show_cases(found, case)
     elif not targets:
         show_report(found, include_cases=include_cases, max_cases=max_cases, tracebacks=tracebacks)
     return PASSED
+
+
+def _read(path: str, targets: Sequence[Target]) -> Report:
+    """The report in a file that none of the targets overwrites."""
+    if not Path(path).exists() or Path(path).is_dir():
+        raise no_file(path)
+    for target in targets:
+        if target.path != "-" and Path(target.path).exists() and Path(target.path).samefile(path):
+            raise InvalidOptionError(f"--to {target.path!r} would overwrite the report: name another file")
+    try:
+        return read_report(path)
+    except ReportFormatError as error:
+        raise CommandError(f"{path!r} cannot be shown: {error}{_summary_hint(path)}") from error
 
 
 def _summary_hint(path: str) -> str:

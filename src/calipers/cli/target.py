@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError
 from calipers.plain import safe_repr
+from calipers.plugins import PluginManager
 from calipers.report import Report
 from calipers.task import TaskLike, is_task
 
@@ -34,6 +35,8 @@ from .parameters import fill, parameter_names, parse_pairs
 Made: TypeAlias = Report | tuple[Dataset[Any, Any, Any], TaskLike]
 """What an evaluation comes to: a report that is finished, or a dataset and a task to run on it."""
 
+ADAPTER = "plugin:"
+"""How the address of a task begins that is the adapter of a plugin."""
 _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages"}
 
 
@@ -240,8 +243,10 @@ def _make_names_unique(evaluations: Sequence[Evaluation]) -> None:
         evaluation.name = name
 
 
-def load_task(address: str) -> TaskLike:
-    """The task that `--task` names."""
+def load_task(address: str, plugins: PluginManager | None = None) -> TaskLike:
+    """The task that `--task` names: an object at an address, or the adapter of a plugin as `plugin:NAME`."""
+    if address.startswith(ADAPTER):
+        return _adapter(address.removeprefix(ADAPTER), plugins)
     task = load_object(address)
     if not is_task(task):
         raise CommandError(
@@ -249,3 +254,15 @@ def load_task(address: str) -> TaskLike:
             USAGE,
         )
     return task
+
+
+def _adapter(name: str, plugins: PluginManager | None) -> TaskLike:
+    adapters = {} if plugins is None else plugins.adapters
+    if name not in adapters:
+        named = ", ".join(map(repr, adapters)) or "none"
+        raise CommandError(
+            f"--task {ADAPTER}{name}: no plugin with an adapter is called {name!r}, --plugin names {named}; for a module "
+            f"called plugin, write plugin.py:{name}",
+            USAGE,
+        )
+    return adapters[name]

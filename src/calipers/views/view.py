@@ -47,7 +47,7 @@ def writes_itself(view: Any) -> TypeGuard[ReportWriter]:
 def use_view(name: str, view: View, report: Report, path: str) -> bytes | None:
     """The content that a view makes of a report; `None` if the view has written it to the path.
 
-    What a view prints while it makes the content goes to standard error: the content may be for standard output.
+    What a view prints meanwhile goes to standard error, for standard output may be what the report is written to.
 
     Raises:
         ViewError: it raised, or returned what is no content of a file.
@@ -56,8 +56,7 @@ def use_view(name: str, view: View, report: Report, path: str) -> bytes | None:
         _call(name, lambda: view.write(report, path))
         return None
     assert callable(view)
-    with redirect_stdout(sys.stderr):
-        content = _call(name, lambda: view(report))
+    content = _call(name, lambda: view(report))
     if isinstance(content, str):
         # What no encoding can hold is shown as an escape, as in the formats of Calipers.
         return content.encode("utf-8", "backslashreplace")
@@ -68,7 +67,8 @@ def use_view(name: str, view: View, report: Report, path: str) -> bytes | None:
 
 def _call(name: str, use: Callable[[], Any]) -> Any:
     try:
-        returned = use()
+        with redirect_stdout(sys.stderr):
+            returned = use()
     except (Exception, SystemExit) as error:
         raise ViewError(f"the view {name!r} failed: {describe_error(error)[1]}") from error
     if inspect.isawaitable(returned):
