@@ -141,6 +141,14 @@ def test_what_is_no_call_is_refused(expected, actual, message):
         match_calls(expected, actual)
 
 
+def test_an_expected_argument_that_contains_itself_is_refused():
+    endless: list = []
+    endless.append(endless)
+    with pytest.raises(InvalidTraceError, match="arguments contain themselves, or are nested too deeply"):
+        match_calls([call("a", endless)], [call("a", endless)])
+    assert not match_calls([call("a", [1])], [call("a", endless)]).passed
+
+
 def test_an_unknown_option_is_refused():
     with pytest.raises(TypeError, match="ordered"):
         match_calls(["a"], ["a"], ordered=True)

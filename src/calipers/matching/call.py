@@ -61,17 +61,10 @@ def compare_calls(expected: ToolCall, actual: ToolCall, rules: CallRules | None 
         wrong = Difference("", "different", expected.name, actual.name, reason)
         return CallComparison(expected, actual, 0.0, (wrong,))
     mode = rules.mode_for(expected.name)
-    wanted, given = effective_arguments(expected, actual, rules)
+    wanted, given = expected_arguments(expected, rules), actual_arguments(actual, rules)
     score = arguments_similarity(wanted, given, mode)
     found = () if score == 1.0 else tuple(_argument_differences(wanted, given, mode))
     return CallComparison(expected, actual, score, found)
-
-
-def effective_arguments(
-    expected: ToolCall, actual: ToolCall, rules: CallRules
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments that count, with what the rules make of them, of two calls of one tool."""
-    return expected_arguments(expected, rules), actual_arguments(actual, rules)
 
 
 def expected_arguments(call: ToolCall, rules: CallRules) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def match_calls(
 
     Raises:
         InvalidOptionError: an option is out of its range, or nothing is expected in a mode that allows everything.
-        InvalidTraceError: something is not a call.
+        InvalidTraceError: something is no call, or an expected argument contains itself.
     """
     options = replace(options or MatchOptions(), **keywords)
     wanted = as_expected_calls(expected)
@@ -49,11 +49,17 @@ def match_calls(
         )
     uncounted = left_out(made, options, failed=options.failed, retried=options.retried)
     counted = tuple(call for index, call in enumerate(made) if index not in uncounted)
+    try:
+        pairing = pair_calls(wanted, counted, options)
+    except RecursionError as error:
+        raise InvalidTraceError(
+            "arguments contain themselves, or are nested too deeply to compare"
+        ) from error
     return CallsMatch(
         expected=wanted,
         actual=counted,
         left_out=tuple(made[index] for index in sorted(uncounted)),
-        pairing=pair_calls(wanted, counted, options),
+        pairing=pairing,
         options=options,
     )
 
