@@ -1,9 +1,9 @@
 """Every example in the documentation runs, and prints what the page says it prints.
 
 Python blocks of a page run in order and share their names, as a reader who types them in would have it. A block that
-is followed by one marked `text title="Output"` must print exactly that. A block marked `python title="NAME.py"` is
-also written to a file of that name, so that a `console` block can run it: each `$ ` line of such a block runs in a
-shell, and the lines after it are its output. Numbers that differ from run to run (durations) are written as `…` in
+is followed by one marked `text title="Output"` must print exactly that. A block marked `python title="NAME.py"` or
+`yaml title="NAME.yaml"` is also written to a file of that name, so that a `console` block can run it: each `$ ` line of such
+a block runs in a shell, and the lines after it are its output. Numbers that differ from run to run (durations) are written as `…` in
 the page, which stands for any text within its line.
 """
 
@@ -73,12 +73,12 @@ def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monk
         language = info.split(" ")[0] if info else ""
         if language == "console":
             run_console(text, tmp_path)
-        if language != "python":
-            continue
-        if title_of(info) and title_of(info).endswith(".py"):
+        if title_of(info) and title_of(info).endswith((".py", ".yaml")):
             path = tmp_path / title_of(info)
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
+        if language != "python":
+            continue
         printed = run_python(text, module, page)
         following, shown = found[number + 1] if number + 1 < len(found) else ("", "")
         if following == 'text title="Output"':

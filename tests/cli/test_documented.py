@@ -15,8 +15,21 @@ DOCS = Path(__file__).resolve().parents[2] / "docs" / "commands"
 HELP = "Show this message and exit."
 
 
+def every_command():
+    """Each command by its full name, and those that are commands of another."""
+    for name in COMMANDS:
+        command = app.get_command(None, name)
+        yield name, command
+        for inner, each in getattr(command, "commands", {}).items():
+            yield f"{name} {inner}", each
+
+
+ALL = dict(every_command())
+
+
 def page(name):
-    return (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    """The page of a command, which is also that of the commands inside of it."""
+    return (DOCS / f"{name.partition(' ')[0]}.md").read_text(encoding="utf-8")
 
 
 def options(command):
@@ -34,10 +47,10 @@ def table(command):
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", ALL)
 def test_the_page_of_a_command_has_its_table_of_options(name):
-    expected = table(app.get_command(None, name))
-    assert expected in page(name), f"docs/commands/{name}.md should hold\n\n{expected}"
+    expected = table(ALL[name])
+    assert expected in page(name), f"the page of {name} should hold\n\n{expected}"
 
 
 def test_the_overview_has_the_commands_the_options_and_the_exit_codes():
@@ -56,21 +69,22 @@ def test_there_is_a_page_for_every_command_and_no_other():
 @pytest.mark.parametrize("name", ["index", *COMMANDS])
 def test_no_page_names_an_option_that_no_command_has(name):
     known = {"--help", "--version"}
-    for command in (app, *(app.get_command(None, each) for each in COMMANDS)):
+    for command in (app, *ALL.values()):
         known.update(opt for option in options(command) for opt in (*option.opts, *option.secondary_opts))
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page(name))) <= known
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", ALL)
 def test_the_examples_of_the_help_use_options_that_exist(name):
-    command = app.get_command(None, name)
-    known = {opt for option in options(command) for opt in option.opts}
+    command = ALL[name]
+    inner = getattr(command, "commands", {}).values()
+    known = {opt for each in (command, *inner) for option in options(each) for opt in option.opts}
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", command.examples)) <= known
 
 
-@pytest.mark.parametrize(("name", "option"), [("run", "--out"), ("show", "--to")])
+@pytest.mark.parametrize(("name", "option"), [("run", "--out"), ("show", "--to"), ("voice run", "--out")])
 def test_the_help_names_every_format_of_report_files(name, option):
-    (found,) = [each for each in options(app.get_command(None, name)) if option in each.opts]
+    (found,) = [each for each in options(ALL[name]) if option in each.opts]
     assert all(re.search(rf"\b{each}\b", found.help) for each in FORMATS)
 
 

@@ -52,11 +52,14 @@ def test_help_and_version_load_no_command_and_nothing_heavy(option):
     assert len(loaded) <= 100, "a bare click needs most of these"
 
 
-@pytest.mark.parametrize("command", ["run", "show", "check", "evaluators", "schema", "init", "completion"])
+@pytest.mark.parametrize(
+    "command",
+    ["run", "show", "check", "evaluators", "schema", "init", "completion", "voice", "voice run", "voice say"],
+)
 def test_the_help_of_a_command_loads_nothing_heavy(command):
     code = (
         "import sys; from calipers.cli.app import app\n"
-        f"try:\n    app.main(['{command}', '--help'])\nexcept SystemExit:\n    pass\n"
+        f"try:\n    app.main([*{command.split()}, '--help'])\nexcept SystemExit:\n    pass\n"
         "print(*sys.modules, file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

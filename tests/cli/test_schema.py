@@ -24,3 +24,10 @@ def test_it_knows_the_types_and_evaluators_that_are_named(calipers, write):
 def test_a_name_that_leads_nowhere_is_wrong_usage(calipers, folder):
     assert calipers("schema", "--types", "nowhere:X").exit_code == 2
     assert calipers("schema", "--out", ".").exit_code == 2
+
+
+def test_the_schema_of_voice_files_is_another(calipers):
+    done = calipers("schema", "--voice")
+    assert json.loads(done.stdout)["required"] == ["agent", "prompts"]
+    done = calipers("schema", "--voice", "--types", "app:Question")
+    assert (done.exit_code, "--types are those of dataset files" in done.stderr) == (2, True)

@@ -33,6 +33,7 @@ def test_an_agent_that_hears_well_loses_nothing_in_hearing(split):
     assert (found.text.value, found.speech.value, found.deciding) == (0.75, 0.75, 0.25)
     assert (found.hearing.value, found.hearing.neither) == (0.0, 1)
     assert found.transcripts.words.errors == 0
+    assert found.transcripts.word_error_rate.interval.high > 0.4, "four requests prove little"
 
 
 def test_what_is_right_as_text_and_wrong_as_speech_was_lost_in_hearing(split, mumble):
@@ -60,6 +61,7 @@ def test_a_request_whose_run_failed_was_not_done_either_way(split):
 def test_where_requests_are_repeated_the_request_is_the_unit(split, mumble):
     found = split(KNOWN, repeat=4, perturbation=mumble(1))
     assert (found.hearing.value, found.hearing.n_units) == (1.0, 3)
+    assert found.hearing.interval == paired_difference(0, 3, 0, 0).interval, "no spread is no certainty"
     assert (found.speech.n_units, found.speech.n_observations) == (3, 12)
     assert "only as text" not in found.summary()
 

@@ -240,10 +240,17 @@ def test_spoken_cases_run_as_a_dataset_with_evaluators_of_every_room():
 
 def test_audio_may_be_kept_in_a_folder(tmp_path):
     dataset = Dataset(cases=[Case(inputs="go LA"), Case(inputs="go LA")])
-    report = dataset.evaluate_sync(VoiceTask(ear, Voice(), audio_folder=tmp_path), progress=False)
+    report = dataset.evaluate_sync(VoiceTask(ear, Voice(), keep_audio=tmp_path), progress=False)
     paths = {case.attributes["audio"] for case in report.cases}
     assert len(paths) == 1
     assert Audio.load(paths.pop()).pcm.decode("utf-16-le") == "go LA"
+
+
+def test_audio_need_not_be_kept():
+    report = Dataset(cases=[Case(inputs="go LA")]).evaluate_sync(
+        VoiceTask(ear, Voice(), keep_audio=False), progress=False
+    )
+    assert "audio" not in report.cases[0].attributes
 
 
 def test_a_stored_report_does_not_hold_the_sound():

@@ -22,9 +22,10 @@ COMMANDS: Final = {
     "run": "Run evaluations and say whether they passed.",
     "show": "Show or convert a saved report.",
     "check": "Check dataset files without running them.",
+    "voice": "Say requests to an agent that hears, and judge the tools it calls.",
     "evaluators": "List the evaluators there are, and their parameters.",
     "plugins": "List the plugins there are, and what failed.",
-    "schema": "Write the JSON Schema of dataset files, for editors.",
+    "schema": "Write the JSON Schema of dataset and voice files, for editors.",
     "completion": "Print the script that completes commands in a shell.",
 }
 """Each command, with the line that the help says about it; it lives in the module of its name."""

@@ -46,28 +46,36 @@ class Seconds(click.FloatRange):
         return number if number == number else self.fail(f"{value!r} is no time", param, ctx)  # noqa: PLR0124
 
 
+def evaluator_options(file: str) -> Callable[[_Function], _Function]:
+    """`--evaluator-type` and `--plugin`: which evaluators such a file may name."""
+
+    def decorate(function: _Function) -> _Function:
+        function = click.option(
+            "--plugin",
+            metavar="NAME",
+            multiple=True,
+            help=f"A plugin whose evaluators a {file} may name, and whose hooks, view and adapter a run can use: an installed one "
+            "by its name ('*' for all), or a folder of them, such as ./plugins. Repeatable.",
+        )(function)
+        return click.option(
+            "--evaluator-type",
+            metavar="ADDRESS",
+            multiple=True,
+            help=f"An evaluator of your own that a {file} names, as module:Name or file.py:Name. Repeatable.",
+        )(function)
+
+    return decorate
+
+
 def types_options(function: _Function) -> _Function:
     """`--types`, `--evaluator-type` and `--plugin`: what the files of a dataset may hold."""
-    function = click.option(
-        "--plugin",
-        metavar="NAME",
-        multiple=True,
-        help="A plugin whose evaluators a dataset file may name, and whose hooks, view and adapter a run can use: an installed one "
-        "by its name ('*' for all), or a folder of them, such as ./plugins. Repeatable.",
-    )(function)
-    function = click.option(
-        "--evaluator-type",
-        metavar="ADDRESS",
-        multiple=True,
-        help="An evaluator of your own that a dataset file names, as module:Name or file.py:Name. Repeatable.",
-    )(function)
     return click.option(
         "--types",
         metavar="ADDRESS",
         multiple=True,
         help="Types to validate a dataset file with: that of inputs, then output, then metadata, or one "
         "Dataset[...] with all of them. Repeatable.",
-    )(function)
+    )(evaluator_options("dataset file")(function))
 
 
 def file_options(function: _Function) -> _Function:

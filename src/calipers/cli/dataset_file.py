@@ -73,7 +73,7 @@ class DatasetFiles:
 
     def load(self, path: Path) -> Dataset[Any, Any, Any]:
         """The dataset that a file holds."""
-        with _in_options():
+        with in_options():
             return load_dataset(
                 path,
                 types=self._types,
@@ -84,7 +84,7 @@ class DatasetFiles:
 
     def check(self, path: Path) -> list[Problem]:
         """All that is wrong with a file."""
-        with _in_options():
+        with in_options():
             problems = check_file(
                 path,
                 types=self._types,
@@ -101,8 +101,8 @@ class DatasetFiles:
 
 
 @contextmanager
-def _in_options() -> Iterator[None]:
-    """What the library raises, with options for its arguments."""
+def in_options() -> Iterator[None]:
+    """A block in which what the library raises names options in place of its arguments."""
     try:
         yield
     except DatasetFileError as error:

@@ -1,4 +1,8 @@
-"""What `calipers run` does: find the evaluations, run each, show and write its report, and come to one exit code."""
+"""What `calipers run` does: find the evaluations, run each, show and write its report, and come to one exit code.
+
+An evaluation may be *supporting*: it is measured only so that another can be compared with it. Its report is not shown, and
+is written only to paths that have `{name}` in them; that its cases do not pass fails nothing, but an error in it is one.
+"""
 
 import inspect
 import json
@@ -25,7 +29,7 @@ from calipers.views.view import View
 from .digest import digest
 from .exits import ERRORED, FAILED, INTERRUPTED, NOTHING, USAGE, first_of
 from .message import CommandError, UserCodeError, describe, note, silence, trace
-from .output import Outputs, check_paths, clean_stdout, protect, reopen_streams
+from .output import PLACEHOLDER, Outputs, check_paths, clean_stdout, protect, reopen_streams
 from .plugin_list import named_plugins
 from .screen import IncludeCases, show_report
 from .selection import Selection
@@ -85,7 +89,7 @@ class RunOptions:
     progress: bool = True
 
 
-def run(options: RunOptions) -> int:
+def run(options: RunOptions, session_type: "type[Session] | None" = None) -> int:
     """Run what the options ask for; returns the exit code."""
     to_stdout = any(each.endswith(":-") for each in options.out)
     if options.json and to_stdout:
@@ -98,15 +102,14 @@ def run(options: RunOptions) -> int:
         views = None if plugins is None else plugins.views
         outputs = [parse_target(each, views=views) for each in options.out]
         shows = not (options.quiet or options.json or to_stdout)
-        session = Session(
+        session = (session_type or Session)(
             options, outputs, thresholds, plugins=plugins, views=views, stdout=stdout, shows=shows
         )
         code = session.run()
         session.tell_of_plugins()
         if options.json:
-            found = digest(session.outcomes, code, session.problems)
             try:
-                print(json.dumps(found, indent=2, allow_nan=False), file=stdout, flush=True)
+                print(json.dumps(session.digest(code), indent=2, allow_nan=False), file=stdout, flush=True)
             except BrokenPipeError:
                 silence(stdout)
     return code
@@ -145,20 +148,34 @@ class Session:
         self.problems: list[str] = []
         """What is wrong beyond a single evaluation."""
 
-    def run(self) -> int:
-        """Run all evaluations; returns the exit code."""
+    def find(self) -> list[Evaluation]:
+        """The evaluations that the options ask for."""
         options = self.options
         self.task = None if options.task is None else load_task(options.task, self.plugins)
         finder = Finder(load_dataset=self._load_dataset, has_task=self.task is not None)
         evaluations = finder.find(options.targets, options.param)
         if not any(evaluation.file for evaluation in evaluations):
             self._refuse_file_options()
+        return evaluations
+
+    def conclude(self) -> None:
+        """Say what follows from all outcomes together."""
+
+    def digest(self, code: int) -> dict[str, Any]:
+        """What `--json` prints."""
+        return digest(self.outcomes, code, self.problems)
+
+    def run(self) -> int:
+        """Run all evaluations; returns the exit code."""
+        evaluations = self.find()
         self.names = [evaluation.name for evaluation in evaluations]
-        check_paths(self.outputs, self.names, self.views)
+        check_paths(self.outputs, [each.name for each in evaluations if not each.supporting], self.views)
+        check_paths(self._outputs_of_all(), self.names, self.views)
         self._protect_files(evaluations)
         codes: list[int] = []
+        only = sum(not evaluation.supporting for evaluation in evaluations) == 1
         for number, evaluation in enumerate(evaluations, 1):
-            outcome = self._run_one(evaluation, alone=len(evaluations) == 1)
+            outcome = self._run_one(evaluation, alone=only and not evaluation.supporting)
             if outcome is None:
                 continue
             self.outcomes.append(outcome)
@@ -167,6 +184,7 @@ class Session:
                 if number < len(evaluations):
                     self._problem(f"{plural(len(evaluations) - number, 'evaluation')} did not begin")
                 break
+        self.conclude()
         if not self.outcomes:
             self._problem(f"nothing ran: {self.selection.why_nothing()}")
             codes.append(NOTHING)
@@ -187,6 +205,10 @@ class Session:
                 f"no target is a dataset file, so {flags} would have no effect: Python code says it to load_dataset"
             )
 
+    def _outputs_of_all(self) -> list[Target]:
+        """Report files that every evaluation has its own of."""
+        return [target for target in self.outputs if PLACEHOLDER in target.path]
+
     def _protect_files(self, evaluations: Sequence[Evaluation]) -> None:
         """Let no report be written over a dataset file, nor over the file of cases that one names."""
         files: list[Path] = []
@@ -194,7 +216,8 @@ class Session:
             if evaluation.file is not None:
                 files.append(evaluation.file)
                 with suppress(CommandError, CalipersError, OSError):  # told when its turn comes
-                    files += _files_of(evaluation.make())
+                    made = evaluation.make()
+                    files += _files_of(made) if isinstance(made, Dataset) else []
         protect(files, self.outputs, self.names, folder=self.folder)
 
     def _problem(self, message: str) -> None:
@@ -218,7 +241,8 @@ class Session:
     def _run_one(self, evaluation: Evaluation, *, alone: bool) -> Outcome | None:
         """Run one evaluation, show and write what came of it; `None` if no case of it was selected."""
         outcome = Outcome(label=evaluation.label)
-        files = Outputs(self.outputs, evaluation.name, folder=self.folder, views=self.views)
+        outputs = self._outputs_of_all() if evaluation.supporting else self.outputs
+        files = Outputs(outputs, evaluation.name, folder=self.folder, views=self.views)
         try:
             try:
                 report = self._report(evaluation, files)
@@ -232,7 +256,7 @@ class Session:
             if self.selection.is_narrow and report.incomplete is None and not report.counts().attempts:
                 return None
             outcome.report = report
-            if self.shows:
+            if self.shows and not evaluation.supporting:
                 self._show(report, title=None if alone else evaluation.label)
             files.end(report, self.stdout)
             outcome.files = files.written
@@ -321,6 +345,10 @@ class Session:
         )
 
     def _judge(self, outcome: Outcome, report: Report, evaluation: Evaluation) -> None:
+        if evaluation.supporting:
+            outcome.findings = []  # no threshold holds for it, nor the rule that everything has to pass
+            outcome.complaints += judge(report, [], allow_errors=self.options.allow_errors)
+            return
         try:
             outcome.findings = compare(self.thresholds, report) if self.thresholds else None
         except InvalidOptionError as error:

@@ -1,4 +1,4 @@
-"""`calipers schema`: the JSON Schema of dataset files."""
+"""`calipers schema`: the JSON Schema of dataset files and voice files."""
 
 from typing import Any
 
@@ -11,6 +11,8 @@ EXAMPLES = """
 calipers schema --out cases.schema.json
 # ... and begin each of them with this line
 # yaml-language-server: $schema=cases.schema.json
+# the same for voice files
+calipers schema --voice --out voice.schema.json
 # with types and evaluators of your own
 calipers schema --types app:Question --types app:Answer --evaluator-type evaluators.py:Polite
 """
@@ -24,8 +26,9 @@ calipers schema --types app:Question --types app:Answer --evaluator-type evaluat
     help="Write to a file. Default: standard output.",
 )
 @types_options
+@click.option("--voice", is_flag=True, help="The schema of voice files, which `calipers voice run` takes.")
 def command(**options: Any) -> int:
-    """Write the JSON Schema of YAML and JSON dataset files, with which editors complete and check them."""
+    """Write the JSON Schema of YAML and JSON dataset files, or voice files, with which editors complete and check them."""
     from .schema_file import write_schema
 
     return write_schema(**options)

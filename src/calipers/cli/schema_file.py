@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import click
 
+from calipers.errors import InvalidOptionError
 from calipers.views.atomic import write_whole
 
 from .dataset_file import DatasetFiles
@@ -19,10 +20,18 @@ def write_schema(
     types: Sequence[str] = (),
     evaluator_type: Sequence[str] = (),
     plugin: Sequence[str] = (),
+    voice: bool = False,
 ) -> int:
     """Write the schema to a file, or to standard output; returns the exit code."""
+    if voice and types:
+        raise InvalidOptionError("--types are those of dataset files: what a voice file holds is known")
     with named_plugins(plugin) as plugins:
-        schema = DatasetFiles(types=types, evaluator_types=evaluator_type, plugins=plugins).schema()
+        if voice:
+            from .voice_file import VoiceFiles
+
+            schema = VoiceFiles(evaluator_types=evaluator_type, plugins=plugins).schema()
+        else:
+            schema = DatasetFiles(types=types, evaluator_types=evaluator_type, plugins=plugins).schema()
     text = json.dumps(schema, indent=2, ensure_ascii=False)
     if out is None:
         click.echo(text)

@@ -56,6 +56,8 @@ class Evaluation:
     """The function behind it, if its parameters can be filled."""
     file: Path | None = None
     """The dataset file that it was made from, if the target is one."""
+    supporting: bool = False
+    """Whether it is there only to be compared with another."""
 
     @property
     def way_to_judge(self) -> str:

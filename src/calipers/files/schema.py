@@ -5,8 +5,8 @@ with its first parameter, or with named ones; no other keys anywhere.
 """
 
 import inspect
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from calipers.evaluator import Evaluator
 from calipers.plugins.evaluators import name_of
@@ -39,7 +39,7 @@ def dataset_schema(
     kinds = {name_of(kind): kind for kind in everything}
     of_attempts = {name: kind for name, kind in kinds.items() if not _is(kind, ReportEvaluator)}
     of_reports = {name: kind for name, kind in kinds.items() if not _is(kind, Evaluator)}
-    definitions = _Definitions()
+    definitions = Definitions()
     for key, each in zip(
         ("inputs", "output", "metadata"), case_types((inputs, output, metadata)), strict=True
     ):
@@ -76,7 +76,7 @@ def dataset_schema(
     }
 
 
-class _Definitions:
+class Definitions:
     """Gathers types, and makes their schemas together so that what they share is defined once."""
 
     def __init__(self) -> None:
@@ -132,20 +132,41 @@ def _evaluator(
     kinds: dict[str, Kind], schemas: dict[Any, dict[str, Any]], *, of_report: bool
 ) -> dict[str, Any]:
     """Every form of every evaluator."""
+    return named_forms(
+        {
+            name: Named(
+                parameters := parameters_of(kind, of_report=of_report),
+                # A parameter that no file could give, such as a function, is not offered.
+                {
+                    p.name: schemas[of_report, name, p.name]
+                    for p in parameters
+                    if (of_report, name, p.name) in schemas
+                },
+                first_line(kind),
+            )
+            for name, kind in kinds.items()
+        }
+    )
+
+
+class Named(NamedTuple):
+    """Something that a file names, with arguments."""
+
+    parameters: Sequence[Parameter]
+    given: dict[str, Any]
+    """The schemas of those parameters that a file can give, by name."""
+    description: str
+
+
+def named_forms(kinds: Mapping[str, Named]) -> dict[str, Any]:
+    """Every form of every kind: its bare name, with a value, with named parameters; or one of a module."""
     bare: list[str] = []
     properties: dict[str, Any] = {}
-    for name, kind in kinds.items():
-        parameters = parameters_of(kind, of_report=of_report)
+    for name, (parameters, given, text) in kinds.items():
         if not any(parameter.required for parameter in parameters):
             bare.append(name)
-        # A parameter that no file could give, such as a function, is not offered.
-        given = {
-            p.name: schemas[of_report, name, p.name]
-            for p in parameters
-            if (of_report, name, p.name) in schemas
-        }
         forms = [*_short_form(parameters, given), _long_form(parameters, given)]
-        described = {"description": text} if (text := _first_line(kind)) else {}
+        described = {"description": text} if text else {}
         properties[name] = {**described, "anyOf": forms}
     return {
         "anyOf": [
@@ -205,5 +226,6 @@ def _is(kind: Kind, base: type) -> bool:
     return inspect.isclass(kind) and issubclass(kind, base)
 
 
-def _first_line(kind: Kind) -> str:
+def first_line(kind: Kind) -> str:
+    """What the docstring says first."""
     return (inspect.getdoc(kind) or "").partition("\n")[0]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .response import AgentResponse, ResponseProblem
     from .result import EvalResult, ToolCallAssertionError, ToolCallMatch, assert_tool_calls, tool_call
     from .transcripts import TranscriptErrors, transcript_errors
+    from .voice_file import VoiceFile, load_voice_file
     from .words import WordErrors, entities, lost_entities, word_errors
 
 _HOMES = {
@@ -52,11 +53,13 @@ _HOMES = {
     "ToolCallAssertionError": ".result",
     "ToolCallMatch": ".result",
     "TranscriptErrors": ".transcripts",
+    "VoiceFile": ".voice_file",
     "VoiceTask": ".pipeline",
     "WordErrors": ".words",
     "agent": ".function_agent",
     "assert_tool_calls": ".result",
     "entities": ".words",
+    "load_voice_file": ".voice_file",
     "lost_entities": ".words",
     "run": ".pipeline",
     "run_concurrent": ".pipeline",
@@ -94,11 +97,13 @@ __all__ = [
     "ToolCallAssertionError",
     "ToolCallMatch",
     "TranscriptErrors",
+    "VoiceFile",
     "VoiceTask",
     "WordErrors",
     "agent",
     "assert_tool_calls",
     "entities",
+    "load_voice_file",
     "lost_entities",
     "run",
     "run_concurrent",

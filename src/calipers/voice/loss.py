@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from calipers.case import Case
 from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.report import Report
@@ -136,18 +138,22 @@ def _difference(
     known = {record.source_case_name or record.name: record.cluster for record in report.cases}
     known |= {record.source_case_name or record.name: record.cluster for record in report.failures}
     clusters = named_clusters([known[name] for name in read])
+    shares = [(_share(read[name]), _share(heard[name])) for name in read]
+    pairs = [(text >= 0.5, speech >= 0.5) for text, speech in shares]
+    paired = paired_difference(
+        *(pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False))),
+        confidence=confidence,
+    )
+    assert paired is not None
     if clusters is None and all(len(each) == 1 for passed in (read, heard) for each in passed.values()):
-        pairs = [(read[name][0], heard[name][0]) for name in read]
-        both, text_only, speech_only, neither = (
-            pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False))
-        )
-        paired = paired_difference(both, text_only, speech_only, neither, confidence=confidence)
-        assert paired is not None
         return paired
-    differences = [[_share(read[name]) - _share(heard[name])] for name in read]
-    found = mean(differences, clusters=clusters, confidence=confidence)
+    differences = [text - speech for text, speech in shares]
+    found = mean([[each] for each in differences], clusters=clusters, confidence=confidence)
     assert found is not None
-    return found
+    if found.interval is None or len(set(differences)) > 1:
+        return found
+    # Without a spread between requests the interval would be a point, which a few requests cannot prove.
+    return msgspec.structs.replace(found, interval=paired.interval)
 
 
 def _share(passed: Sequence[bool]) -> float:

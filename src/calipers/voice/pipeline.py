@@ -62,7 +62,7 @@ class VoiceTask:
         synthesizer: Synthesizer | None = None,
         *,
         perturbation: Perturbs | None = None,
-        audio_folder: str | Path | None = None,
+        keep_audio: bool | str | Path = True,
         name: str | None = None,
     ) -> None:
         """Store the parts.
@@ -71,13 +71,14 @@ class VoiceTask:
             agent: hears or reads the prompt.
             synthesizer: says it; without one, the agent reads.
             perturbation: makes it harder to understand.
-            audio_folder: where to keep what the agent heard, one file per sound; default: in memory, with the result.
+            keep_audio: whether to keep what the agent heard with the result, in memory; or a folder to keep it in, one file
+                per sound, which stored reports then name.
             name: of the agent in traces and reports; default: its own.
         """
         self.agent = agent
         self.synthesizer = synthesizer
         self.perturbation = perturbation
-        self.audio_folder = audio_folder
+        self.keep_audio = keep_audio
         self.name = name or _name_of(agent)
         self.__name__ = self.name
         if synthesizer is None and not isinstance(agent, TextAgent):
@@ -125,7 +126,7 @@ class VoiceTask:
         audio, response, timings = await self.exchange(prompt)
         for stage, seconds in timings.items():
             increment_eval_metric(f"{stage}_seconds", seconds)
-        if audio is not None:
+        if audio is not None and self.keep_audio is not False:
             set_eval_attribute("audio", self._kept(audio))
         if response.transcript is not None:
             set_eval_attribute("transcript", response.transcript)
@@ -140,9 +141,9 @@ class VoiceTask:
         )
 
     def _kept(self, audio: Audio) -> Audio | str:
-        if self.audio_folder is None:
+        if isinstance(self.keep_audio, bool):
             return audio
-        path = Path(self.audio_folder) / f"{audio.digest}.wav"
+        path = Path(self.keep_audio) / f"{audio.digest}.wav"
         return str(path if path.exists() else audio.save(path))
 
 
@@ -225,7 +226,7 @@ async def run_concurrent(
     wanted = [expected_calls(expect[prompt] if isinstance(expect, Mapping) else expect) for prompt in said]
     cases = [
         Case(name=name, inputs=prompt, expected_output=expected)
-        for name, prompt, expected in zip(_names(said), said, wanted, strict=True)
+        for name, prompt, expected in zip(case_names(said), said, wanted, strict=True)
     ]
     task = _RememberingTask(agent, synthesizer, perturbation=perturbation)
     report = await evaluate_calls(
@@ -345,12 +346,12 @@ def _with_calls(case: Case[str, Any, Any]) -> Case[str, Any, Any]:
     return found
 
 
-def _names(prompts: Sequence[Any]) -> Iterator[str]:
-    """For each prompt a name of its own."""
-    taken: set[str] = set()
+def case_names(prompts: Iterable[Any], *, taken: Iterable[str] = ()) -> Iterator[str]:
+    """For each prompt a name of its own, which is none of those that are taken."""
+    known = set(taken)
     for prompt in prompts:
         text = str(prompt) or "(nothing)"
-        taken.add(name := unique(text if len(text) <= _NAME else f"{text[:_NAME]}…", taken))
+        known.add(name := unique(text if len(text) <= _NAME else f"{text[:_NAME]}…", known))
         yield name
 
 

@@ -2,8 +2,9 @@
 
 Only requests whose agent told what it heard (`transcript`) are counted. The *word error rate* is that of all words
 together, errors over words said, so a long request weighs more; its interval is that of a ratio of sums over requests, by
-linearization (Cochran, *Sampling Techniques*, chapter 6), since the words of one request are not independent. The *entity
-error rate* is the mean over requests of the share of their entities that was lost. Repeats of a request count together.
+linearization (Cochran, *Sampling Techniques*, chapter 6), since the words of one request are not independent. Where no
+word was misheard there is no spread to go by, and the interval is Wilson's for requests with an error. The *entity error
+rate* is the mean over requests of the share of their entities that was lost. Repeats of a request count together.
 """
 
 from collections.abc import Hashable, Sequence
@@ -101,9 +102,13 @@ def _count(request: _Request, record: ReportCase, transcript: str) -> None:
 
 def _ratio(requests: list[_Request], total: WordErrors, confidence: float) -> Estimate:
     """The rate, and the interval of the mean of what each request contributes to it."""
+    clusters = named_clusters([each.cluster for each in requests])
+    if not total.errors:
+        none = rate([(0, 1)] * len(requests), clusters=clusters, confidence=confidence)
+        assert none is not None
+        return none
     words = total.words / len(requests)
     shares = [[total.rate + (each.words.errors - total.rate * each.words.words) / words] for each in requests]
-    clusters = named_clusters([each.cluster for each in requests])
     found = mean(shares, clusters=clusters, confidence=confidence)
     assert found is not None
     interval = found.interval

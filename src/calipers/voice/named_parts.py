@@ -1,0 +1,156 @@
+"""Agents, synthesizers and parsers by the names that files give them.
+
+A name is that of a kind (`http`), or `module:Name` if the caller allowed the module. Options are the fields of the class that
+a file can hold, and their texts may refer to variables of the environment (`${NAME}`); a secret may not stand there itself.
+What is found under `module:Name` is a class, which is made with the options, or a finished part; a function is an agent, as
+with `@agent`.
+"""
+
+import dataclasses
+import inspect
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from calipers.files.allowed_modules import import_allowed
+from calipers.files.arguments import read_arguments, read_spec
+from calipers.files.parameters import Parameter, parameters_of
+from calipers.files.problem import Problems, Steps, shorten, suggest
+from calipers.http.concealment import hidden
+
+from .environment import filled, referred, refuse_secrets
+from .function_agent import FunctionAgent
+from .protocols import Agent, ResponseParser, Synthesizer, TextAgent
+
+AGENTS: Mapping[str, str] = {
+    "offline": "calipers.voice.demo:OfflineAgent",
+    "http": "calipers.voice.adapters:HttpAgent",
+    "websocket": "calipers.voice.adapters:WebSocketAgent",
+    "openai": "calipers.voice.adapters:OpenAIAgent",
+    "openai_realtime": "calipers.voice.adapters:OpenAIRealtimeAgent",
+    "gemini": "calipers.voice.adapters:GeminiAgent",
+    "gemini_live": "calipers.voice.adapters:GeminiLiveAgent",
+}
+"""Kinds of agents, and where they are."""
+
+SYNTHESIZERS: Mapping[str, str] = {"espeak": "calipers.voice.synthesizers:EspeakSynthesizer"}
+"""Kinds of synthesizers, and where they are."""
+
+PARSERS: Mapping[str, str] = {
+    "json": "calipers.voice.parsers:JsonResponseParser",
+    "openai": "calipers.voice.parsers:OpenAIResponseParser",
+    "gemini": "calipers.voice.parsers:GeminiResponseParser",
+    "anthropic": "calipers.voice.parsers:AnthropicResponseParser",
+}
+"""Kinds of parsers, and where they are."""
+
+_NOT_IN_FILES = frozenset({"client", "aggregate", "grammar"})
+"""Options that are objects or functions."""
+_SECRET = frozenset({"api_key", "headers"})
+"""Options whose values no message repeats."""
+
+
+class NamedParts:
+    """Makes the parts that a file names."""
+
+    def __init__(
+        self, allow_modules: Sequence[str] = (), *, environ: Mapping[str, str] | None = None
+    ) -> None:
+        self.allow_modules = allow_modules
+        """Modules from which a file may take parts."""
+        self.environ = environ
+        """Variables that a file may refer to; `None` for those of the process."""
+
+    def agent(self, spec: Any, steps: Steps, problems: Problems) -> Any:
+        """The agent that a file names, or `None`; what is wrong is added to the problems."""
+        made = self._made(AGENTS, "agent", spec, steps, problems)
+        if made is None or isinstance(made, Agent | TextAgent):
+            return made
+        if inspect.isroutine(made):
+            return FunctionAgent(made)
+        problems.add(
+            steps, "this is no agent: it has no method run(audio) and no method run_text(text)", made
+        )
+        return None
+
+    def synthesizer(self, spec: Any, steps: Steps, problems: Problems) -> Any:
+        """The synthesizer that a file names, or `None`; what is wrong is added to the problems."""
+        made = self._made(SYNTHESIZERS, "synthesizer", spec, steps, problems)
+        if made is None or isinstance(made, Synthesizer):
+            return made
+        problems.add(steps, "this is no synthesizer: it has no method synthesize(text)", made)
+        return None
+
+    def parser(self, spec: Any, steps: Steps, problems: Problems) -> Any:
+        """The parser that a file names, or `None`; what is wrong is added to the problems."""
+        made = self._made(PARSERS, "parser", spec, steps, problems)
+        if made is None or isinstance(made, ResponseParser):
+            return made
+        problems.add(steps, "this is no parser: it has no method parse(raw)", made)
+        return None
+
+    def _made(self, kinds: Mapping[str, str], what: str, spec: Any, steps: Steps, problems: Problems) -> Any:
+        article = "an" if what == "agent" else "a"
+        name, given, at = read_spec(spec, steps, problems, what=f"{article} {what}")
+        found = None if name is None else self._find(name, kinds, what, steps, problems)
+        if found is None:
+            return None
+        if not inspect.isclass(found):
+            if given != {}:
+                problems.add(at, f"{name} is made already: it takes no options", of_key=True)
+                return None
+            return found
+        before = len(problems.found)
+        if isinstance(given, dict):
+            refuse_secrets(given, at, problems)
+        kind: Any = found
+        try:
+            parameters = part_parameters(kind) if name in kinds else parameters_of(kind)
+            arguments = read_arguments(parameters, given, at, problems, read=self._read)
+            arguments = {key: self._filled(value, (*at, key), problems) for key, value in arguments.items()}
+            return kind(**arguments) if len(problems.found) == before else None
+        except Exception as error:  # whatever a constructor checks
+            message = str(error).partition("\n")[0] or type(error).__name__
+            problems.add(at, hidden(message, referred(given, environ=self.environ)))
+            return None
+
+    def _find(self, name: str, kinds: Mapping[str, str], what: str, steps: Steps, problems: Problems) -> Any:
+        if name in kinds:
+            module, _, attribute = kinds[name].partition(":")
+            return getattr(import_module(module), attribute)
+        if ":" in name:
+            return import_allowed(name, self.allow_modules, steps, problems, what=f"{what}s")
+        hint = suggest(name, kinds) or f"; there are {', '.join(kinds)}, and your own as module:Name"
+        problems.add(steps, f"no {what} is called {shorten(name)}{hint}")
+        return None
+
+    def _read(self, parameter: Parameter, value: Any, steps: Steps, problems: Problems) -> Any:
+        if parameter.name == "parser" and value is not None:
+            return self.parser(value, steps, problems)
+        if parameter.name in _SECRET:
+            quiet = Problems("")
+            found = parameter.read(value, steps, quiet)
+            for problem in quiet.found:
+                problems.add(steps, problem.message)
+            return found
+        return parameter.read(value, steps, problems)
+
+    def _filled(self, value: Any, steps: Steps, problems: Problems) -> Any:
+        return filled(value, steps, problems, environ=self.environ)
+
+
+def part_parameters(kind: Any) -> list[Parameter]:
+    """The options of a part that a file can hold."""
+    if not dataclasses.is_dataclass(kind):
+        return list(parameters_of(kind))
+    return [
+        Parameter(
+            field.name,
+            # What is only imported for type checkers is a client, or the like.
+            Any if isinstance(field.type, str) else field.type,
+            required=field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
+            by_position=not field.kw_only,
+        )
+        for field in dataclasses.fields(kind)
+        if field.init and field.name not in _NOT_IN_FILES
+    ]
