@@ -95,6 +95,25 @@ def test_a_dataset_file_names_its_evaluators_with_parameters(python):
     assert done.returncode == 1
 
 
+def test_its_view_writes_a_report(python):
+    command = (
+        python,
+        "-m",
+        "calipers",
+        "run",
+        "cases.yaml",
+        "--task",
+        "builtins:str",
+        "--plugin",
+        "citations",
+    )
+    done = run(*command, "--out", "citations:-")
+    assert done.stdout.splitlines() == [
+        "- <https://example.org/history>: with two sources",
+        "- <https://example.org/tower>: with a source, with two sources",
+    ]
+
+
 def test_its_own_tests_pass(python):
     done = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
     assert done.returncode == 0, done.stdout + done.stderr

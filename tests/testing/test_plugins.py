@@ -47,10 +47,15 @@ class Tone(EvaluatorPlugin, ViewPlugin):
         return Polite(word)
 
     def create_view(self):
-        return print
+        return lambda report: f"{report.name}: {len(report.cases)} attempts"
 
     def on_test_end(self, record):
         self.heard.append(record.name)
+
+
+class Sender:
+    def write(self, report, path):
+        raise AssertionError("nobody knows where it would send this")
 
 
 class Agent:
@@ -73,11 +78,12 @@ def test_a_plugin_that_keeps_the_contract_is_told_what_was_checked():
     [
         (PluginBase, {}),
         (AdapterPlugin, {"create_adapter": lambda self: Agent()}),
-        (ViewPlugin, {"create_reporter": lambda self: lambda report: None}),
+        (ViewPlugin, {"create_reporter": lambda self: lambda report: b"drawn"}),
+        (ViewPlugin, {"create_view": lambda self: Sender()}),
         (StorePlugin, {"create_store": lambda self: object()}),
         (EvaluatorPlugin, {"create_evaluator": lambda self: is_text}),
     ],
-    ids=["hooks", "adapter", "view", "store", "evaluator"],
+    ids=["hooks", "adapter", "view", "writer", "store", "evaluator"],
 )
 def test_a_plugin_of_every_type_can_be_checked(base, members):
     assert check_plugin(type("Mine", (base,), {"name": "mine", **members})).name == "mine"
@@ -135,7 +141,22 @@ BROKEN = {
     "makes no view": (
         "make",
         broken(ViewPlugin, create_view=lambda self: 5),
-        "a view is called with a report",
+        "a view is a function of a report, or an object with write",
+    ),
+    "draws nothing": (
+        "view",
+        broken(ViewPlugin, create_view=lambda self: print),
+        "must return text or bytes, got None",
+    ),
+    "draws no empty report": (
+        "view",
+        broken(ViewPlugin, create_view=lambda self: lambda report: f"{report.pass_rate().value:.0%}"),
+        "of a report without attempts: the view 'broken' failed: AttributeError",
+    ),
+    "has the name of a format": (
+        "load",
+        broken(ViewPlugin, name="html", create_view=lambda self: str),
+        "'html' is a format of Calipers",
     ),
     "makes no store": ("make", broken(StorePlugin, create_store=lambda self: None), "it made nothing"),
     "shares": ("shared", broken(create_evaluator=lambda self: SHARED), "gave the same Polite twice"),

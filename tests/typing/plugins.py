@@ -18,6 +18,8 @@ from calipers.plugins import (
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.testing import PluginConformance, check_plugin
+from calipers.views.formats import write_report
+from calipers.views.view import ReportWriter, View
 
 
 @dataclass
@@ -60,11 +62,26 @@ class WithProperties(EvaluatorPlugin, ViewPlugin):
     def create_evaluator(self) -> Polite:
         return Polite()
 
-    def create_view(self) -> Any:
-        return print
+    def create_view(self) -> View:
+        return lambda report: report.name
 
     def on_suite_start(self, name: str, *, total: int | None = None) -> None:
         print(name, total)
+
+
+class Writer(ViewPlugin):
+    name = "writer"
+
+    def create_view(self, width: int = 80) -> ReportWriter:
+        return Printer(width)
+
+
+class Printer:
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def write(self, report: Report, path: str) -> None:
+        print(report.name, path)
 
 
 class Adapter(AdapterPlugin):
@@ -88,6 +105,10 @@ def use() -> None:
         dataset = Dataset(cases=[Case(inputs="x")], evaluators=manager.get_evaluators())
         report = dataset.evaluate_sync(str, plugins=manager)
         assert_type(report, Report)
+        write_report(report, "properties:report.txt", views=manager.views)
+        write_report(report, "mine:report.txt", views={"mine": str, "other": Printer(80)})
+        write_report(report, "mine:report.txt", views={"mine": Printer})  # type: ignore[dict-item]
+        dataset.evaluate_sync(manager.adapters["adapter"])
         Dataset.from_file("cases.yaml", evaluator_types=[Polite, *manager.get_evaluator_types()])
         dataset.evaluate_sync(str, plugins=[WithAttributes])  # type: ignore[arg-type]
         manager.load_plugins(classes=[Polite])  # type: ignore[list-item]

@@ -1,6 +1,7 @@
 import pytest
-from calipers_citations import CitationsPlugin, CitesSources, cites_only
+from calipers_citations import CitationsPlugin, CitesSources, cites_only, source_list
 
+from calipers import Case, Dataset
 from calipers.testing import check_evaluator, check_plugin, evaluate_one, make_context
 
 ONE = "It opened in 1889 [https://example.org/tower]."
@@ -30,6 +31,13 @@ def test_an_answer_may_cite_no_other_hosts(hosts, passed):
 def test_a_minimum_that_everything_meets_is_refused():
     with pytest.raises(ValueError, match="at least 1, got 0"):
         CitesSources(0)
+
+
+def test_the_view_lists_every_source_with_the_cases_that_cite_it():
+    cases = [Case(name="b", inputs=TWO), Case(name="a", inputs=ONE), Case(name="c", inputs="none")]
+    assert source_list(Dataset(cases=cases).evaluate_sync(str, progress=False)) == (
+        "- <https://example.com/history>: b\n- <https://example.org/tower>: b, a\n"
+    )
 
 
 def test_the_evaluator_keeps_the_contract():

@@ -47,7 +47,7 @@ WAY_OUT: dict[Rule, str] = {
 }
 """What to do about a finding."""
 
-PluginRule: TypeAlias = Literal["load", "make", "shared", "evaluator", "hook"]
+PluginRule: TypeAlias = Literal["load", "make", "shared", "evaluator", "view", "hook"]
 """What a finding about a plugin is about."""
 
 PLUGIN_WAY_OUT: dict[PluginRule, str] = {
@@ -55,6 +55,7 @@ PLUGIN_WAY_OUT: dict[PluginRule, str] = {
     "make": "return what the method is named for: it gets no arguments, so those it has need defaults",
     "shared": "make a new object at each call",
     "evaluator": "check_evaluator(...) says what to do about it",
+    "view": "make text or bytes of every report, also of one that has no attempts and so no rates",
     "hook": "catch what may go wrong in a hook: a run goes on without it, but somebody may rely on it",
 }
 """What to do about a finding about a plugin."""

@@ -4,10 +4,12 @@ It loads the plugin as a manager would, lets it make all that it provides, takes
 raises one error that lists everything it found:
 
 - *load*: the class is one of plugins, and can be loaded: twice, with the same name, version and evaluators;
-- *make*: what it makes is what it promised: an evaluator of a known style, an adapter with `name` and `invoke`, a view that
-  can be called, a store;
+- *make*: what it makes is what it promised: an evaluator of a known style, an adapter with `name` and `invoke`, a view of
+  one of the two shapes, a store;
 - *shared*: each call makes a new object, so that what one run does to it does not show in the next;
 - *evaluator*: each evaluator that can be made without arguments keeps the contract that `check_evaluator` checks;
+- *view*: a view that is a function makes text or bytes of the report of the run, and of one without attempts; what writes
+  reports itself is not called;
 - *hook*: the hooks of runs, and `on_unload`, do not raise.
 
 Evaluators that need arguments are not made; check them with `check_evaluator`. The outcome names them.
@@ -22,17 +24,19 @@ import msgspec
 from calipers.case import Case
 from calipers.context import EvaluatorContext
 from calipers.dataset import Dataset
-from calipers.errors import NotAnEvaluatorError
+from calipers.errors import NotAnEvaluatorError, ViewError
 from calipers.files.parameters import parameters_of
 from calipers.plain import safe_repr
-from calipers.plugins import LoadedPlugin, PluginBase, PluginManager, PluginType
+from calipers.plugins import LoadedPlugin, PluginBase, PluginManager, PluginType, ViewPlugin
 from calipers.plugins.hooks import DETAILS
 from calipers.plugins.plugin import defines
+from calipers.report import Report
 from calipers.report_evaluator import ReportEvaluator
 from calipers.styles import as_evaluator
 from calipers.testing.conformance import Conformance, check_evaluator
 from calipers.testing.finding import ConformanceError, Finding, PluginRule
 from calipers.testing.outcome import error_text
+from calipers.views.view import is_view, use_view, writes_itself
 
 _METHODS = {
     PluginType.EVALUATOR: "create_evaluator",
@@ -82,7 +86,8 @@ def check_plugin(
                 examination.make(loaded, provided)
             options = {"contexts": contexts, "deterministic": deterministic, "timeout": timeout}
             checked = examination.check_evaluators(loaded, options)
-            examination.take_through_a_run(manager)
+            report = examination.take_through_a_run(manager)
+            examination.draw(loaded, report)
     examination.note_failures(manager)
     if examination.found or loaded is None:
         raise ConformanceError(getattr(kind, "__name__", safe_repr(kind)), examination.found, "a plugin")
@@ -149,12 +154,29 @@ class _Examination:
                 self._note("make", f"{name}: {error_text(error)}")
         return checked
 
-    def take_through_a_run(self, manager: PluginManager) -> None:
+    def take_through_a_run(self, manager: PluginManager) -> Report:
         """Call the hooks of runs, with an attempt that passes, one that does not, and one whose task fails."""
         cases = [Case(name=name, inputs=name) for name in ("passes", "does not pass", "fails")]
-        Dataset(name="check_plugin", cases=cases, evaluators=[_passes]).evaluate_sync(
+        return Dataset(name="check_plugin", cases=cases, evaluators=[_passes]).evaluate_sync(
             _task, plugins=manager, repeat=2, seed=0, progress=False
         )
+
+    def draw(self, loaded: LoadedPlugin, report: Report) -> None:
+        """Let the view, if there is one, draw a report, and one without attempts."""
+        if not isinstance(loaded.plugin, ViewPlugin):
+            return
+        try:
+            view = loaded.plugin.create_view()
+        except (Exception, SystemExit):
+            return  # told already
+        if not is_view(view) or writes_itself(view):
+            return
+        empty = Report(name="check_plugin", cases=[])
+        for what, each in (("a report", report), ("a report without attempts", empty)):
+            try:
+                use_view(loaded.name, view, each, "-")
+            except ViewError as error:
+                self._note("view", f"of {what}: {error}")
 
     def note_failures(self, manager: PluginManager) -> None:
         """What went wrong while the plugin was loaded, told of a run, and unloaded."""
@@ -197,7 +219,9 @@ def _check_made(provided: PluginType, made: Any) -> None:
         raise TypeError(
             f"an adapter has a name and a method invoke(input_text), which {safe_repr(made):.200} has not"
         )
-    if provided is PluginType.VIEW and not callable(made):
-        raise TypeError(f"a view is called with a report, and {safe_repr(made):.200} cannot be called")
+    if provided is PluginType.VIEW and not is_view(made):
+        raise TypeError(
+            f"a view is a function of a report, or an object with write(report, path), not {safe_repr(made):.200}"
+        )
     if made is None:
         raise TypeError("it made nothing")

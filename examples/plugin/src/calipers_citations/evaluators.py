@@ -10,6 +10,11 @@ from calipers import EvaluationReason, Evaluator, EvaluatorContext, Skipped
 _LINK = re.compile(r"https?://[^\s\])>\"']+")
 
 
+def links_in(answer: object) -> list[str]:
+    """The different links of an answer, sorted; only text has any. What ends a sentence is not part of one."""
+    return sorted({link.rstrip(".,;") for link in _LINK.findall(answer)}) if isinstance(answer, str) else []
+
+
 @dataclass
 class CitesSources(Evaluator):
     """The answer links to enough different sources."""
@@ -24,7 +29,7 @@ class CitesSources(Evaluator):
     def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> EvaluationReason | Skipped:
         if not isinstance(ctx.output, str):
             return Skipped("only text has links")
-        links = sorted(set(_LINK.findall(ctx.output)))
+        links = links_in(ctx.output)
         shown = ", ".join(links) or "none"
         return EvaluationReason(
             len(links) >= self.minimum, f"{len(links)} of {self.minimum} sources: {shown}"
@@ -33,7 +38,7 @@ class CitesSources(Evaluator):
 
 def cites_only(output: str, hosts: list[str]) -> EvaluationReason:
     """Every link of the answer leads to one of these hosts."""
-    others = [link for link in _LINK.findall(output) if (urlsplit(link).hostname or "") not in hosts]
+    others = [link for link in links_in(output) if (urlsplit(link).hostname or "") not in hosts]
     return EvaluationReason(
         not others, f"other sources: {', '.join(others)}" if others else "no other sources"
     )

@@ -1,11 +1,15 @@
 """What is offered to Calipers."""
 
-from calipers.plugins import EvaluatorPlugin
+from collections.abc import Callable
+
+from calipers import Report
+from calipers.plugins import EvaluatorPlugin, ViewPlugin
 
 from .evaluators import CitesSources, cites_only
+from .view import source_list
 
 
-class CitationsPlugin(EvaluatorPlugin):
+class CitationsPlugin(EvaluatorPlugin, ViewPlugin):
     """Does an answer cite its sources?"""
 
     name = "citations"
@@ -16,3 +20,7 @@ class CitationsPlugin(EvaluatorPlugin):
     def create_evaluator(self, minimum: int = 1) -> CitesSources:
         """What `PluginManager.get_evaluators` gives, and what files call by the name of the plugin."""
         return CitesSources(minimum)
+
+    def create_view(self) -> Callable[[Report], str]:
+        """What `calipers run --out citations:PATH` writes."""
+        return source_list
