@@ -1,7 +1,8 @@
 import pytest
+from rich.cells import cell_len
 
 from calipers import ToolCall, Trace
-from calipers.views.terminal import report_text
+from calipers.views.terminal import print_report, report_text
 
 
 def section(report, title: str, **options) -> list[str]:
@@ -175,3 +176,75 @@ def test_a_long_list_of_lines_is_cut_and_says_so(records):
     )
     lines = section(report, "Did not pass")
     assert lines[-2:] == ["      18", "      … (31 more lines)"]
+
+
+def test_a_long_line_of_a_reason_wraps_with_what_follows_deeper_and_is_cut_after_about_three_rows(records):
+    reason = f"2 of 3 calls\n    city: expected 'Paris', got {'one two three ' * 4}end\n~ {'word ' * 100}"
+    report = records.report(records.case("bad", records.result("calls", False, reason)))
+    shown = section(report, "Did not pass", width=50)
+    at = shown.index("    calls:") + 1
+    assert shown[at : at + 4] == [
+        "      2 of 3 calls",
+        "          city: expected 'Paris', got one two",
+        "            three one two three one two three one",
+        "            two three end",
+    ]
+    rest = shown[at + 4 :]
+    assert rest[0].startswith("      ~ word")
+    assert all(line.startswith(" " * 8) for line in rest[1:])
+    assert 3 <= len(rest) <= 4
+    assert rest[-1].endswith("characters)")
+    assert max(map(len, shown)) <= 50
+
+
+@pytest.mark.parametrize("width", [20, 23, 40])
+def test_lines_of_a_reason_fit_however_narrow_the_terminal_and_deep_their_indent(records, width):
+    reason = "first\n" + " " * 60 + "名前" * 40
+    report = records.report(records.case("bad", records.result("calls", False, reason)))
+    lines = report_text(report, width=width).splitlines()
+    assert all(cell_len(line) <= width for line in lines)
+    assert "名前" in "".join(lines)
+
+
+def test_repeats_that_failed_in_the_same_way_are_shown_once(records):
+    attempts = [
+        records.case(
+            f"chat [{number}/7]",
+            records.result("ok", number == 3, "too short"),
+            records.result("length", 5),
+            records.result("seconds", number),
+            source_case_name="chat",
+            inputs="hi",
+            output="hello",
+        )
+        for number in range(1, 8)
+    ]
+    report = records.report(*attempts, repeat=7)
+    assert section(report, "Did not pass") == [
+        "✗ chat [1-2, 4-7/7]  6 attempts · 250 ms · length 5",
+        "    inputs    'hi'",
+        "    got       'hello'",
+        "    ok: too short",
+    ]
+
+
+def test_the_limit_counts_equal_attempts_once_and_what_is_left_out_each(records):
+    attempts = [
+        records.case(
+            f"{case} [{number}/3]", records.result("ok", False), source_case_name=case, output="same"
+        )
+        for case in "abc"
+        for number in (1, 2, 3)
+    ]
+    shown = section(records.report(*attempts, repeat=3), "Did not pass", max_cases=2)
+    assert [line for line in shown if line.startswith("✗")] == [
+        "✗ a [1-3/3]  3 attempts · 250 ms",
+        "✗ b [1-3/3]  3 attempts · 250 ms",
+    ]
+    assert shown[-1] == "… and 3 more (max_cases=None shows all)"
+
+
+def test_how_to_lift_the_limit_is_said_in_the_words_of_whoever_shows_the_report(records, capsys):
+    report = records.report(*(records.case(str(n), records.result("ok", False)) for n in range(2)))
+    print_report(report, max_cases=1, no_limit="--all")
+    assert "… and 1 more (--all shows all)" in capsys.readouterr().out

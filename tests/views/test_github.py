@@ -208,3 +208,16 @@ def test_standard_output_is_where_it_is_printed_by_default(capsys):
     with commands_off(environ={"GITHUB_ACTIONS": "true"}):
         print("text")
     assert obeyed(capsys.readouterr().out)[0][0] == "stop-commands"
+
+
+def test_a_reason_of_several_lines_is_shown_as_lines(records):
+    report = records.report(records.case("a", records.result("calls", False, "1 of 2\n~ book()\n::error::x")))
+    (error, *_) = obeyed(report_annotations(report))
+    assert error[2].startswith("calls:\n  1 of 2\n  ~ book()\n  ::error::x\ninputs: ")
+
+
+def test_the_notice_names_evaluators_that_gave_no_result(records):
+    report = records.report(records.case("a", skipped=(records.skip("Path", "no\ntrace"),)))
+    ((name, _, message),) = obeyed(report_annotations(report))
+    assert name == "notice"
+    assert message.endswith("\nPath: skipped in the only attempt: no\\ntrace")

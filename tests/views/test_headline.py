@@ -1,6 +1,6 @@
 import pytest
 
-from calipers.views.headline import alerts, headline, title
+from calipers.views.headline import alerts, headline, silent, title
 from calipers.views.page import Page
 
 
@@ -144,3 +144,29 @@ def test_attempts_of_which_nothing_was_asserted_are_counted(records):
     report = records.report(records.case("a", records.result("ok", True)), records.case("b"))
     shown = lines(headline(Page(), report, confidence=0.95))
     assert shown[-1] == "Left out: 1 attempt of which nothing was asserted."
+
+
+def test_evaluators_that_gave_no_result_are_named_with_the_reason(records):
+    def case(name, *results, skipped):
+        return records.case(name, *results, skipped=tuple(records.skip(*each) for each in skipped))
+
+    report = records.report(
+        case("a", records.result("ok", True), skipped=[("Latency", "no trace"), ("tone", "too short")]),
+        case("b", records.result("tone", "warm"), skipped=[("Latency", "no trace"), ("ok", "n/a")]),
+    )
+    assert lines(silent(Page(), report)) == ["Latency: skipped in all 2 attempts: no trace"]
+
+
+def test_many_evaluators_without_a_result_are_summed_up_and_hostile_reasons_stay_on_their_line(records):
+    skipped = tuple(records.skip(f"E{n}", "\x1b[2J\nforged" if n == 0 else "n/a") for n in range(12))
+    shown = lines(silent(Page(), records.report(records.case("a", skipped=skipped))))
+    assert shown[0] == "E0: skipped in the only attempt: \\x1b[2J\\nforged"
+    assert shown[9:] == [
+        "E9: skipped in the only attempt: n/a",
+        "… and 2 more evaluators that gave no result",
+    ]
+
+
+def test_where_all_evaluators_had_results_none_is_called_silent(records):
+    report = records.report(records.case("a", records.result("ok", True)), records.failure("b"))
+    assert lines(silent(Page(), report)) == []

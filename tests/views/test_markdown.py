@@ -77,7 +77,7 @@ GOLDEN = """\
 | Evaluator | Kind | Result | 95 % interval | n | task failed |
 | --- | --- | ---: | --- | ---: | ---: |
 | `right` | assertion | 33.3 % | [6.1, 79.2] | 3 | 1 |
-| `right`, graded | score | 0.600 | [0.000, 1.000] |  |  |
+| `right`, graded | score | 0.600 | [0.000, 1.000] | 2 |  |
 | `sure` | score | 0.5 |  | 1 | 0 |
 | `route` | label | `south` 50.0 %, `north` 50.0 % |  | 2 | 0 |
 
@@ -112,6 +112,8 @@ Metrics    tokens 1,200 · (means per case)
 ```
 
 <sub>[low, high] is a 95 % interval (Wilson; Student t): with fresh cases of the same kind, 95 % of such intervals would contain the true value.</sub>
+
+<sub>A graded row is the mean of the scores behind a verdict, over the n attempts that have one; a failed task or evaluator gives none.</sub>
 """
 
 
@@ -226,6 +228,7 @@ def everywhere(records, text):
             expected_output=text,
             metrics={text: 1},
             trace=Trace(tool_calls=[ToolCall("t", {text: text}, success=False, error=text)]),
+            skipped=(records.skip(f"{text}s", text),),
         ),
         records.case(f"{text}2", evaluator_failures=(records.broken(text, text),)),
         records.failure(f"{text}3", text, error_type=text, not_run=(text,)),
@@ -246,7 +249,9 @@ def outside_code(document):
 def check_only_our_words_are_outside_code(records, text):
     """The text changes what stands in code, and nothing else of the document."""
     if visible(text).strip():  # for what cannot be seen, our own words stand
-        hostile, tame = (report_markdown(everywhere(records, each)) for each in (text, "word"))
+        # A reason of several lines is a block of its own, so the tame text has several, too.
+        other = "word\nword" if "\n" in text.strip("\n") else "word"
+        hostile, tame = (report_markdown(everywhere(records, each)) for each in (text, other))
         assert outside_code(hostile) == outside_code(tame)
 
 
@@ -339,3 +344,82 @@ def test_the_top_and_the_bottom_are_bounded_whatever_they_hold(records):
 
 def test_nothing_is_said_to_be_left_out_when_nothing_is(records):
     assert "Left out to stay" not in report_markdown(golden_report(records))
+
+
+def test_a_reason_of_several_lines_is_a_block_of_its_item(records):
+    script = "1 of 2 calls\n~ book(city='Paris')\n    city: expected 'Rome'"
+    report = records.report(records.case("a", records.result("calls", False, script)))
+    text = report_markdown(report)
+    assert (
+        "  - `calls`:\n"
+        "    ```text\n"
+        "    1 of 2 calls\n"
+        "    ~ book(city='Paris')\n"
+        "        city: expected 'Rome'\n"
+        "    ```\n"
+        "  - inputs `'question a'`\n"
+    ) in text
+    assert next(token.level for token in PARSER.parse(text) if token.type == "fence") > 0, "within the list"
+
+
+def test_a_long_reason_of_many_lines_is_cut_and_says_so(records):
+    report = records.report(records.case("a", records.result("calls", False, "\n".join("x" * 50))))
+    assert "    x\n    … (31 more lines)\n    ```\n" in report_markdown(report)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "```\n@octocat",
+        "x\n" + "`" * 30 + "\n@octocat",
+        "x\n~~~\n</details>\n@octocat",
+        "\n\n- @octocat\n\n# no",
+    ],
+)
+def test_no_line_of_a_reason_ends_its_block(records, hostile):
+    report = records.report(records.case("a", records.result("calls", False, f"first\n{hostile}\nlast")))
+    blocks = [content for kind, content in leaves(report_markdown(report)) if kind == "fence"]
+    assert "@octocat" in blocks[0]
+    assert "last" in blocks[0]
+    assert not any("octocat" in content for _, content in outside_code(report_markdown(report)))
+
+
+def test_repeats_that_failed_in_the_same_way_are_one_item(records):
+    cases = [
+        records.case(
+            f"a [{i}/3]", records.result("x", False, "no"), source_case_name="a", inputs="q", output="w"
+        )
+        for i in (1, 2, 3)
+    ]
+    text = report_markdown(records.report(*cases, repeat=3))
+    assert text.count("`no`") == 1
+    assert "- **`a [1-3/3]`** (3 attempts)\n" in text
+    assert "<summary>Did not pass: 3 of 3 attempts</summary>" in text
+
+
+def test_attempts_that_did_not_fit_are_counted_one_by_one_also_where_they_are_alike(records):
+    cases = [
+        records.case(
+            f"{case} [{i}/2]",
+            records.result("x", False, "no " * 300),
+            source_case_name=str(case),
+            inputs="q " * 400,
+            output="w " * 400,
+        )
+        for case in range(40)
+        for i in (1, 2)
+    ]
+    text = report_markdown(records.report(*cases, repeat=2), limit=20_000)
+    listed = text.count("(2 attempts)")
+    assert 0 < listed < 40
+    assert f"{80 - 2 * listed} attempts that did not pass." in text
+
+
+def test_evaluators_that_gave_no_result_are_warned_of(records):
+    cases = [
+        records.case(name, records.result("x", True), skipped=(records.skip("Path", "no `trace`"),))
+        for name in "ab"
+    ]
+    assert "> **Warning:** `` Path: skipped in all 2 attempts: no `trace` ``" in report_markdown(
+        records.report(*cases)
+    )

@@ -104,3 +104,21 @@ def test_under_repeats_the_footnote_says_what_they_are_good_for(records):
 def test_without_intervals_there_is_no_footnote(records):
     report = records.report(records.case("a", records.result("tone", "polite")))
     assert lines(footnote(Page(), report, report.summaries(), confidence=0.95)) == []
+
+
+@pytest.mark.parametrize(
+    ("score", "lost", "end"),
+    [
+        (0.5, False, ["over the n attempts that have one."]),
+        (0.5, True, ["over the n attempts that have one; a failed task or evaluator gives none."]),
+        (1.0, True, []),
+    ],
+    ids=["graded", "graded and something failed", "no graded row"],
+)
+def test_the_footnote_says_what_a_graded_row_is_over(records, score, lost, end):
+    failures = [records.failure("lost", not_run=("Judge",))] if lost else []
+    report = records.report(records.case("a", records.result("Judge", True, score=score)), *failures)
+    shown = lines(footnote(Page(), report, report.summaries(), confidence=0.95))[1:]
+    assert [
+        line.removeprefix("A graded row is the mean of the scores behind a verdict, ") for line in shown
+    ] == end

@@ -9,7 +9,9 @@ from calipers.views.outcome import (
     count_missed,
     missed,
     outcome_of,
+    reason_lines,
     run_problems,
+    silences,
     values,
 )
 
@@ -95,3 +97,42 @@ def test_what_is_wrong_with_a_run_as_a_whole_is_told(records):
         "No cases ran: nothing was measured.",
         "Report evaluator 'Curve' failed: ValueError: flat",
     ]
+
+
+@pytest.mark.parametrize(
+    ("number", "others", "said"),
+    [
+        (1, [], "skipped in the only attempt: n/a"),
+        (1_200, [], "skipped in all 1,200 attempts: n/a"),
+        (1, ["failed"], "skipped in 1 attempt, and without a result in the others: n/a"),
+        (2, ["another's"], "skipped in 2 attempts, and without a result in the others: n/a"),
+    ],
+)
+def test_how_often_a_silent_evaluator_was_skipped_is_told(records, number, others, said):
+    cases = [records.case(str(n), skipped=(records.skip("E", "n/a"),)) for n in range(number)]
+    extra = {
+        "failed": records.failure("lost", not_run=("E",)),
+        "another's": records.case("other", records.result("ok", True)),
+    }
+    report = records.report(*cases, *(extra[each] for each in others))
+    assert silences(report) == [("E", said)]
+
+
+def test_a_skip_without_a_reason_is_told_without_one(records):
+    assert silences(records.report(records.case("a", skipped=(records.skip("E", ""),)))) == [
+        ("E", "skipped in the only attempt")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "lines"),
+    [
+        ("", ([""], 0)),
+        ("one", (["one"], 0)),
+        ("\none\n\ntwo\n", (["one", "", "two"], 0)),
+        ("\n".join("x" * 20), (["x"] * 20, 0)),
+        ("\n".join("x" * 21), (["x"] * 19, 2)),
+    ],
+)
+def test_a_reason_has_lines_of_which_a_view_shows_so_many(reason, lines):
+    assert reason_lines(reason) == lines

@@ -126,3 +126,20 @@ def test_plain_consoles_get_plain_glyphs(mixed):
 
 def test_no_evaluators_is_no_table(records):
     assert table(records.report(records.case("a"))) == []
+
+
+def test_a_graded_row_says_how_many_scores_its_mean_is_over(records):
+    report = records.report(
+        *(records.case(str(i), records.result("Judge", i > 0, score=i / 4)) for i in range(4)),
+        records.failure("lost", not_run=("Judge",)),
+    )
+    rows = [line.split() for line in table(report, 120)[1:]]
+    assert rows[0][-2:] == ["5", "1"], "the rate is over the failed task too"
+    assert rows[1][-1] == "4"
+
+
+def test_grades_that_say_no_more_than_the_verdicts_have_no_row(records):
+    report = records.report(
+        *(records.case(str(i), records.result("Judge", i > 0, score=float(i > 0))) for i in range(3))
+    )
+    assert len(table(report)) == 2

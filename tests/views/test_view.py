@@ -1,5 +1,6 @@
 """What a view of one's own may be, and what becomes of one that fails."""
 
+import asyncio
 import json
 import warnings
 from pathlib import Path
@@ -95,6 +96,7 @@ def test_an_object_with_write_does_all_of_it(kind, tmp_path):
         (lambda: "text", "failed: TypeError"),
         (lambda report: json.loads("{"), "failed: JSONDecodeError"),
         (raising(SystemExit(3)), "failed: SystemExit: 3"),
+        (raising(asyncio.CancelledError()), "failed: CancelledError"),
         (raising(OSError(28, "No space left")), "failed: OSError"),
         (later, "is async, and nobody would await it"),
         (writer(raising(ValueError("no"))), "failed: ValueError: no"),

@@ -39,6 +39,7 @@ def show_report(
                 report,
                 include_cases=_INCLUDE[include_cases],
                 max_cases=max_cases or None,
+                no_limit="--max-cases 0",
                 include_tracebacks=tracebacks,
             )
     except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from calipers.record import Failure, ReportCase, ReportCaseFailure
@@ -10,8 +11,9 @@ from calipers.result import EvaluatorFailure
 
 from .calls import calls_line
 from .numbers import number, plural, seconds
-from .outcome import why
+from .outcome import Record, reason_lines, why
 from .page import Page
+from .repeats import alike, name_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,16 +22,12 @@ if TYPE_CHECKING:
 _INDENT = 4
 _REASON_LINES = 3
 """Lines that a reason or an error message may take before it is cut."""
-_LISTED = 20
-"""Lines of a reason that is a list, such as the edit script of an agent's calls."""
 _CALL_LINES = 2
 """Lines that the tool calls of an attempt may take."""
 _NAME = 60
 """Cells of an evaluator's name."""
 _TRACEBACK_LINES = 30
 """The last lines of a traceback, which are the ones that tell."""
-
-Record = ReportCase | ReportCaseFailure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +43,9 @@ class AttemptOptions:
     include_tracebacks: bool = False
     """Show where in the code a task or an evaluator failed."""
     max_cases: int | None = 20
-    """Attempts in each list; `None` for no limit."""
+    """Attempts in each list, where those of a case that came to the same count once; `None` for no limit."""
+    no_limit: str = "max_cases=None"
+    """How the reader lifts that limit."""
 
 
 def failed_tasks(page: Page, report: Report, options: AttemptOptions) -> "Iterator[RenderableType]":
@@ -77,19 +77,23 @@ def _list(
     if not records:
         return
     yield page.line((title, "bold"))
-    shown = records if options.max_cases is None else records[: options.max_cases]
-    for record in shown:
-        yield from _attempt(page, record, options)
-    if len(shown) < len(records):
-        left = len(records) - len(shown)
-        yield page.line((f"{page.ellipsis} and {left:,} more (max_cases=None shows all)", "dim"))
+    left = len(records)
+    for group in islice(alike(records), options.max_cases):
+        yield from _attempt(page, group, options)
+        left -= len(group)
+    if left:
+        yield page.line((f"{page.ellipsis} and {left:,} more ({options.no_limit} shows all)", "dim"))
     if left_behind > 0:
         yield page.line((f"{page.ellipsis} and {left_behind:,} more that the report does not keep", "dim"))
 
 
-def _attempt(page: Page, record: Record, options: AttemptOptions) -> "Iterator[RenderableType]":
-    """One attempt: a line of its own if it passed, else what was tried, what came of it, and why it did not pass."""
-    yield _first_line(page, record)
+def _attempt(page: Page, group: Sequence[Record], options: AttemptOptions) -> "Iterator[RenderableType]":
+    """One attempt: a line of its own if it passed, else what was tried, what came of it, and why it did not pass.
+
+    Attempts at one case that came to the same are shown as one.
+    """
+    record = group[0]
+    yield _first_line(page, group)
     if record.passed is not False:
         return
     if options.include_values:
@@ -109,14 +113,30 @@ def _attempt(page: Page, record: Record, options: AttemptOptions) -> "Iterator[R
         yield from _traceback(page, failure, options)
 
 
-def _first_line(page: Page, record: Record) -> "Text":
-    """Mark, name, and whatever else was measured: scores, labels and the time."""
+def _first_line(page: Page, group: Sequence[Record]) -> "Text":
+    """Mark, name, and whatever else was measured: scores, labels and the time, as far as several agree in them."""
+    record, *others = group
     if record.passed is None:
         mark, style = page.glyph("·", "."), "dim"
     elif record.passed:
         mark, style = page.glyph("✓", "+"), "green"
     else:
         mark, style = page.glyph("✗", "x"), "red"
+    facts = _facts(page, record)
+    for other in others:
+        theirs = _facts(page, other)
+        facts = [fact for fact in facts if fact in theirs]
+    if others:
+        facts = [plural(len(group), "attempt"), *facts]
+    name = page.fit(name_of(group), page.width - 2)
+    line = page.line((mark, style), " ", (name, "bold" if record.passed is False else ""))
+    room = page.width - line.cell_len - 2
+    if room > 5:
+        line.append("  " + page.fit(page.dot.join(facts), room), "dim")
+    return line
+
+
+def _facts(page: Page, record: Record) -> list[str]:
     facts = [seconds(record.task_duration, micro=page.glyph("µ", "u"))]
     if isinstance(record, ReportCase):
         for result in record.results:
@@ -124,12 +144,7 @@ def _first_line(page: Page, record: Record) -> "Text":
                 facts.append(f"{page.fit(result.name, 30)} {page.fit(result.value, 30)}")
             elif not isinstance(result.value, bool):
                 facts.append(f"{page.fit(result.name, 30)} {number(result.value)}")
-    name = page.fit(record.name, page.width - 2)
-    line = page.line((mark, style), " ", (name, "bold" if record.passed is False else ""))
-    room = page.width - line.cell_len - 2
-    if room > 5:
-        line.append("  " + page.fit(page.dot.join(facts), room), "dim")
-    return line
+    return facts
 
 
 def _values(page: Page, record: Record) -> "Iterator[RenderableType]":
@@ -149,15 +164,14 @@ def _values(page: Page, record: Record) -> "Iterator[RenderableType]":
 def _reason(page: Page, name: str, reason: str | None) -> "Iterator[RenderableType]":
     """`name: reason`, either of which may be missing; a reason of several lines stands below its name."""
     line = page.line((name, "red"))
-    listed = (reason or "").strip("\n").split("\n")
-    if name and len(listed) > 1:
+    lines, left = reason_lines(reason or "")
+    if name and len(lines) > 1:
         line.append(":")
         yield page.indented(line, _INDENT)
-        shown = listed if len(listed) <= _LISTED else listed[: _LISTED - 1]
-        for each in shown:
-            yield page.indented(page.line(page.fit(each, page.width - _INDENT - 2)), _INDENT + 2)
-        if len(listed) > len(shown):
-            more = f"{page.ellipsis} ({len(listed) - len(shown)} more lines)"
+        for each in lines:
+            yield page.hanging(each, _INDENT + 2, rows=_REASON_LINES)
+        if left:
+            more = f"{page.ellipsis} ({plural(left, 'more line')})"
             yield page.indented(page.line((more, "dim")), _INDENT + 2)
         return
     if reason:

@@ -18,7 +18,7 @@ from calipers.report import Report
 
 from .markdown import LIMIT, claims, report_markdown
 from .numbers import plural
-from .outcome import Record, complaints, count_missed, missed, run_problems, values
+from .outcome import Record, complaints, count_missed, missed, reason_lines, run_problems, silences, values
 from .text import fit, fit_value, visible
 
 ANNOTATIONS = 10
@@ -28,6 +28,8 @@ _SUMMARY_BYTES = 1 << 20
 """Bytes that the summary of one step may have; GitHub drops all of a larger one."""
 _NAME, _VALUE, _REASON = 120, 300, 600
 """Cells of a name, of a value and of a reason."""
+_SILENT = 10
+"""Evaluators without a result that are named."""
 
 
 def report_annotations(report: Report, *, file: str | None = None, line: int | None = None) -> str:
@@ -46,7 +48,10 @@ def report_annotations(report: Report, *, file: str | None = None, line: int | N
     shown = missed(report)[: max(0, ANNOTATIONS - len(errors))]
     errors += [(record.name, _message(record)) for record in shown]
     lines = [command("error", text, **where, title=fit(name, _NAME)) for name, text in errors[:ANNOTATIONS]]
-    told = claims(report)
+    told = [
+        *claims(report),
+        *(f"{fit(name, _NAME)}: {fit(why, _REASON)}" for name, why in silences(report)[:_SILENT]),
+    ]
     if more := count_missed(report) - len(shown):
         told.append(f"{plural(more, 'attempt')} more did not pass.")
     of = "" if report.dataset_name is None else f" on {report.dataset_name}"
@@ -108,10 +113,16 @@ def commands_off(stream: TextIO | None = None, *, environ: Mapping[str, str] = o
 
 
 def _message(record: Record) -> str:
-    lines = [
-        ": ".join(part for part in (fit(name, _NAME) if name else "", fit(why, _REASON)) if part)
-        for name, why in complaints(record)
-    ]
+    lines: list[str] = []
+    for name, why in complaints(record):
+        said, left = reason_lines(why)
+        named = fit(name, _NAME) if name else ""
+        if len(said) == 1:
+            lines.append(": ".join(part for part in (named, fit(why, _REASON)) if part))
+        else:
+            lines += [f"{named}:"] if named else []
+            lines += [f"  {fit(line, _VALUE)}" for line in said]
+            lines += [f"  … ({plural(left, 'more line')})"] if left else []
     lines += [f"{label}: {fit_value(value, _VALUE)}" for label, value in values(record)]
     return "\n".join(lines)
 

@@ -8,6 +8,7 @@ from calipers.report import Report
 from calipers.stats import Estimate
 
 from .numbers import METHODS, confidence_text, plural, rate_text, seconds
+from .outcome import silences
 from .page import Page
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _LOUD = "bold red"
 _NOTED = 8
 """Entries of the run's metadata that are shown."""
+_SILENT = 10
+"""Evaluators without a result that are named."""
 
 
 def title(page: Page, report: Report) -> "Iterator[Text]":
@@ -82,6 +85,16 @@ def headline(page: Page, report: Report, *, confidence: float) -> "Iterator[Text
         yield page.line((f"Left out: {plural(left_out, 'attempt')} of which nothing was asserted.", "dim"))
     if report.repeat > 1 and counts.attempts == len(report.cases) + len(report.failures):
         yield from _repeats(page, report, confidence=confidence)
+
+
+def silent(page: Page, report: Report) -> "Iterator[Text]":
+    """The evaluators that gave no result at all because they were skipped, with the commonest reason."""
+    found = silences(report)
+    for name, why in found[:_SILENT]:
+        yield page.line((page.fit(name, 60), "bold yellow"), f": {page.fit(why, 3 * page.width)}")
+    if len(found) > _SILENT:
+        more = plural(len(found) - _SILENT, "more evaluator")
+        yield page.line((f"{page.ellipsis} and {more} that gave no result", "yellow"))
 
 
 def _claim(page: Page, what: str, rate: Estimate) -> "Iterator[Text]":

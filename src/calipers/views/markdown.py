@@ -8,7 +8,7 @@ The top and the table come first. What does not fit is left out from the end of 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from calipers.errors import InvalidOptionError
@@ -19,11 +19,12 @@ from calipers.summary import Summary
 
 from .analyses import analyses
 from .calls import calls_line
-from .headline import alerts, headline, title
+from .headline import alerts, headline, silent, title
 from .notes import footnote, measures, warnings
 from .numbers import confidence_text, mean_text, percent, plural, rate_text, seconds
-from .outcome import Record, complaints, count_missed, missed, values
+from .outcome import Record, complaints, count_missed, missed, reason_lines, values
 from .page import Page
+from .repeats import alike, name_of
 from .text import fit, fit_value, visible
 
 LIMIT = 65_536
@@ -35,6 +36,8 @@ _BACKTICKS = 9
 """The longest run of backticks that is kept: some readers of Markdown give up on long fences."""
 _NAME, _VALUE, _REASON, _NOTE = 120, 400, 800, 250
 """Cells of a name, of a value, of a reason and of a line at the top or the bottom."""
+_LINE = 160
+"""Cells of a line of a reason that has several."""
 _NOTES = 10
 """Lines at the bottom, of which metrics may need many."""
 _WIDE = 100
@@ -63,6 +66,7 @@ def report_markdown(report: Report, *, limit: int = LIMIT, confidence: float = 0
     bottom = _block(_bottom(report, summaries, confidence))
     rows = _rows(summaries)
     failed = missed(report)
+    groups = list(alike(failed))
     found = _block(_analyses(report))
     left_out = _block([_left_out(len(rows), len(failed), bool(found), limit)])
 
@@ -72,9 +76,10 @@ def report_markdown(report: Report, *, limit: int = LIMIT, confidence: float = 0
     found_fits = len(found) <= room / 4
     room -= len(found) if found_fits else 0
     opening, closing = _details(report, count_missed(report) - len(failed))
-    listed, room = _fitting(map(_attempt, failed), room, opening, closing) if failed else ([], room)
+    listed, room = _fitting(map(_attempt, groups), room, opening, closing) if failed else ([], room)
 
-    missing = (len(rows) - len(shown_rows), len(failed) - len(listed), not found_fits)
+    not_listed = sum(map(len, groups[len(listed) :]))
+    missing = (len(rows) - len(shown_rows), not_listed, not found_fits)
     return (
         "".join(
             [
@@ -103,9 +108,7 @@ def code(text: str, *, table: bool = False) -> str:
         text: anything.
         table: it will stand in a table, where a vertical bar would end the cell.
     """
-    text = visible(text)
-    if "`" * (_BACKTICKS + 1) in text:
-        text = text.replace("`", r"\x60")
+    text = _few_backticks(visible(text))
     if table:
         text = text.replace("|", r"\x7c")
     if not text.strip():
@@ -117,9 +120,13 @@ def code(text: str, *, table: bool = False) -> str:
 
 def code_block(lines: Iterable[str]) -> list[str]:
     """Lines as a block of code."""
-    shown = [visible(line) for line in lines]
+    shown = [_few_backticks(visible(line)) for line in lines]
     fence = "`" * max(3, 1 + max(map(_longest_run, shown), default=0))
     return [f"{fence}text", *shown, fence]
+
+
+def _few_backticks(text: str) -> str:
+    return text.replace("`", r"\x60") if "`" * (_BACKTICKS + 1) in text else text
 
 
 def _longest_run(text: str) -> int:
@@ -147,7 +154,8 @@ def _top(report: Report, confidence: float) -> Iterator[str]:
         yield f"- {code(claim)}"
     if others:
         yield ""
-    wrong = [line.plain for line in alerts(Page(_WIDE), report)]
+    page = Page(_WIDE)
+    wrong = [line.plain for line in [*alerts(page, report), *silent(page, report)]]
     broken = report.report_evaluator_failures
     if broken:
         wrong.append(f"Report evaluators that failed: {', '.join(failure.name for failure in broken)}")
@@ -192,17 +200,26 @@ def _details(report: Report, dropped: int) -> tuple[str, str]:
     return f"<details>\n<summary>{summary}</summary>\n\n", f"{more}\n</details>\n\n"
 
 
-def _attempt(record: Record) -> str:
-    lines = [f"- **{code(fit(record.name, _NAME))}** ({seconds(record.task_duration)})"]
+def _attempt(group: Sequence[Record]) -> str:
+    """An attempt, or several at one case that came to the same."""
+    record = group[0]
+    measured = seconds(record.task_duration) if len(group) == 1 else plural(len(group), "attempt")
+    lines = [f"- **{code(fit(name_of(group), _NAME))}** ({measured})"]
     for name, why in complaints(record):
-        named = code(fit(name, _NAME)) if name else ""
-        lines.append(
-            "  - " + ": ".join(part for part in (named, code(fit(why, _REASON)) if why else "") if part)
-        )
+        lines += _complaint(code(fit(name, _NAME)) if name else "", why)
     lines += [f"  - {label} {code(fit_value(value, _VALUE))}" for label, value in values(record)]
     if called := calls_line(record):
         lines.append(f"  - called {code(fit(called, _VALUE))}")
     return _block(lines)
+
+
+def _complaint(name: str, why: str) -> list[str]:
+    """`name: reason` as an item of a list; a reason of several lines is a block that belongs to the item."""
+    listed, left = reason_lines(why)
+    if len(listed) == 1:
+        return ["  - " + ": ".join(part for part in (name, code(fit(why, _REASON)) if why else "") if part)]
+    shown = [fit(line, _LINE) for line in listed] + ([f"… ({plural(left, 'more line')})"] if left else [])
+    return [f"  - {name or 'error'}:", *(f"    {line}" for line in code_block(shown))]
 
 
 def _left_out(rows: int, attempts: int, found: bool, limit: int) -> str:
@@ -230,8 +247,9 @@ def _rows(summaries: Mapping[str, Summary]) -> list[str]:
         shown = code(fit(name, _NAME), table=True)
         counts = [f"{_count(summary, field):,}" for field in fields]
         rows = _row([shown, summary.kind if summary.count else "", *_result(summary), *counts])
-        if summary.score is not None:
-            rows += "\n" + _row([f"{shown}, graded", "score", *_mean(summary.score), *("" for _ in fields)])
+        if (graded := summary.graded) is not None:
+            counts = [f"{graded.n_observations:,}" if field == "count" else "" for field in fields]
+            rows += "\n" + _row([f"{shown}, graded", "score", *_mean(graded), *counts])
         found.append(rows + "\n")
     return found
 

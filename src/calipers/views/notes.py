@@ -1,6 +1,6 @@
 """The bottom of a report in the terminal: times, metrics, what to look after, and what the intervals mean."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from calipers.record import Failure, ReportCase, ReportCaseFailure
@@ -69,16 +69,23 @@ def _teardown(page: Page, broken: list[tuple[str, Failure]]) -> str:
 def footnote(
     page: Page, report: Report, summaries: Mapping[str, Summary], *, confidence: float
 ) -> "Iterator[Text]":
-    """What the intervals mean, and how they were made; nothing where there is none."""
+    """What the intervals mean and how they were made, and what graded rows are; nothing where there is none."""
     estimates = [report.pass_rate(confidence=confidence)]
     for summary in summaries.values():
-        estimates += [summary.estimate, summary.score]
+        estimates += [summary.estimate, summary.graded]
     methods: dict[Method, None] = {}
     for estimate in estimates:
         if estimate is not None and estimate.interval is not None:
             methods[estimate.interval.method] = None
-    if not methods:
-        return
+    if methods:
+        yield page.line((_intervals(report, methods, confidence), "dim"))
+    if any(summary.graded is not None for summary in summaries.values()):
+        lost = any(summary.failures or summary.task_failures for summary in summaries.values())
+        text = "A graded row is the mean of the scores behind a verdict, over the n attempts that have one"
+        yield page.line((text + ("; a failed task or evaluator gives none." if lost else "."), "dim"))
+
+
+def _intervals(report: Report, methods: "Iterable[Method]", confidence: float) -> str:
     level = confidence_text(confidence)
     text = (
         f"[low, high] is a {level} interval ({'; '.join(METHODS[method] for method in methods)}): with fresh cases of "
@@ -86,4 +93,4 @@ def footnote(
     )
     if report.repeat > 1:
         text += " Repeats measure the same cases better; only more cases tell more about new ones."
-    yield page.line((text, "dim"))
+    return text

@@ -15,6 +15,9 @@ from calipers.result import EvaluationResult
 
 from .numbers import number, plural
 
+LISTED = 20
+"""Lines of a reason that is a list, such as the edit script of an agent's calls."""
+
 Record: TypeAlias = ReportCase | ReportCaseFailure
 Outcome: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
@@ -67,6 +70,12 @@ def why(result: EvaluationResult) -> str:
     return "did not hold" if result.score is None else f"score {number(result.score)}"
 
 
+def reason_lines(reason: str) -> tuple[list[str], int]:
+    """The lines of a reason, and how many more there are than a view shows. Most reasons are one line."""
+    lines = reason.strip("\n").split("\n")
+    return (lines, 0) if len(lines) <= LISTED else (lines[: LISTED - 1], len(lines) - LISTED + 1)
+
+
 def values(record: Record) -> list[tuple[str, Any]]:
     """What was tried, what was expected if anything was, and what came."""
     found = [("inputs", record.inputs)]
@@ -74,6 +83,20 @@ def values(record: Record) -> list[tuple[str, Any]]:
         found.append(("expected", record.expected_output))
     if isinstance(record, ReportCase):
         found.append(("got", record.output))
+    return found
+
+
+def silences(report: Report) -> list[tuple[str, str]]:
+    """The evaluators that gave no result at all because they were skipped, and why: `skipped in all 7 attempts: ...`."""
+    counts = report.counts()
+    found: list[tuple[str, str]] = []
+    for name, silence in counts.silent_evaluators.items():
+        number = silence.attempts
+        if number < counts.attempts:
+            where = f"{plural(number, 'attempt')}, and without a result in the others"
+        else:
+            where = "the only attempt" if number == 1 else f"all {number:,} attempts"
+        found.append((name, f"skipped in {where}" + (f": {silence.reason}" if silence.reason else "")))
     return found
 
 

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from .text import ellipsis, fit, fit_value, is_unicode
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
+
+_HANG = 2
+"""Cells by which the later rows of a hanging line stand deeper."""
 
 
 @dataclass(frozen=True)
@@ -77,3 +80,31 @@ class Page:
         from rich.padding import Padding
 
         return Padding(text, (0, 0, 0, min(indent, self.width // 4)))
+
+    def hanging(self, text: str, indent: int = 4, *, rows: int = 3) -> "RenderableType":
+        """One of several lines that belong together: where it wraps, what follows stands deeper than its beginning.
+
+        Args:
+            text: of others; the blanks it begins with indent it further.
+            indent: cells.
+            rows: that it may take; the rest is cut.
+        """
+        bare = text.lstrip(" ")
+        indent = min(indent + len(text) - len(bare), self.width // 4)
+        room = self.width - indent - _HANG
+        return _Hanging(self.line(self.fit(bare, rows * room)), indent)
+
+
+@dataclass(frozen=True)
+class _Hanging:
+    """A line whose second and further rows are indented more than the first."""
+
+    text: "Text"
+    indent: int
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Text]":
+        from rich.text import Text
+
+        rows = self.text.wrap(console, max(options.max_width - self.indent - _HANG, 1), overflow="fold")
+        for number, row in enumerate(rows):
+            yield Text.assemble(" " * (self.indent + _HANG * (number > 0)), row, overflow="fold")

@@ -26,7 +26,7 @@ _COUNTS = {
 
 
 def summary_table(page: Page, summaries: Mapping[str, Summary], *, confidence: float) -> "Iterator[Text]":
-    """One line per summary; counts of errors, skips and failed tasks only where there are any."""
+    """One line per summary, and one for its grades where they say more; counts only where there are any."""
     if not summaries:
         return
     plot = 30 if page.width >= 110 else 20 if page.width >= 90 else 14
@@ -52,10 +52,12 @@ def summary_table(page: Page, summaries: Mapping[str, Summary], *, confidence: f
         )
         if isinstance(result, str) and not summary.labels:
             numeric.append(result)
-        if summary.score is not None:
-            numeric.append(_mean(summary.score))
-            blank: list[Cell] = [""] * (len(drawn) + len(counts))
-            rows.append([f"{page.fit(name, 200)}, graded", "score", numeric[-1], *blank])
+        if (graded := summary.graded) is not None:
+            numeric.append(_mean(graded))
+            count = [f"{graded.n_observations:,}" if field == "count" else "" for field in counts]
+            rows.append(
+                [f"{page.fit(name, 200)}, graded", "score", numeric[-1], *("" for _ in drawn), *count]
+            )
     header = f"{'Result':>{_VALUE}}  [{confidence_text(confidence)} interval]" if numeric else "Result"
     columns = [
         Column("Evaluator", least=10),

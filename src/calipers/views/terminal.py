@@ -1,6 +1,7 @@
 """A report in the terminal.
 
-From top to bottom: what was run, what went wrong with the run, the share of cases that passed, one line per evaluator,
+From top to bottom: what was run, what went wrong with the run, the share of cases that passed, evaluators that said
+nothing, one line per evaluator,
 the attempts that did not pass with their reasons, analyses, times and notes, and what the intervals mean. Nothing here
 computes a number: it shows what the report says. All text of the report is data and cannot change how it is shown.
 """
@@ -14,7 +15,7 @@ from calipers.stats.interval import check_confidence
 
 from .analyses import analyses
 from .attempts import AttemptOptions, attempts, failed_tasks
-from .headline import alerts, headline, title
+from .headline import alerts, headline, silent, title
 from .notes import footnote, measures, warnings
 from .page import Page
 from .summaries import summary_table
@@ -38,6 +39,7 @@ def print_report(
     include_values: bool = True,
     include_tracebacks: bool = False,
     max_cases: int | None = 20,
+    no_limit: str = "max_cases=None",
     confidence: float = 0.95,
 ) -> None:
     """Show a report: in colour on a terminal, as plain text anywhere else.
@@ -50,7 +52,8 @@ def print_report(
         include_reasons: say why each evaluator did not pass an attempt.
         include_values: show inputs, expected output, output and tool calls of the attempts listed.
         include_tracebacks: show where in the code a task or evaluator failed.
-        max_cases: attempts in each list; `None` for no limit.
+        max_cases: attempts in each list, where those of a case that came to the same count once; `None` for no limit.
+        no_limit: how the reader lifts that limit, in the words of whoever shows the report.
         confidence: of the intervals.
     """
     from rich.console import Console
@@ -62,6 +65,7 @@ def print_report(
         include_values=include_values,
         include_tracebacks=include_tracebacks,
         max_cases=max_cases,
+        no_limit=no_limit,
         confidence=confidence,
     )
     shown = console or Console(width=width)
@@ -122,6 +126,7 @@ class ReportView:
             title(page, report),
             alerts(page, report),
             headline(page, report, confidence=confidence),
+            silent(page, report),
             summary_table(page, summaries, confidence=confidence),
             failed_tasks(page, report, self.options),
             attempts(page, report, self.options),

@@ -69,7 +69,9 @@ def _call(name: str, use: Callable[[], Any]) -> Any:
     try:
         with redirect_stdout(sys.stderr):
             returned = use()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise ViewError(f"the view {name!r} failed: {describe_error(error)[1]}") from error
     if inspect.isawaitable(returned):
         if inspect.iscoroutine(returned):

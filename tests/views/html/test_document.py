@@ -135,7 +135,7 @@ def full_report(records, text="plain"):
             teardown_failure=Failure(error_type="E", error_message=text, error_stacktrace=text),
             trace=Trace(agent_name=text, tool_calls=[ToolCall(text, {text: text}, output=text, error=text)]),
         ),
-        records.case("fine", records.result("ok", True, score=0.9), records.result("label", "x")),
+        records.case("fine", records.result("ok", True, score=0.9), records.result("label", "another")),
         records.failure("lost", text, error_stacktrace=text, not_run=("ok",)),
         name=text,
         dataset_name=text,
@@ -407,3 +407,34 @@ def test_a_folder_that_is_missing_is_made_and_one_in_the_way_is_refused(records,
 def test_a_report_that_was_stored_and_read_back_gives_the_same_page(records):
     report = full_report(records)
     assert report_html(Report.from_dict(json.loads(json.dumps(report.to_dict())))) == report_html(report)
+
+
+def test_evaluators_that_gave_no_result_are_named_with_the_reason(records):
+    cases = [
+        records.case(name, records.result("ok", True), skipped=(records.skip("Path", "no <trace>"),))
+        for name in "ab"
+    ]
+    assert "Path: skipped in all 2 attempts: no <trace>" in Reader(report_html(records.report(*cases))).text
+
+
+def test_a_graded_row_says_how_many_it_is_over_and_is_left_out_where_it_says_no_more(records):
+    def page(*scores):
+        cases = [records.case(str(n), records.result("ok", n > 0, score=s)) for n, s in enumerate(scores)]
+        return Reader(report_html(records.report(*cases, records.failure("lost", not_run=("ok",))))).text
+
+    graded = page(0.0, 0.5, 1.0)
+    assert "ok, gradedscore0.500[0.000, 1.000]013" in graded, "0 and 1 are the ends of the drawing"
+    assert "over the n attempts that have one; a failed task or evaluator gives none." in graded
+    assert "graded" not in page(0.0, 1.0, 1.0).partition("Did not pass")[0]
+
+
+def test_without_a_script_reasons_have_their_lines_and_equal_attempts_are_listed_once(records):
+    cases = [
+        records.case(
+            f"a [{i}/2]", records.result("calls", False, "1 of 2\n<b>"), source_case_name="a", output="w"
+        )
+        for i in (1, 2)
+    ]
+    page = report_html(records.report(*cases, repeat=2))
+    assert '<bdi>a [1-2/2]</bdi></th><td><div class="reason">calls:\n1 of 2\n&lt;b&gt;</div></td>' in page
+    assert "more." not in Reader(page).text

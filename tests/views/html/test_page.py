@@ -634,7 +634,7 @@ def test_without_a_script_the_numbers_and_what_did_not_pass_are_there(visit, rep
     text = page.locator("body").inner_text()
     assert "Passed 1 of 5 cases" in text
     assert "Did not pass: 4 of 5." in text
-    assert "Equal: expected 'Lima',\\ngot 'Lime'" in text
+    assert "Equal:\nexpected 'Lima',\ngot 'Lime'" in text, "a reason of several lines, as lines"
     assert not page.locator("#browser").is_visible()
     assert not page.locator("#theme").is_visible()
 

@@ -22,7 +22,7 @@ from calipers.stats.interval import check_confidence
 from calipers.views.atomic import write_whole
 
 from .analyses import analyses_section
-from .headline import alerts, heading, headline
+from .headline import alerts, heading, headline, silent
 from .markup import Markup, join, text
 from .notes import footnote, kept, measures, warnings, without_script
 from .records import embedded_json, embedded_records
@@ -66,6 +66,7 @@ def report_html(
             heading(report, title),
             alerts(report, rate, confidence=confidence),
             headline(report, rate, confidence=confidence),
+            silent(report),
             summary_section(report, summaries, confidence=confidence),
             footnote(report, summaries, confidence=confidence),
             measures(report),

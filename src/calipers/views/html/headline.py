@@ -78,6 +78,13 @@ def alerts(report: Report, rate: Estimate | None, *, confidence: float) -> Marku
     )
 
 
+def silent(report: Report) -> Markup:
+    """The evaluators that gave no result at all because they were skipped, with the commonest reason."""
+    return join(
+        element("p", sentence(line), class_="warning") for line in terminal_headline.silent(WIDE, report)
+    )
+
+
 def headline(report: Report, rate: Estimate | None, *, confidence: float) -> Markup:
     """The share of cases that passed, with its interval; under repeats also of one that passes ever, and always."""
     if rate is None:

@@ -1,21 +1,23 @@
 """The rest of the page: times and metrics, what to look after, what the intervals mean, and what to read without a script."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from calipers.report import Report
 from calipers.summary import Summary
 from calipers.views import notes as terminal_notes
 from calipers.views.numbers import plural
-from calipers.views.outcome import complaints, count_dropped, count_missed, missed
+from calipers.views.outcome import Record, complaints, count_dropped, count_missed, missed, reason_lines
+from calipers.views.repeats import alike, name_of
 from calipers.views.text import fit
 
-from .markup import Markup, element, join
+from .markup import Markup, element, join, lines
 from .sentences import WIDE, parts, sentence
 
 _LISTED = 200
 """Attempts that are listed for readers without a script."""
 _WHY = 400
-"""Characters of the reason why one of them did not pass."""
+"""Cells of a line of the reasons why one of them did not pass."""
 
 
 def measures(report: Report) -> Markup:
@@ -55,12 +57,25 @@ def without_script(report: Report) -> Markup:
     found, total = missed(report), count_missed(report)
     if not total:
         return element("p", "To browse the attempts, allow JavaScript.")
-    rows = [
-        element("tr", element("th", element("bdi", fit(record.name, 200)), scope="row"), element("td", why))
-        for record in found[:_LISTED]
-        for why in [fit("; ".join(": ".join(filter(None, each)) for each in complaints(record)), _WHY)]
-    ]
-    left = total - len(rows)
+    rows: list[Markup] = []
+    left = total
+    for group in islice(alike(found), _LISTED):
+        name = element("th", element("bdi", fit(name_of(group), 200)), scope="row")
+        rows.append(element("tr", name, element("td", *_why(group[0]))))
+        left -= len(group)
     more = f" … and {left:,} more." if left > 0 else ""
     said = f"Did not pass: {total:,} of {report.counts().attempts:,}.{more} To browse the attempts, allow JavaScript."
     return join([element("p", said), element("table", element("tbody", *rows), class_="grid")])
+
+
+def _why(record: Record) -> Iterator[Markup]:
+    """Why an attempt did not pass, each complaint on lines of its own."""
+    for name, why in complaints(record):
+        listed, left = reason_lines(why)
+        if len(listed) == 1:
+            said = [": ".join(filter(None, (name, why)))]
+        else:
+            said = [*([f"{name}:"] if name else []), *listed]
+        if left:
+            said.append(f"… ({plural(left, 'more line')})")
+        yield element("div", lines("\n".join(fit(line, _WHY) for line in said)), class_="reason")

@@ -38,15 +38,14 @@ def summary_section(report: Report, summaries: Mapping[str, Summary], *, confide
     rows: list[Markup] = []
     for name, summary in summaries.items():
         rows.append(_row(report, name, summary, counts))
-        if summary.score is not None:
-            values = _graded(report, summary)
+        if (graded := summary.graded) is not None:
             rows.append(
                 element(
                     "tr",
                     _name(f"{name}, graded"),
                     element("td", "score", class_="kind"),
-                    *_measured(summary.score, is_rate=False, values=values),
-                    *(element("td", data_label=_COUNTS[field], class_="number") for field in counts),
+                    *_measured(graded, is_rate=False, values=_graded(report, summary)),
+                    *(_graded_count(graded, field) for field in counts),
                 )
             )
     return element(
@@ -100,6 +99,12 @@ def _count(summary: Summary, field: str) -> Markup:
     tone = "" if field == "count" or not count else " warn" if field == "skipped" else " bad"
     shown: Content = f"{count:,}" if count or field == "count" else ""
     return element("td", shown, class_=f"number{tone}", data_label=_COUNTS[field])
+
+
+def _graded_count(graded: Estimate, field: str) -> Markup:
+    """How many scores a mean is over; whatever else is counted stands in the row of the assertion."""
+    shown = f"{graded.n_observations:,}" if field == "count" else ""
+    return element("td", shown, class_="number", data_label=_COUNTS[field])
 
 
 def _labels(labels: Mapping[str, int]) -> Markup:
