@@ -83,7 +83,12 @@ BROKEN = """
             4,
             "Error: no evaluator gave a result: nothing was judged (give the dataset evaluators)",
         ),
-        (SKIPPED, [], 4, "Error: no evaluator gave a result: nothing was judged\n"),
+        (
+            SKIPPED,
+            [],
+            4,
+            "Error: no evaluator gave a result: nothing was judged\n  - EqualsExpected: skipped in the only attempt: ",
+        ),
         (SCORED, [], 0, "Nothing was asserted, so nothing could fail: --fail-under NAME=NUMBER"),
         (SCORED, ["--fail-under", "0.5"], 1, "the pass rate should be at least 0.5 and was not measured"),
     ],

@@ -83,3 +83,27 @@ def test_it(number, evaluate):
     section = folder.pytest("-q").section
     assert section.count("Passed 3 of 3 cases") == 20
     assert "… and 3 more tests: --calipers-out=report.html shows all" in section
+
+
+def test_evaluators_that_gave_no_result_are_named_with_the_reason(folder):
+    folder.write(
+        "test_it.py",
+        """
+from calipers import Skipped
+
+def path(output):
+    return Skipped("the attempt has no trace")
+
+def test_it(evaluate):
+    evaluate(Dataset(cases=[Case(inputs=1), Case(inputs=2)], evaluators=[path, lambda output: True]), str)
+
+@pytest.mark.calipers(Dataset(cases=[Case(inputs=1)], evaluators=[path]), task=str)
+def test_skipped(): ...
+""",
+    )
+    done = folder.pytest("-q")
+    assert "path: skipped in all 2 attempts: the attempt has no trace" in done.section
+    failures = done.out.partition("= calipers =")[0]
+    assert "path: skipped: the attempt has no trace" in failures
+    assert "the evaluators above were skipped" in failures
+    assert "add an evaluator" not in failures

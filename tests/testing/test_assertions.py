@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from calipers import CalipersError, Case, Dataset
+from calipers import CalipersError, Case, Dataset, Skipped, as_evaluator
 from calipers.evaluators import EqualsExpected
 from calipers.testing import BlockingScriptedTask, InTurn, assert_mean, assert_passed, assert_rate
 
@@ -80,6 +80,44 @@ def test_nothing_vacuous_passes(report, said):
     assert "nothing was asserted" in message(assert_rate, report, at_least=0)
 
 
+def needs_a_trace(output):
+    return Skipped("the attempt has no trace")
+
+
+@pytest.mark.parametrize("keep", ["all", "failed"])
+def test_where_evaluators_were_skipped_throughout_every_check_says_why(keep):
+    report = report_of(evaluators=[needs_a_trace, length], keep=keep)
+    why = "needs_a_trace: skipped in all 10 attempts: the attempt has no trace"
+    assert message(assert_rate, report, at_least=0).splitlines() == [
+        "pass rate: there is no rate, because nothing was asserted",
+        f"  {why}",
+    ]
+    assert why in message(assert_rate, report, "needs_a_trace", at_least=0)
+    said = message(assert_passed, report)
+    assert "the attempt has no trace" in said
+    assert "add an evaluator" not in said
+    if keep == "all":
+        assert said.splitlines()[-1].startswith(
+            "An attempt passes by what is asserted of it, and the evaluators"
+        )
+
+
+def test_of_one_evaluator_only_its_own_reason_is_told():
+    def other(output):
+        return Skipped("of no interest")
+
+    report = report_of(evaluators=[needs_a_trace, other])
+    assert "of no interest" not in message(assert_rate, report, "needs_a_trace", at_least=0)
+
+
+def test_many_evaluators_that_were_skipped_are_summed_up():
+    skips = [as_evaluator(needs_a_trace, name=f"e{n}") for n in range(13)]
+    assert message(assert_rate, report_of(evaluators=skips), at_least=0).splitlines()[-2:] == [
+        "  e9: skipped in all 10 attempts: the attempt has no trace",
+        "  … and 3 more",
+    ]
+
+
 def test_an_incomplete_run_passes_no_check():
     def broken():
         yield Case(inputs=0, expected_output="0")
@@ -109,7 +147,7 @@ def test_of_repeated_attempts_so_many_must_pass_as_are_asked_for():
     assert_passed(flaky(2), min_pass=2)
     assert_passed(flaky(3))
     text = message(assert_passed, flaky(1), min_pass=2)
-    assert text.startswith("flaky: 1 of 3 attempts passed, and 2 should have:\nflaky [2/3]: did not pass")
+    assert text.startswith("flaky: 1 of 3 attempts passed, and 2 should have:\nflaky [2-3/3]: did not pass")
     assert message(assert_passed, flaky(2)).startswith("flaky: 2 of 3 attempts passed, and 3 should have:")
     assert message(assert_passed, report_of(9, repeat=2), min_pass=1).startswith(
         "1 of 10 cases did not pass 1 of 2 attempts:"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers import Case, Dataset, EvaluationReason, Skipped
+from calipers import Case, Dataset, EvaluationReason, Skipped, ToolCall, Trace
 from calipers.evaluators import EqualsExpected
 from calipers.testing import ScriptedTask
 from calipers.testing.reasons import attempt_lines, attempts_lines, diff_lines
@@ -154,3 +154,55 @@ def test_many_evaluators_and_many_attempts_are_cut_with_a_count():
 def test_whatever_a_model_says_each_line_is_one_printable_line(expected, output, name):
     for line in attempt_lines(record_of(output, expected=expected or "x", name=name)):
         assert line.isprintable()
+
+
+def test_a_reason_of_several_lines_stands_below_the_evaluator():
+    def calls(output):
+        return EvaluationReason(False, "1 of 2 calls\n~ book(city='Rome')\n    city: \x1b[31m")
+
+    assert attempt_lines(record_of("Paris", evaluators=[calls]))[-4:] == [
+        "  calls:",
+        "    1 of 2 calls",
+        "    ~ book(city='Rome')",
+        r"        city: \x1b[31m",
+    ]
+
+
+def test_many_lines_of_a_reason_are_cut_and_say_so():
+    def calls(output):
+        return EvaluationReason(False, "\n".join(map(str, range(50))))
+
+    assert attempt_lines(record_of("Paris", evaluators=[calls]))[-2:] == ["    18", "    … (31 more lines)"]
+
+
+def test_the_error_of_an_evaluator_may_have_several_lines():
+    def judge(output):
+        raise ValueError("two problems:\nfirst")
+
+    lines = attempt_lines(record_of("Paris", evaluators=[judge]))
+    at = lines.index("  judge: the evaluator failed:")
+    assert lines[at + 1 : at + 3] == ["    ValueError: two problems:", "    first"]
+
+
+def test_the_tools_that_an_agent_called_are_shown():
+    trace = Trace(
+        tool_calls=[ToolCall("search", {"q": "capital"}), ToolCall("book", success=False, error="full")]
+    )
+    record = record_of("Paris", expected="Lima")
+    record.trace = trace
+    assert attempt_lines(record)[3:5] == [
+        "  got       'Paris'",
+        "  called    search(q='capital'); book() failed: full",
+    ]
+    lost = record_of(ValueError("boom"))
+    lost.trace = trace
+    assert attempt_lines(lost)[2].startswith("  called    search(")
+
+
+def test_repeated_attempts_that_came_to_the_same_are_told_once():
+    case = Case(name="chat", inputs=1, expected_output="yes")
+    dataset = Dataset(cases=[case], evaluators=EQUAL)
+    report = dataset.evaluate_sync(lambda inputs: "no", repeat=9, progress=False)
+    lines = attempts_lines(report.cases)
+    assert lines[0] == "chat [1-9/9]: did not pass EqualsExpected"
+    assert len(lines) == 5

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from calipers.report import Report
 from calipers.views.numbers import plural
+from calipers.views.outcome import silences
+from calipers.views.text import fit
 
 from .exits import ERRORED, FAILED, INTERRUPTED, NOTHING, first_of
 from .threshold import Finding
@@ -106,7 +108,8 @@ def _nothing(report: Report, way_to_judge: str) -> list[Complaint]:
     summaries = report.summaries()
     if not any(summary.count for summary in summaries.values()):
         hint = "" if summaries else f" ({way_to_judge})"
-        return [Complaint(NOTHING, f"no evaluator gave a result: nothing was judged{hint}")]
+        skipped = [f"\n  - {fit(name, 60)}: {fit(why, 600)}" for name, why in silences(report)]
+        return [Complaint(NOTHING, f"no evaluator gave a result: nothing was judged{hint}{''.join(skipped)}")]
     return []
 
 

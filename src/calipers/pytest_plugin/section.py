@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from calipers.pytest_plugin.merging import read_runs, reports_by_test
 from calipers.pytest_plugin.session import Session
 from calipers.report import Report
-from calipers.views.headline import alerts, headline
+from calipers.views.headline import alerts, headline, silent
 from calipers.views.numbers import plural
 from calipers.views.page import Page
 from calipers.views.summaries import summary_table
@@ -77,4 +77,5 @@ def _test(page: Page, test: str, report: Report) -> "Iterator[Text]":
     yield page.line((page.fit(test, 2 * page.width), "bold"))
     yield from alerts(page, report)
     yield from headline(page, report, confidence=_CONFIDENCE)
+    yield from silent(page, report)
     yield from summary_table(page, report.summaries(confidence=_CONFIDENCE), confidence=_CONFIDENCE)

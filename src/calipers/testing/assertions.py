@@ -15,12 +15,15 @@ from calipers.report import Report
 from calipers.result import Kind
 from calipers.stats import Estimate
 from calipers.summary import Summary
-from calipers.testing.reasons import Record, attempts_lines
+from calipers.testing.reasons import attempts_lines
 from calipers.views.numbers import METHODS, confidence_text, mean_text, number, percent, plural, rate_text
+from calipers.views.outcome import Record, silences
 from calipers.views.text import fit
 
 _NAME = 100
 """Cells of a name."""
+_SILENT = 10
+"""Evaluators without a result that are named."""
 _KINDS: dict[Kind, str] = {
     "assertion": "an assertion, which has a rate: use assert_rate",
     "score": "a score, which has a mean: use assert_mean",
@@ -60,7 +63,7 @@ def _check_totals(report: Report, min_pass: int | None) -> None:
     counts = report.counts()
     if not 0 < counts.passed == counts.attempts:
         problem = f"{counts.passed:,} of {plural(counts.attempts, 'attempt')} passed"
-        raise AssertionError("\n".join([problem, *attempts_lines(_records(report))]))
+        raise AssertionError("\n".join([problem, *attempts_lines(_records(report)), *_silent(report)]))
 
 
 def missing_passes(records: list[Record], *, min_pass: int | None = None) -> str | None:
@@ -95,8 +98,11 @@ def missing_passes(records: list[Record], *, min_pass: int | None = None) -> str
         passed = f"{repeat - len(missing):,} of {repeat:,} attempts passed"
         lines = [f"{fit(case, _NAME)}: {passed}, and {need:,} should have:", *lines]
     if all(record.passed is None for record in missing):
+        skipped = any(isinstance(record, ReportCase) and record.skipped for record in missing)
         lines.append(
-            "An attempt passes by what is asserted of it: add an evaluator that returns True or False."
+            "An attempt passes by what is asserted of it, and the evaluators above were skipped, for the reasons given."
+            if skipped
+            else "An attempt passes by what is asserted of it: add an evaluator that returns True or False."
         )
     return "\n".join(lines)
 
@@ -128,7 +134,8 @@ def assert_rate(
     else:
         what, estimate = evaluator, _column(report, evaluator, "assertion", confidence).estimate
     if estimate is None:
-        raise AssertionError(f"{fit(what, _NAME)}: there is no rate, because nothing was asserted")
+        nothing = f"{fit(what, _NAME)}: there is no rate, because nothing was asserted"
+        raise AssertionError("\n".join([nothing, *_silent(report, evaluator)]))
     problem = bounds.problem(estimate)
     if problem is not None:
         missed = [record for record in _records(report) if _missed(record, evaluator)]
@@ -252,6 +259,13 @@ def _check_complete(report: Report) -> None:
         raise InvalidOptionError(f"this takes a Report, got {report!r:.200}")
     if report.incomplete is not None:
         raise AssertionError(f"the run is incomplete: {fit(report.incomplete, 3 * _NAME)}")
+
+
+def _silent(report: Report, evaluator: str | None = None) -> list[str]:
+    """Who was skipped throughout, and why: one evaluator, or all of them."""
+    found = [(name, why) for name, why in silences(report) if evaluator in {None, name}]
+    lines = [f"  {fit(name, _NAME)}: {fit(why, 6 * _NAME)}" for name, why in found[:_SILENT]]
+    return lines + ([f"  … and {len(found) - _SILENT:,} more"] if len(found) > _SILENT else [])
 
 
 def _records(report: Report) -> list[Record]:

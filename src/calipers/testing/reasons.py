@@ -7,18 +7,24 @@ output are shown beside each other where both are short, else as the lines in wh
 import difflib
 import pprint
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from calipers.plain import safe_repr
 from calipers.record import ReportCase, ReportCaseFailure
+from calipers.views.calls import calls_line
 from calipers.views.numbers import number, plural
+from calipers.views.outcome import Record, reason_lines
+from calipers.views.repeats import alike, name_of
 from calipers.views.text import fit, fit_value
 
 _WIDTH = 100
 """Cells of a line."""
 _REASON = 600
 """Cells of a reason, which is often a sentence and sometimes a speech."""
+_LINE = 200
+"""Cells of a line of a reason that has several, and of the tool calls."""
 _SHORT = 60
 """Characters of a value that is read at a glance: two such values need no diff."""
 _NAMES = 3
@@ -30,31 +36,39 @@ _TRACEBACK_LINES = 16
 """The last lines of a traceback, which are the ones that tell."""
 _PACKAGE = str(Path(__file__).parents[1])
 
-Record = ReportCase | ReportCaseFailure
-
 
 def attempts_lines(records: Sequence[Record], *, most: int = 5) -> list[str]:
-    """Why each of the attempts did not pass, for the first few of them."""
+    """Why each of the attempts did not pass, for the first few of them; those that came to the same are told once."""
     lines: list[str] = []
-    for record in records[:most]:
-        lines += attempt_lines(record)
-    if len(records) > most:
-        lines.append(f"… and {plural(len(records) - most, 'more attempt')}")
+    left = len(records)
+    for group in islice(alike(records), most):
+        lines += attempt_lines(group[0], name=name_of(group))
+        left -= len(group)
+    if left:
+        lines.append(f"… and {plural(left, 'more attempt')}")
     return lines
 
 
-def attempt_lines(record: Record) -> list[str]:
-    """What was tried, what came of it, and which evaluators did not agree with it. The first line tells the essence."""
+def attempt_lines(record: Record, *, name: str | None = None) -> list[str]:
+    """What was tried, what came of it, and which evaluators did not agree with it. The first line tells the essence.
+
+    Args:
+        record: the attempt.
+        name: what to call it; default: its name.
+    """
+    name = fit(name or record.name, _WIDTH)
     inputs = f"inputs    {fit_value(record.inputs, _WIDTH)}"
+    calls = calls_line(record)
+    called = [] if calls is None else [f"called    {fit(calls, _LINE)}"]
     if isinstance(record, ReportCaseFailure):
         tries = f" after {plural(record.tries, 'try', 'tries')}" if record.tries > 1 else ""
         return [
-            f"{fit(record.name, _WIDTH)}: the task failed{tries}: {fit(record.error_message, _REASON)}",
-            *_indented([inputs, *_indented(_own_traceback(record.error_stacktrace))]),
+            f"{name}: the task failed{tries}: {fit(record.error_message, _REASON)}",
+            *_indented([inputs, *called, *_indented(_own_traceback(record.error_stacktrace))]),
         ]
     return [
-        f"{fit(record.name, _WIDTH)}: {_essence(record)}",
-        *_indented([inputs, *_values(record), *_judgements(record)]),
+        f"{name}: {_essence(record)}",
+        *_indented([inputs, *_values(record), *called, *_judgements(record)]),
     ]
 
 
@@ -82,18 +96,27 @@ def _values(record: ReportCase) -> list[str]:
 def _judgements(record: ReportCase) -> Iterator[str]:
     for result in record.results:
         if result.value is False:
-            graded = None if result.score is None else f"score {number(result.score)}"
-            yield fit(": ".join(filter(None, [result.name, result.reason or graded])), _REASON)
+            graded = "" if result.score is None else f"score {number(result.score)}"
+            yield from _told(result.name, result.reason or graded)
     for failure in record.evaluator_failures:
-        yield fit(f"{failure.name}: the evaluator failed: {failure.error_message}", _REASON)
+        yield from _told(f"{failure.name}: the evaluator failed", failure.error_message)
         yield from _indented(_own_traceback(failure.error_stacktrace))
     if record.passed is None:
         for skip in record.skipped:
-            yield fit(f"{skip.name}: skipped: {skip.reason}", _REASON)
+            yield from _told(f"{skip.name}: skipped", skip.reason)
         for result in record.results:
             yield fit(
                 f"{result.name}: {result.kind} {result.value!r}, which passes or fails nothing", _REASON
             )
+
+
+def _told(who: str, reason: str) -> list[str]:
+    """`who: reason`; a reason of several lines stands below."""
+    listed, left = reason_lines(reason)
+    if len(listed) == 1:
+        return [fit(": ".join(filter(None, [who, reason])), _REASON)]
+    more = [f"… ({plural(left, 'more line')})"] if left else []
+    return [f"{fit(who, _WIDTH)}:", *_indented([*(fit(line, _LINE) for line in listed), *more])]
 
 
 def diff_lines(expected: Any, output: Any) -> list[str]:
