@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calipers import ToolCall
 from calipers.errors import InvalidOptionError
-from calipers.matching import AnyOrder, Either, InOrder, Optionally, Repeated, Step, Trajectory
+from calipers.matching import AnyOrder, CallOf, Either, InOrder, Optionally, Repeated, Step, Trajectory
 from calipers.matching.call import compare_calls
 from calipers.matching.fit import plans_of
 from calipers.matching.trajectory import as_part
@@ -17,7 +17,7 @@ tools = st.sampled_from("ab")
 arguments = st.dictionaries(st.sampled_from("xy"), st.integers(0, 1), max_size=2)
 calls = st.builds(ToolCall, tools, arguments)
 paths = st.lists(calls, max_size=5)
-SHARED = [Step(ToolCall("a"), any_arguments=True), Step(ToolCall("b", {"x": 1}))]
+SHARED = [Step(CallOf("a")), Step(ToolCall("b", {"x": 1}))]
 steps = tools | calls | st.sampled_from(SHARED)
 parts = st.recursive(
     steps,
@@ -49,7 +49,7 @@ def worth(plan, path, chosen, rules):
     for step, must, position in zip(plan.steps, plan.required, chosen, strict=True):
         if position is None:
             continue
-        comparison = compare_calls(step.call, path[position], step.rules(rules))
+        comparison = compare_calls(step.call, path[position], rules)
         if not must and not comparison.matched:
             return None
         required += comparison.matched and must

@@ -4,7 +4,7 @@ import pytest
 
 from calipers import ToolCall, Trace
 from calipers.errors import InvalidOptionError, InvalidTraceError
-from calipers.matching import MatchOptions, Regex, match_calls
+from calipers.matching import CallOf, MatchOptions, Regex, match_calls
 
 
 def call(name, n=0, *, ok=True):
@@ -159,3 +159,12 @@ def test_nothing_that_was_given_is_changed():
     match_calls(expected, actual, defaults={"a": {"unit": "c"}}, ignore=["n"])
     assert [dict(each.arguments) for each in actual] == [{"n": "y"}, {"n": 0}]
     assert expected[0].arguments == {"n": Regex("x")}
+
+
+def test_the_bare_name_of_a_tool_is_a_call_with_whatever_arguments():
+    made = [ToolCall("search", {"q": "x"}), ToolCall("book", {"to": "LA"})]
+    assert match_calls(["search", "book"], made).passed
+    assert not match_calls(["search", ToolCall("book")], made).passed
+    assert match_calls(["search", "pay"], made).edit_script().count("missing pay(…)") == 1
+    assert CallOf("search") != ToolCall("search")
+    assert len({CallOf("search"), CallOf("search")}) == 1

@@ -12,6 +12,7 @@ from calipers.matching import (
     AnyOf,
     Anything,
     Approx,
+    CallOf,
     DateIs,
     Includes,
     InRange,
@@ -148,7 +149,7 @@ def test_what_is_no_matcher_is_refused(data, message):
 @pytest.mark.parametrize(
     ("data", "call"),
     [
-        ("search", ToolCall("search")),
+        ("search", CallOf("search")),
         ({"search": {"q": "x"}}, ToolCall("search", {"q": "x"})),
         ({"search": None}, ToolCall("search")),
         ({"name": "search"}, ToolCall("search")),

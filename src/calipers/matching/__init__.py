@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from .options import MatchOptions, Mode
     from .pairing import Pair
-    from .rules import ArgumentMode, CallRules, Names
+    from .rules import ArgumentMode, CallOf, CallRules, Names
     from .trajectory import AnyOrder, Either, InOrder, Optionally, Repeated, Trajectory, TrajectoryMatch
     from .values import Check, Difference, Matcher, matches, similarity
 
@@ -47,6 +47,7 @@ _HOMES = {
     "AtMost": ".constraints",
     "Before": ".constraints",
     "CallComparison": ".call",
+    "CallOf": ".rules",
     "CallRules": ".rules",
     "CallsMatch": ".calls_match",
     "Check": ".values",
@@ -100,6 +101,7 @@ __all__ = [
     "AtMost",
     "Before",
     "CallComparison",
+    "CallOf",
     "CallRules",
     "CallsMatch",
     "Check",

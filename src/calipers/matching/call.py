@@ -12,7 +12,7 @@ from typing import Any
 
 from calipers.trace import ToolCall
 
-from .rules import ArgumentMode, CallRules
+from .rules import ArgumentMode, CallOf, CallRules
 from .showing import show
 from .values import (
     JUST_BELOW_ONE,
@@ -60,7 +60,7 @@ def compare_calls(expected: ToolCall, actual: ToolCall, rules: CallRules | None 
         reason = f"expected a call of {show(expected.name)}, got one of {show(actual.name)}"
         wrong = Difference("", "different", expected.name, actual.name, reason)
         return CallComparison(expected, actual, 0.0, (wrong,))
-    mode = rules.mode_for(expected.name)
+    mode = rules.mode_of(expected)
     wanted, given = expected_arguments(expected, rules), actual_arguments(actual, rules)
     score = arguments_similarity(wanted, given, mode)
     found = () if score == 1.0 else tuple(_argument_differences(wanted, given, mode))
@@ -104,6 +104,8 @@ def arguments_similarity(expected: Mapping[str, Any], actual: Mapping[str, Any],
 def show_call(call: ToolCall, longest: int = 200) -> str:
     """The call as one would write it, shortened."""
     name = call.name if _PLAIN_NAME.fullmatch(call.name) else show(call.name)
+    if isinstance(call, CallOf):
+        return f"{name}(…)"
     text = (
         f"{name}({', '.join(f'{_plain_name(key)}={show(value)}' for key, value in call.arguments.items())})"
     )

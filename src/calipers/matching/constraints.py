@@ -9,14 +9,14 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from calipers.errors import InvalidOptionError
 from calipers.trace import ToolCall
 
 from .call import compare_calls, show_call
-from .rules import CallRules
+from .rules import CallOf, CallRules
 from .showing import show
 from .values import matches
 
@@ -26,19 +26,13 @@ class Step:
     """One call that a path may hold."""
 
     call: ToolCall
-    any_arguments: bool = False
-    """Whether only the tool counts."""
-
-    def rules(self, rules: CallRules) -> CallRules:
-        """The rules for comparing calls with this step."""
-        return replace(rules, arguments="ignore") if self.any_arguments else rules
 
     def is_done_by(self, call: ToolCall, rules: CallRules) -> bool:
         """Whether a call does what the step asks for."""
-        return compare_calls(self.call, call, self.rules(rules)).matched
+        return compare_calls(self.call, call, rules).matched
 
     def __str__(self) -> str:
-        return f"{show_call(self.call)[:-1]}…)" if self.any_arguments else show_call(self.call)
+        return show_call(self.call)
 
 
 def as_step(given: Any) -> Step:
@@ -52,7 +46,7 @@ def as_step(given: Any) -> Step:
     if isinstance(given, ToolCall):
         return Step(given)
     if isinstance(given, str) and given:
-        return Step(ToolCall(given), any_arguments=True)
+        return Step(CallOf(given))
     raise InvalidOptionError(
         f"a step is the name of a tool, a ToolCall, or a group of steps, got {given!r:.200}"
     )

@@ -168,8 +168,8 @@ class _Similarities:
     def of(self, step: Step) -> dict[int, float]:
         """By the position of the call; those that have nothing in common with the step are left out."""
         if id(step) not in self.known:  # steps belong to the trajectory, which outlives this
-            rules = step.rules(self.rules)
-            name, mode = rules.name_of(step.call.name), rules.mode_for(step.call.name)
+            rules = self.rules
+            name, mode = rules.name_of(step.call.name), rules.mode_of(step.call)
             wanted = expected_arguments(step.call, rules)
             self.known[id(step)] = {
                 position: arguments_similarity(wanted, actual_arguments(call, rules), mode)
@@ -223,7 +223,7 @@ def _fit(plan: Plan, table: _Similarities, *, only_full: bool) -> tuple[FittedSt
     for number, (step, required) in enumerate(zip(plan.steps, plan.required, strict=True)):
         position = position_of.get(number)
         call = None if position is None else table.calls[position]
-        compared = None if call is None else compare_calls(step.call, call, step.rules(table.rules))
+        compared = None if call is None else compare_calls(step.call, call, table.rules)
         fitted.append(FittedStep(step, required, position, compared))
     return tuple(fitted)
 

@@ -17,8 +17,8 @@ from .pairing import pair_calls
 from .showing import show
 
 CallLike: TypeAlias = ToolCall | Mapping[str, Any] | str
-"""A tool call, a mapping with its `name` and `arguments` (and, where a call is expected, `matchers`), or the name of a tool
-that is called without arguments."""
+"""A tool call, a mapping with its `name` and `arguments` (and, where a call is expected, `matchers`), or the name of a
+tool: an expected one with whatever arguments, an actual one that was called without any."""
 
 
 def match_calls(

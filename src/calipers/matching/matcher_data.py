@@ -4,7 +4,7 @@ The arguments of a call are always what they look like; matchers stand beside th
 argument can be mistaken for a matcher:
 
 ```yaml
-- search                                    # a tool, without arguments
+- search                                    # a tool, with any arguments
 - book: {to: LA}                            # a tool with these arguments
 - name: pay
   arguments: {currency: EUR}
@@ -44,6 +44,7 @@ from calipers.trace import ToolCall
 from .combined import AllOf, AnyOf, Includes, Not, SetOf
 from .dates import DateIs
 from .matchers import Absent, Anything, Approx, InRange, Json, Maybe, OfType, Present, Regex, Similar, Text
+from .rules import CallOf
 from .showing import show
 
 _OF_A_VALUE: dict[str, tuple[Callable[..., Any], str]] = {
@@ -85,7 +86,7 @@ def read_call(data: Any) -> ToolCall:
         InvalidTraceError: the call is none.
     """
     if isinstance(data, str):
-        return ToolCall(data)
+        return CallOf(data)
     if not isinstance(data, Mapping):
         raise InvalidTraceError(
             f"an expected call is the name of a tool, {{tool: arguments}}, or a mapping with name, arguments and "

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from calipers.errors import InvalidOptionError
+from calipers.trace import ToolCall
 
 from .values import as_matcher
 
@@ -31,6 +32,23 @@ name whose results are compared."""
 EVERY_TOOL = "*"
 
 _T = TypeVar("_T")
+
+
+class CallOf(ToolCall):
+    """A call of a tool with whatever arguments: what the bare name of a tool means where a call is expected."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CallOf) and self.name == other.name
+
+    __hash__ = ToolCall.__hash__
+
+    def __repr__(self) -> str:
+        return f"CallOf({self.name!r})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +117,10 @@ class CallRules:
         if isinstance(self.arguments, Mapping):
             return self._by_tool(self.arguments, tool) or "exact"
         return self.arguments
+
+    def mode_of(self, expected: ToolCall) -> ArgumentMode:
+        """The mode for the arguments of an expected call."""
+        return "ignore" if isinstance(expected, CallOf) else self.mode_for(expected.name)
 
     def ignored_for(self, tool: str) -> frozenset[str]:
         """The arguments of a tool that do not count."""

@@ -54,7 +54,7 @@ def call_weights(expected: Sequence[ToolCall], actual: Sequence[ToolCall], rules
     levels, same_tool, full_matches = [], [], []
     for call in expected:
         here = columns.get(rules.name_of(call.name), nothing)
-        row = levels_of(here.worth(expected_arguments(call, rules), rules.mode_for(call.name)))
+        row = levels_of(here.worth(expected_arguments(call, rules), rules.mode_of(call)))
         matching = row[0][1] if row and row[0][0] == UNIT else 0
         levels.append([(UNIT + full, matching), *row[1:]] if matching else row)
         same_tool.append(here.calls)
