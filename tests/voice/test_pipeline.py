@@ -179,6 +179,15 @@ def test_the_summary_of_a_batch_goes_prompt_by_prompt():
     )
 
 
+def test_the_summary_of_a_batch_says_what_differed():
+    result = batch(prompts="go SF", expect=[tool_call("go", to="LA")])
+    assert result.summary().splitlines()[-3:] == [
+        "    [-] run 0: 0% match",
+        "        [-] go({'to': 'LA'}) -> go({'to': 'SF'})",
+        "            to: expected 'LA', got 'SF'",
+    ]
+
+
 def test_each_prompt_may_have_its_own_expectation():
     result = batch(
         prompts=["go LA", "go SF"],

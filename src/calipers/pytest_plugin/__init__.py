@@ -9,6 +9,7 @@ pytest finds it by its entry point. Until a test uses it, it loads nothing of Ca
 | `marker` | `@pytest.mark.calipers(dataset)`: from cases to test items, and running one of them |
 | `evaluating` | what the fixtures `evaluate` and `evaluate_case` are |
 | `named_plugins` | `--calipers-plugin` |
+| `voice_hooks`, `voice` | `@pytest.mark.calipers_voice`: what pytest looks for, and what is behind it |
 | `merging` | many small reports as one |
 | `section` | the section at the end of pytest's output |
 | `report_files` | `--calipers-out` |
@@ -25,9 +26,21 @@ from calipers.pytest_plugin.hooks import (
     pytest_generate_tests,
     pytest_pyfunc_call,
 )
+from calipers.pytest_plugin.voice_hooks import (
+    calipers_voice_agent,
+    calipers_voice_audio_cache,
+    calipers_voice_evaluator,
+    calipers_voice_result,
+    calipers_voice_synthesizer,
+)
 
 __all__ = [
     "calipers_plugins",
+    "calipers_voice_agent",
+    "calipers_voice_audio_cache",
+    "calipers_voice_evaluator",
+    "calipers_voice_result",
+    "calipers_voice_synthesizer",
     "evaluate",
     "evaluate_case",
     "pytest_addoption",

@@ -80,7 +80,7 @@ class Evaluate:
                 "the session sums up every attempt, so evaluate() keeps all of them: for more than memory holds, call "
                 "dataset.evaluate_sync(task, keep='failed')"
             )
-        return {**_defaults(self._session), **options}
+        return {**defaults(self._session), **options}
 
 
 class EvaluateCase:
@@ -147,7 +147,7 @@ class EvaluateCase:
                 f"evaluate_case makes one attempt and takes no {', '.join(sorted(refused))}: for more attempts, give "
                 "the marker task= and repeat=, or use evaluate(dataset, task, repeat=...)"
             )
-        return {**_defaults(self._session), **self._options, **options}
+        return {**defaults(self._session), **self._options, **options}
 
 
 def kept(session: Session, report: Report, *, whole_test: bool) -> Report:
@@ -162,7 +162,8 @@ def kept(session: Session, report: Report, *, whole_test: bool) -> Report:
     return report
 
 
-def _defaults(session: Session) -> EvaluateOptions:
+def defaults(session: Session) -> EvaluateOptions:
+    """The options of every evaluation of a session that does not say otherwise."""
     return {"seed": session.seed, "progress": False, "plugins": session.plugins}
 
 

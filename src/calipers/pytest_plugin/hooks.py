@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from calipers.pytest_plugin.session import SESSION, Session, SummaryGuard
+from calipers.pytest_plugin.voice_hooks import MARKER as VOICE_MARKER
+from calipers.pytest_plugin.voice_hooks import VoiceHooks, add_options
 
 if TYPE_CHECKING:
     from calipers.plugins import PluginManager
@@ -42,11 +44,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="from which the randomness of every evaluation follows; default: drawn, and shown at the end",
     )
+    add_options(group)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Get ready to note what tests measure."""
     config.addinivalue_line("markers", MARKER)
+    config.addinivalue_line("markers", VOICE_MARKER)
     worker: dict[str, Any] | None = getattr(config, "workerinput", None)
     seed = config.option.calipers_seed
     if seed is None:
@@ -60,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[SESSION] = session
     config.pluginmanager.register(session, "calipers-session")
     config.pluginmanager.register(SummaryGuard(session), "calipers-summary-guard")
+    config.pluginmanager.register(VoiceHooks(), "calipers-voice")
     if config.option.calipers_out and worker is None:
         from calipers.pytest_plugin.report_files import checked_targets
 

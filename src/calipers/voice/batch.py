@@ -1,6 +1,6 @@
 """Many spoken requests judged: `BatchResult`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 
 from calipers.report import Report
@@ -25,6 +25,12 @@ class SingleRunResult:
         """Whether the calls were right. A run that failed did not pass."""
         return self.error is None and self.eval_result.passed
 
+    def lines(self) -> list[str]:
+        """The run for a person, and what differed, where something did."""
+        matches = [] if self.passed or self.error is not None else self.eval_result.matches
+        missed = [str(match) for match in matches if not match.matched]
+        return [str(self), *(f"    {line}" for text in missed for line in text.splitlines())]
+
     def __str__(self) -> str:
         if self.error is not None:
             return f"[-] run {self.run_index}: {' '.join(self.error.split())}"
@@ -33,12 +39,12 @@ class SingleRunResult:
         )
 
 
-@dataclass
+@dataclass(repr=False)
 class BatchResult:
     """All runs of all prompts, prompt by prompt."""
 
     runs: list[SingleRunResult]
-    report: Report = field(repr=False)
+    report: Report
     """The same as a report, with an interval for every rate."""
 
     @property
@@ -89,5 +95,8 @@ class BatchResult:
             runs = list(group)
             lines.append(f"  Prompt: {prompt!r}")
             lines.append(f"    {sum(run.passed for run in runs)}/{len(runs)} passed")
-            lines += [f"    {run}" for run in runs]
+            lines += [f"    {line}" for run in runs for line in run.lines()]
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<BatchResult: {self.passed_count} of {self.total} passed>"

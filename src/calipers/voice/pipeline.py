@@ -104,17 +104,16 @@ class VoiceTask:
         timings: dict[str, float] = {}
         audio: Audio | None = None
         start = perf_counter()
+        agent: Any = self.agent  # of the kind that is needed: see `__init__`
         if self.synthesizer is None:
-            assert isinstance(self.agent, TextAgent)
-            answer = await called(self.agent.run_text, prompt)
+            answer = await called(agent.run_text, prompt)
         else:
             audio = _heard(await called(self.synthesizer.synthesize, prompt), self.synthesizer)
             timings["synthesize"], start = perf_counter() - start, perf_counter()
             if self.perturbation is not None:
                 audio = _heard(await called(_drawn(self.perturbation).apply, audio), self.perturbation)
                 timings["perturb"], start = perf_counter() - start, perf_counter()
-            assert isinstance(self.agent, Agent)
-            answer = await called(self.agent.run, audio)
+            answer = await called(agent.run, audio)
         timings["agent"] = perf_counter() - start
         response = as_response(answer, by=self.name)
         if response.timed_out:
@@ -202,6 +201,7 @@ async def run_concurrent(
     runs: int = 1,
     max_concurrency: int | None = None,
     task_timeout: float | None = None,
+    **options: Any,
 ) -> BatchResult:
     """Say many prompts, each so many times. A run that fails is recorded and ends no other.
 
@@ -215,6 +215,7 @@ async def run_concurrent(
         runs: how often to say each.
         max_concurrency: how many at once; default: 100.
         task_timeout: seconds one run may take before it counts as failed.
+        **options: further ones of `Dataset.evaluate`, such as `retry` and `seed`.
     """
     said = [prompts] if isinstance(prompts, str) else list(prompts)
     if not said:
@@ -236,6 +237,7 @@ async def run_concurrent(
         repeat=runs,
         max_concurrency=max_concurrency,
         task_timeout=task_timeout,
+        **options,
     )
     records: dict[str, Record] = {record.name: record for record in report.cases}
     records |= {record.name: record for record in report.failures}
