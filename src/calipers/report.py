@@ -40,6 +40,7 @@ class PrintOptions(TypedDict, total=False):
     include_values: bool
     include_tracebacks: bool
     max_cases: int | None
+    no_limit: str
     confidence: float
 
 
