@@ -21,9 +21,10 @@ from .record import ReportCase, ReportCaseFailure
 from .result import EvaluatorFailure
 from .scoring import BlockedLoop
 from .stats import Estimate, pass_at_k, pass_hat_k
-from .summary import CasePasses, Counts, Durations, Summary, Tally, Totals, durations, passes, tally
+from .summary import Counts, Durations, Summary, Tally, Totals, durations, passes, tally
 from .trace import Trace
 from .trace_data import read_trace, trace_data
+from .unit import CasePasses
 
 if TYPE_CHECKING:
     from rich.console import Console
