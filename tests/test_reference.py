@@ -16,7 +16,22 @@ from calipers.styles import _SOURCES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
-PACKAGES = ["calipers", "evaluators", "files", "matching", "stats", "spans", "plugins", "testing", "sandbox"]
+PACKAGES = [
+    *(
+        "calipers",
+        "evaluators",
+        "files",
+        "matching",
+        "stats",
+        "spans",
+        "plugins",
+        "testing",
+        "sandbox",
+        "voice",
+    ),
+    *("voice.adapters", "voice.demo", "voice.parsers", "voice.perturbations", "voice.recognition"),
+    "voice.synthesizers",
+]
 
 
 def documented():

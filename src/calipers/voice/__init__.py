@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .result import EvalResult, ToolCallAssertionError, ToolCallMatch, assert_tool_calls, tool_call
     from .transcripts import TranscriptErrors, transcript_errors
     from .voice_file import VoiceFile, load_voice_file
+    from .voice_schema import voice_schema
     from .words import WordErrors, entities, lost_entities, word_errors
 
 _HOMES = {
@@ -67,6 +68,7 @@ _HOMES = {
     "sweep": ".curve",
     "tool_call": ".result",
     "transcript_errors": ".transcripts",
+    "voice_schema": ".voice_schema",
     "word_errors": ".words",
 }
 
@@ -111,6 +113,7 @@ __all__ = [
     "sweep",
     "tool_call",
     "transcript_errors",
+    "voice_schema",
     "word_errors",
 ]
 
