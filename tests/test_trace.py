@@ -76,12 +76,27 @@ def test_a_call_with_lists_among_its_arguments_can_still_be_hashed():
             "arguments={} and tool_input={'x': 1} are two words",
         ),
         (lambda: ToolCall("a", output=1, tool_output=2), "output=1 and tool_output=2 are two words"),
+        (lambda: ToolCall("a", success="no"), "success of tool call 'a' must be True or False, got 'no'"),
+        (lambda: ToolCall("a", latency_ms=10**400), "must be a finite number of milliseconds"),
     ],
 )
 def test_a_tool_call_that_cannot_be_is_refused(build, hint):
     with pytest.raises(InvalidTraceError) as caught:
         build()
     assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "success"),
+    [
+        ({}, True),
+        ({"error": "down"}, False),
+        ({"success": False}, False),
+        ({"success": True, "error": "slow"}, True),
+    ],
+)
+def test_a_call_with_an_error_has_failed_unless_it_says_otherwise(given, success):
+    assert ToolCall("a", **given).success is success
 
 
 def test_a_tool_call_shows_itself_and_survives_copying():
@@ -118,8 +133,9 @@ def test_a_trace_has_a_default_for_everything_and_says_what_was_not_measured():
     [
         ({"total_latency_ms": 5}, False, True),
         ({"total_output_tokens": 1}, True, False),
-        ({"llm_calls": [LLMCall(model="m")]}, True, False),
-        ({"llm_calls": [LLMCall(model="m", latency_ms=0)]}, True, True),
+        ({"llm_calls": [LLMCall(model="m")]}, False, False),
+        ({"llm_calls": [LLMCall(model="m", latency_ms=0)]}, False, True),
+        ({"llm_calls": [LLMCall(model="m", output_tokens=1)]}, True, False),
         ({"tool_calls": [ToolCall("t", latency_ms=0.0)]}, False, True),
         ({"tool_calls": [ToolCall("t")]}, False, False),
     ],
@@ -249,6 +265,8 @@ def test_a_trace_that_cannot_be_is_refused(fields, says):
         ({"turn_type": "shout"}, "got 'shout'"),
         ({"turn_type": "user_message", "tool_call": ToolCall("a")}, "tool_call has that as its turn_type"),
         ({"tool_call": ToolCall("a"), "llm_call": LLMCall(model="m")}, "one thing"),
+        ({"tool_call": {"name": "a"}}, "tool_call must be a ToolCall, got {'name': 'a'}"),
+        ({"llm_call": "m"}, "llm_call must be a LLMCall, got 'm'"),
     ],
 )
 def test_a_turn_is_one_thing(fields, says):

@@ -12,7 +12,7 @@ order is not known, requests to models stand before tool calls.
 Totals follow from the calls unless they are given. A total of zero says that nothing was measured.
 """
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -37,7 +37,7 @@ class ToolCall:
     output: Any
     """What the tool gave back; `None` when it was not recorded."""
     success: bool
-    """False when the tool failed."""
+    """False when the tool failed; follows from `error` where it is not given."""
     error: str | None
     """Why it failed."""
     latency_ms: float | None
@@ -53,7 +53,7 @@ class ToolCall:
         arguments: Mapping[str, Any] | None = None,
         *,
         output: Any = None,
-        success: bool = True,
+        success: bool | None = None,
         error: str | None = None,
         latency_ms: float | None = None,
         call_id: str | None = None,
@@ -73,7 +73,11 @@ class ToolCall:
         self.name = called
         self.arguments = dict(given) if given is not None else {}
         self.output = _either("output", output, "tool_output", tool_output)
-        self.success = success
+        if success is not None and not isinstance(success, bool):
+            raise InvalidTraceError(
+                f"success of tool call {called!r} must be True or False, got {success!r:.200}"
+            )
+        self.success = error is None if success is None else success
         self.error = error
         self.latency_ms = _measured(f"latency_ms of tool call {called!r}", latency_ms)
         self.call_id = call_id
@@ -163,6 +167,12 @@ class Turn:
     """When it happened; `None` when it was not recorded."""
 
     def __post_init__(self) -> None:
+        for name, call, wanted in (
+            ("llm_call", self.llm_call, LLMCall),
+            ("tool_call", self.tool_call, ToolCall),
+        ):
+            if call is not None and not isinstance(call, wanted):
+                raise InvalidTraceError(f"{name} must be a {wanted.__name__}, got {call!r:.200}")
         if self.llm_call is not None and self.tool_call is not None:
             raise InvalidTraceError(
                 "a turn is one thing: give llm_call or tool_call, and another turn for the other"
@@ -239,8 +249,8 @@ class Trace:
 
     @property
     def tokens_measured(self) -> bool:
-        """Whether anything is known about tokens."""
-        return bool(self.llm_calls or self.total_input_tokens or self.total_output_tokens)
+        """Whether anything is known about tokens. No request takes none: where all are 0, nobody counted."""
+        return bool(self.total_input_tokens or self.total_output_tokens)
 
     @property
     def latency_measured(self) -> bool:
@@ -349,7 +359,8 @@ def _count(what: str, value: Any) -> None:
 def _measured(what: str, value: Any) -> Any:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    # An integer too large for a float is no time, and whoever divides by a budget would trip over it.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
         raise InvalidTraceError(f"{what} must be a finite number of milliseconds from 0, got {value!r}")
     return value
 

@@ -48,7 +48,6 @@ _TOOL_CALL: Final[dict[str, Any]] = {
     "name": _ALWAYS,
     "arguments": {},
     "output": None,
-    "success": True,
     "error": None,
     **_CALL,
 }
@@ -65,8 +64,13 @@ def _turn_data(turn: Turn) -> dict[str, Any]:
     if turn.llm_call is not None:
         found["llm_call"] = _told(turn.llm_call, _LLM_CALL)
     if turn.tool_call is not None:
-        found["tool_call"] = _told(turn.tool_call, _TOOL_CALL)
+        found["tool_call"] = _tool_call_data(turn.tool_call)
     return found
+
+
+def _tool_call_data(call: ToolCall) -> dict[str, Any]:
+    follows = bool(call.success) is (call.error is None)
+    return _told(call, _TOOL_CALL) | ({} if follows else {"success": bool(call.success)})
 
 
 def _told(noun: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,7 +119,7 @@ def _read_llm_call(data: Any) -> LLMCall:
 
 
 def _read_tool_call(data: Any) -> ToolCall:
-    return ToolCall(**_given("a tool call", data, _TOOL_CALL))
+    return ToolCall(**_given("a tool call", data, (*_TOOL_CALL, "success")))
 
 
 def _given(what: str, data: Any, names: Iterable[str]) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class EventLog:
             call.error = error_text(error) if call.error is None else call.error
             raise
         finally:
-            call.success = call.success and call.error is None
+            call.success = bool(call.success) and call.error is None
             call.latency_ms = (perf_counter() - start) * 1000
             event.turn = turn_of(call)
 

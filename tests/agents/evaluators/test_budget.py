@@ -121,7 +121,8 @@ def test_the_reason_lists_the_limits_that_were_exceeded_or_the_one_used_most(jud
 
 def test_tokens_that_nobody_measured_are_skipped(judge):
     assert judge(TokenBudgetEvaluator()).verdict == "skip"
-    assert judge(TokenBudgetEvaluator(), llm_calls=[LLMCall(model="m")]).verdict == "pass"
+    assert judge(TokenBudgetEvaluator(), llm_calls=[LLMCall(model="m")]).verdict == "skip"
+    assert judge(TokenBudgetEvaluator(), llm_calls=[LLMCall(model="m", input_tokens=1)]).verdict == "pass"
 
 
 @given(st.integers(1, 10**6), st.integers(0, 10**6), st.integers(0, 10**7))

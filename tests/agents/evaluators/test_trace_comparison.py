@@ -133,9 +133,9 @@ def test_cost_is_compared_where_both_counted_it(judge, one, other, score):
     assert scores(judge, *traces).get("cost_deviation") == score
 
 
-def test_no_tokens_on_either_side_are_as_many_if_somebody_counted(judge):
-    counted = Trace(llm_calls=[LLMCall(model="m")])
-    assert scores(judge, counted, counted) == {"cost_deviation": 1.0}
+def test_requests_whose_tokens_nobody_counted_are_no_likeness(judge):
+    uncounted = Trace(llm_calls=[LLMCall(model="m")])
+    assert scores(judge, uncounted, uncounted) == {}
 
 
 # ---------------------------------------------------------------------- the whole

@@ -156,7 +156,7 @@ def _cost(reference: Trace, trace: Trace) -> float | None:
     if not reference.tokens_measured or not trace.tokens_measured:
         return None
     least, most = sorted(each.total_input_tokens + each.total_output_tokens for each in (reference, trace))
-    return least / most if most else 1.0
+    return least / most
 
 
 def _check_weights(weights: Any) -> None:
