@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from calipers.agents import TraceRecorder, tool
-from calipers.agents.tools import REDACTED
+from calipers.agents.redaction import REDACTED
 from calipers.errors import InvalidOptionError
 
 
@@ -379,6 +379,52 @@ def test_secrets_among_further_keywords_can_be_named():
         return "ok"
 
     assert only(log_in, user="ada", password=SECRET).arguments == {"user": "ada", "password": REDACTED}
+
+
+def test_a_secret_stays_hidden_in_a_catch_all_that_keeps_its_own_name():
+    @tool(redact=["password"])
+    def log_in(user, /, **rest):
+        raise PermissionError(f"not with {rest['password']}")
+
+    call = only(log_in, "ada", user="bob", password=SECRET)
+    assert call.arguments == {"user": "ada", "rest": {"user": "bob", "password": REDACTED}}
+    assert call.error == f"PermissionError: not with {REDACTED}"
+
+
+def test_a_catch_all_can_be_hidden_as_a_whole():
+    @tool(redact=["credentials"])
+    def log_in(user, **credentials):
+        raise PermissionError(f"not with {credentials}")
+
+    call = only(log_in, "ada", password=SECRET, pin=4321)
+    assert call.arguments == {"user": "ada", "credentials": REDACTED}
+    assert SECRET not in call.error
+    assert "4321" not in call.error
+
+
+def test_a_default_that_is_a_secret_is_hidden_in_errors():
+    @tool(redact=["key"])
+    def connect(key=SECRET):
+        raise PermissionError(key)
+
+    assert only(connect).error == f"PermissionError: {REDACTED}"
+
+
+def test_an_error_with_a_secret_is_told_without_it_wherever_it_is_recorded():
+    @tool(redact=["key"])
+    def connect(key):
+        raise PermissionError(f"{key} may not")
+
+    @tool
+    def ask():
+        connect(SECRET)
+
+    outer, inner = TraceRecorder("outer"), TraceRecorder("inner")
+    with pytest.raises(PermissionError, match=SECRET), outer as one, inner as other:
+        ask()
+    for recording in (one, other):
+        told = [call.error for call in recording.trace.tool_calls] + [recording.trace.metadata["error"]]
+        assert told == [f"PermissionError: {REDACTED} may not"] * 3
 
 
 def test_a_function_decides_what_is_recorded_of_each_argument_of_the_output_and_of_errors():

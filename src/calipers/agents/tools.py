@@ -19,8 +19,9 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
 from calipers.errors import InvalidOptionError
 from calipers.trace import ToolCall
 
-from .event_log import error_text
+from .event_log import error_text, tell_error_as
 from .recording import Recording, current_recording
+from .redaction import REDACTED, without
 from .snapshot import snapshot
 
 ArgumentsT = ParamSpec("ArgumentsT")
@@ -28,9 +29,6 @@ ResultT = TypeVar("ResultT")
 
 Redact: TypeAlias = Collection[str] | Callable[[str, Any], Any]
 """What not to record: names of parameters, or a function of a name and a value that gives what to record."""
-
-REDACTED = "[redacted]"
-"""What is recorded in place of a secret."""
 
 
 @overload
@@ -48,8 +46,8 @@ def tool(function: Any = None, /, *, name: str | None = None, redact: Redact = (
         function: the tool. It keeps its name, docstring and signature.
         name: what the tool is called in traces; default: the function's name.
         redact: what not to record. Names of parameters, such as `["api_key"]`, are recorded as `"[redacted]"`, also where
-            their text appears in an error; `"return"` stands for the output. Or a function of a name and a value that
-            gives what to record: it is asked about each argument, about `"return"` and, with the text of an error,
+            they appear in the text of an error; `"return"` stands for the output. Or a function of a name and a value
+            that gives what to record: it is asked about each argument, about `"return"` and, with the text of an error,
             about `"raise"`.
 
     Raises:
@@ -112,6 +110,8 @@ class _Tool:
         except (TypeError, ValueError):  # a built-in that does not tell
             self.signature = None
         self.receiver = _receiver(plain, self.signature)
+        parameters = () if self.signature is None else self.signature.parameters.values()
+        self.catch_all = next((each.name for each in parameters if each.kind is each.VAR_KEYWORD), None)
         self.redact = redact
         _check_redact(self.name, redact, self.signature)
 
@@ -121,7 +121,7 @@ class _Tool:
     ) -> Iterator[Callable[[Any], None]]:
         """Record a call while it is made; the block is given the function that takes what the tool returned."""
         given = snapshot(self._arguments(args, kwargs))
-        call = ToolCall(self.name, {name: self._shown(name, value) for name, value in given.items()})
+        call = ToolCall(self.name, {name: self._shown_argument(name, value) for name, value in given.items()})
         with recording.log.tool_call(call):
 
             def returned(output: Any) -> None:
@@ -130,7 +130,12 @@ class _Tool:
             try:
                 yield returned
             except BaseException as error:
-                call.error = self._shown_error(error_text(error), given)
+                text = error_text(error)
+                call.error = self._shown_error(text, given)
+                if call.error != text:
+                    tell_error_as(
+                        error, call.error
+                    )  # it goes on, through other calls and the recording itself
                 raise
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -146,11 +151,22 @@ class _Tool:
         found: dict[str, Any] = {}
         for name, value in bound.items():
             kind = self.signature.parameters[name].kind
-            if kind is inspect.Parameter.VAR_KEYWORD and not value.keys() & (bound.keys() - {name}):
+            hidden = not callable(self.redact) and name in self.redact
+            if name == self.catch_all and not hidden and not value.keys() & (bound.keys() - {name}):
                 found.update(value)
             elif name != self.receiver:
                 found[name] = list(value) if kind is inspect.Parameter.VAR_POSITIONAL else value
         return found
+
+    def _shown_argument(self, name: str, value: Any) -> Any:
+        """What is recorded of an argument; of a catch-all that keeps its own name, what is of each in it."""
+        if (
+            name == self.catch_all
+            and isinstance(value, dict)
+            and (callable(self.redact) or name not in self.redact)
+        ):
+            return {key: self._shown(key, item) for key, item in value.items()}
+        return self._shown(name, value)
 
     def _shown(self, name: str, value: Any) -> Any:
         """What is recorded of a value."""
@@ -164,11 +180,15 @@ class _Tool:
     def _shown_error(self, text: str, given: dict[str, Any]) -> str:
         if callable(self.redact):
             return str(self._shown("raise", text))
-        for name in self.redact:
-            secret = given.get(name)
-            if isinstance(secret, str) and secret:
-                text = text.replace(secret, REDACTED)
-        return text
+        return without(text, [self._secret(name, given) for name in self.redact])
+
+    def _secret(self, name: str, given: dict[str, Any]) -> Any:
+        """What stands behind a name: the argument, one in the catch-all, or the default."""
+        caught = given.get(self.catch_all) if self.catch_all is not None else None
+        parameter = None if self.signature is None else self.signature.parameters.get(name)
+        default = None if parameter is None or parameter.default is parameter.empty else parameter.default
+        within = caught.get(name) if isinstance(caught, dict) else None
+        return [given.get(name, default), within]
 
 
 def _check_function(function: Any) -> None:
