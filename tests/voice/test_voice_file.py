@@ -16,7 +16,8 @@ from calipers.voice import (
     tool_call,
 )
 from calipers.voice.demo import OfflineAgent
-from calipers.voice.perturbations import KINDS, Chain, Gain, Noise, PacketLoss, Telephone
+from calipers.voice.perturbations import KINDS, Babble, Chain, Gain, Noise, PacketLoss, Telephone
+from calipers.voice.prompt_babble import PromptBabble
 from calipers.voice.synthesizers import EspeakSynthesizer
 
 MINIMAL = """
@@ -197,6 +198,21 @@ def test_sounds_that_a_file_names_are_found_from_its_folder(load, tmp_path, monk
     assert file.perturbation.apply(Audio.from_samples([0.1, 0.2], 8000)).frames == 2
 
 
+def test_babble_without_voices_is_made_of_the_other_prompts(load, tmp_path, voice):
+    file = load(
+        "{agent: offline, expect: [], prompts: [one, two, three], perturbation: [{babble: 3}], sweep: {babble: [9]}}"
+    )
+    assert file.perturbation == Chain(PromptBabble(3))
+    assert dict(file.sweep.perturbations) == {9: Chain(PromptBabble(9))}
+    sound = voice.synthesize("one")
+    task = file.task(synthesizer=voice)
+    heard = task.perturbation.apply(sound)
+    others = [voice.synthesize(prompt) for prompt in ("one", "two", "three")]
+    assert heard == Babble(3, others).apply(sound)
+    louder = file.task(synthesizer=voice, perturbation=file.sweep.perturbations[9])
+    assert louder.perturbation.apply(sound) == Babble(9, others).apply(sound)
+
+
 def test_an_empty_perturbation_is_none(load):
     assert load("{agent: offline, expect: [], prompts: [hi], perturbation: []}").perturbation is None
 
@@ -332,6 +348,14 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_place(problems):
         (
             "{agent: offline, expect: [], prompts: [x], synthesizer: none, compare: text}",
             "so compare has no effect",
+        ),
+        (
+            "{agent: offline, expect: [], prompts: [x], perturbation: {babble: 3}}",
+            "perturbation: there are no other prompts to babble with: give more prompts, or voices",
+        ),
+        (
+            "{agent: offline, expect: [], prompts: [x, y], perturbation: {babble: loud}}",
+            "snr='loud' must be a number",
         ),
         ("{agent: 'app:agent', expect: [], prompts: [x]}", "agents of the module 'app' are not allowed here"),
     ],

@@ -49,6 +49,7 @@ from .function_agent import FunctionAgent
 from .named_parts import NamedParts
 from .perturbations import KINDS, Babble, Chain, Perturbation, from_spec
 from .pipeline import VoiceTask, case_names
+from .prompt_babble import PromptBabble, PromptVoices, said_by
 from .protocols import Agent, Synthesizer, TextAgent
 
 KEYS = (
@@ -106,7 +107,11 @@ class VoiceFile:
         voice = self.synthesizer
         if voice is not None and cache is not None:
             voice = CachedSynthesizer(voice, cache=cache)
-        return VoiceTask(self.agent, **{"synthesizer": voice, "perturbation": self.perturbation, **options})
+        parts = {"synthesizer": voice, "perturbation": self.perturbation, **options}
+        if parts["synthesizer"] is not None and isinstance(heard := parts["perturbation"], Perturbation):
+            voices = PromptVoices([case.inputs for case in self.cases], parts["synthesizer"])
+            parts["perturbation"] = said_by(heard, voices)
+        return VoiceTask(self.agent, **parts)
 
 
 def load_voice_file(
@@ -160,10 +165,13 @@ class _Reader:
         self.parts = parts
         self.problems = problems
         self.cases = CaseReader(case_types(None), catalog)
+        self.count = 0
+        """How many prompts there are."""
 
     def read(self, data: dict[Any, Any]) -> VoiceFile | None:
         """What the file says, or `None` if something is wrong."""
         problems = self.problems
+        self.count = len(data["prompts"]) if isinstance(data.get("prompts"), list) else 0
         check_keys(data, KEYS, (), problems)
         name = data.get("name")
         if name is not None and not isinstance(name, str):
@@ -309,21 +317,23 @@ class _Reader:
         if spec is None:
             return None
         if isinstance(spec, list):
-            made = [self._perturbation(each, (*steps, index)) for index, each in enumerate(spec)]
-            return Chain(*(each for each in made if each is not None))
+            parts = [self._perturbation(each, (*steps, index)) for index, each in enumerate(spec)]
+            return Chain(*(each for each in parts if each is not None))
+        named = isinstance(spec, dict) and isinstance(spec.get("babble"), dict) and "voices" in spec["babble"]
         try:
-            return self._placed(from_spec(spec))
+            made = from_spec(spec, kinds=KINDS if named else {**KINDS, "babble": PromptBabble})
         except (InvalidOptionError, TypeError) as error:
             self.problems.add(steps, str(error))
             return None
-
-    def _placed(self, perturbation: Perturbation) -> Perturbation:
-        """Files that a perturbation names are found from the folder of this one."""
-        if not isinstance(perturbation, Babble):
-            return perturbation
-        folder = self.path.parent
-        voices = [folder / voice if isinstance(voice, str) else voice for voice in perturbation.voices]
-        return Babble(perturbation.snr, voices, perturbation.count, perturbation.seed)
+        if isinstance(made, PromptBabble) and self.count < 2:
+            self.problems.add(
+                steps, "there are no other prompts to babble with: give more prompts, or voices"
+            )
+        if not isinstance(made, Babble):
+            return made
+        # Files that are named here are found from the folder of this one.
+        voices = [self.path.parent / voice if isinstance(voice, str) else voice for voice in made.voices]
+        return Babble(made.snr, voices, made.count, made.seed)
 
     def _sweep(self, spec: Any, base: Chain | None) -> Levels | None:
         if spec is None:
