@@ -257,6 +257,27 @@ def test_a_part_may_have_any_style(judge, part, verdict, score):
         assert result.verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [
+        (Says(1.0, FAILS), "'fail' with the score 1"),
+        (Says(1.0, PARTLY), "'partial' with the score 1"),
+        (Says(0.0, PASSES), "'pass' with the score 0"),
+        (InStyle(Passed(False, 1.0)), "'fail' with the score 1"),
+    ],
+    ids=range(4),
+)
+def test_a_part_that_contradicts_itself_is_an_error_and_never_makes_a_pass(judge, part, says):
+    result = judge(CompositeEvaluator([part]))
+    assert result.verdict == CRASHES
+    assert says in result.reason
+
+
+def test_a_failure_of_next_to_no_weight_is_still_one(judge):
+    parts = [(Says(1.0), 1.0), (Says(0.0, FAILS), 1e-15)]
+    assert judge(CompositeEvaluator(parts, pass_threshold=1.0)).verdict == PARTLY
+
+
 def test_what_has_no_score_says_what_a_part_needs(judge):
     result = judge(CompositeEvaluator([InStyle("positive")]))
     assert "True or False, or a number from 0 to 1, got 'positive'" in result.reason

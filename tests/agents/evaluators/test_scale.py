@@ -67,6 +67,8 @@ def test_a_mean_lies_between_its_scores_however_large_the_weights(parts):
     mean = weighted_mean(scores, weights)
     assert min(scores) - 1e-12 <= mean <= max(scores) + 1e-12
     assert 0 <= mean <= 1
+    assert (mean == 1) is all(score == 1 for score in scores)
+    assert (mean == 0) is not any(scores)
 
 
 def test_what_floats_make_of_a_sum_decides_no_verdict():

@@ -2,7 +2,8 @@
 
 A verdict stays what it is. True and False become PASS and FAIL, a number from 0 to 1 is read off the scale of the whole,
 and several results of one part become their mean, which passes if each does. A label, or a number beyond 0 to 1, has no
-score: that is an error of the part.
+score: that is an error of the part. So is a verdict that its own score contradicts: in a mean, what failed with a score of
+1 would count as passed.
 """
 
 import math
@@ -68,7 +69,7 @@ def _result(name: str, found: Sequence[Judgement] | Skipped, scale: Scale) -> Ev
     if isinstance(found, Skipped):
         return EvalResult(name, EvalVerdict.SKIP, 0.0, found.reason)
     if len(found) == 1 and isinstance(found[0].original, EvalResult) and found[0].verdict is not None:
-        return replace(found[0].original, verdict=found[0].verdict)
+        return replace(found[0].original, verdict=found[0].verdict, score=_read(name, found[0], scale).score)
     results = [_read(name, judgement, scale) for judgement in found]
     if len(results) == 1:
         return results[0]
@@ -91,5 +92,10 @@ def _read(name: str, judgement: Judgement, scale: Scale) -> EvalResult:
         )
     if isinstance(value, bool):
         verdict = judgement.verdict or (EvalVerdict.PASS if value else EvalVerdict.FAIL)
+        if score == (0 if value else 1):
+            raise InvalidOutputError(
+                f"a part gave the verdict {verdict.value!r} with the score {score:g}, and they contradict each other: "
+                "a pass scores more than 0, and anything else less than 1"
+            )
         return EvalResult(name, verdict, float(score), reason)
     return EvalResult(name, scale.verdict(score), float(score), reason)

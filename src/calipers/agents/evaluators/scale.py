@@ -58,20 +58,21 @@ def skip(name: str, reason: str, **metadata: Any) -> EvalResult:
 
 def weighted_share(passed: Sequence[bool], weights: Sequence[float]) -> float:
     """The share of the weights that passed: 1 only if all did, and 0 only if none did."""
-    if all(passed):
-        return 1.0
-    if not any(passed):
-        return 0.0
-    share = weighted_mean([float(each) for each in passed], weights)
-    return min(max(share, math.ulp(0.0)), math.nextafter(1.0, 0.0))
+    return weighted_mean([float(each) for each in passed], weights)
 
 
 def weighted_mean(scores: Sequence[float], weights: Sequence[float]) -> float:
-    """The mean of scores from 0 to 1. Weights are positive; only their proportions count."""
+    """The mean of scores from 0 to 1: 1 only if all are 1, and 0 only if all are 0.
+
+    Weights are positive; only their proportions count.
+    """
     largest = max(weights)  # weights near the largest float would not add up
     shares = [weight / largest for weight in weights]
     total = math.fsum(score * share for score, share in zip(scores, shares, strict=True))
-    return round(min(total / math.fsum(shares), 1.0), _NOISE_DIGITS)
+    mean = round(min(total / math.fsum(shares), 1.0), _NOISE_DIGITS)
+    if mean == 1.0 and min(scores) < 1:
+        return math.nextafter(1.0, 0.0)
+    return math.ulp(0.0) if mean == 0.0 and max(scores) > 0 else mean
 
 
 def some_of(things: Sequence[str]) -> str:
