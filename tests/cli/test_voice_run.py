@@ -1,6 +1,7 @@
 """`calipers voice run` as its users see it."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -145,6 +146,24 @@ def test_ctrl_c_ends_it_with_what_is_finished(write, folder):
     assert "1 evaluation did not begin" in stderr
     found = json.loads(stdout)
     assert (found["outcome"], found["hearing"]) == ("interrupted", None)
+
+
+def test_a_failed_run_whose_report_nobody_reads_still_fails(write, folder):
+    write("app.py", APP)
+    write("home.yaml", WRONG)
+    # The reader is gone before there is anything to read.
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "calipers", "voice", "run", "home.yaml", "--allow-module", "app"],
+        cwd=folder,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "Failed: 1 of 2 cases did not pass\n")
 
 
 # ---------------------------------------------------------------------- what is said

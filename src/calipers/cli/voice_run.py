@@ -5,6 +5,7 @@ sweep, support it: they are measured to be compared, and nothing fails because t
 """
 
 import dataclasses
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,7 @@ from calipers.voice.perturbations import Perturbation
 from calipers.voice.transcripts import TranscriptErrors, transcript_errors
 from calipers.voice.voice_file import Levels, VoiceFile
 
-from .message import note
+from .message import note, silence
 from .running import RunOptions, Session
 from .target import Evaluation
 from .voice_file import VoiceFiles
@@ -126,7 +127,7 @@ class VoiceSession(Session):
             note(f"Nothing to compare: {error}")
         for title, text in self._conclusions():
             if self.shows:
-                click.echo(f"\n{title}\n{text}")
+                _show(f"\n{title}\n{text}")
 
     def _conclusions(self) -> Iterator[tuple[str, str]]:
         if self.split is not None:
@@ -156,6 +157,14 @@ class VoiceSession(Session):
                 "points": [{"level": each.level, "rate": plain(each.rate)} for each in self.sweep.points],
             },
         }
+
+
+def _show(text: str) -> None:
+    """Print the text. A reader that has seen enough must not turn a failed run into one that passed."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        silence(sys.stdout)
 
 
 def _file_name(text: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -152,6 +153,15 @@ def test_no_process_is_left_over_however_a_program_ends(end):
         threading.Event().wait(0.1)
     assert not is_running(pid)
     assert done.stderr == ""
+
+
+def test_a_program_that_ends_in_the_middle_of_a_request_leaves_no_traceback():
+    done = subprocess.run(
+        [sys.executable, "-c", "from calipers.voice.recognition.processes import serve; serve()"],
+        input=pickle.dumps((COMMANDS, bytes(32000)))[:-100],
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def _hear(text):

@@ -127,7 +127,7 @@ def serve() -> None:
     while True:
         try:
             vocabulary, pcm = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the program that started us
-        except EOFError:
+        except (EOFError, pickle.UnpicklingError):  # the program is over, perhaps in the middle of a request
             return
         answer: Utterance | Exception
         try:
