@@ -68,6 +68,18 @@ def test_an_answer_that_is_none_is_refused_with_what_it_was(answer):
         run(agent(lambda audio: answer))
 
 
+@pytest.mark.parametrize("calls", [None, "book", [{"name": "book"}]])
+def test_a_response_whose_calls_are_none_is_refused_with_what_they_were(calls):
+    with pytest.raises(TaskContractError, match="the tool_calls of the agent 'assistant'") as refused:
+
+        @agent
+        def assistant(audio):
+            return AgentResponse(tool_calls=calls)
+
+        run(assistant)
+    assert repr(calls) in str(refused.value)
+
+
 def test_only_functions_become_agents():
     with pytest.raises(TaskContractError, match="function of audio"):
         agent("assistant")

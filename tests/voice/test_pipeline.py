@@ -114,6 +114,22 @@ def test_a_perturbation_is_applied_and_timed():
         ({"prompt": 3}, TaskContractError, "a text, got 3"),
         ({"evaluator": "exact"}, InvalidOptionError, "'exact' is no evaluator"),
         (
+            {"synthesizer": "espeak"},
+            InvalidOptionError,
+            "'espeak' is no synthesizer: it has no method synthesize(text)",
+        ),
+        (
+            {"perturbation": "noise"},
+            InvalidOptionError,
+            "'noise' is no perturbation: it has no method apply(audio)",
+        ),
+        (
+            {"synthesizer": Voice},
+            InvalidOptionError,
+            "give one of its objects as the synthesizer, such as Voice()",
+        ),
+        ({"evaluator": ExactEvaluator}, InvalidOptionError, "such as ExactEvaluator()"),
+        (
             {"perturbation": type("Wrong", (), {"apply": lambda self, audio: b""})()},
             TaskContractError,
             "Wrong must give an Audio",

@@ -91,6 +91,10 @@ def as_response(answer: Any, *, by: str) -> AgentResponse:
         TaskContractError: it is none.
     """
     if isinstance(answer, AgentResponse):
+        if not are_tool_calls(answer.tool_calls):
+            raise TaskContractError(
+                f"the tool_calls of the agent {by!r} must be a list of ToolCall, got {answer.tool_calls!r:.200}"
+            )
         return answer
     if isinstance(answer, Trace):
         return AgentResponse(tool_calls=list(answer.tool_calls), raw=answer, text=answer.output_text or None)

@@ -87,8 +87,11 @@ class VoiceTask:
             )
         if synthesizer is None and perturbation is not None:
             raise InvalidOptionError("a perturbation changes sound: give a synthesizer")
-        if synthesizer is not None and not isinstance(agent, Agent):
-            raise InvalidOptionError(f"{agent!r} is no agent: it has no method run(audio)")
+        if synthesizer is not None:
+            _check_part(agent, Agent, "agent", "run(audio)")
+            _check_part(synthesizer, Synthesizer, "synthesizer", "synthesize(text)")
+        if perturbation is not None:
+            _check_part(perturbation, Perturbs, "perturbation", "apply(audio)")
 
     async def exchange(self, prompt: str) -> Exchange:
         """Say the prompt and hear the answer.
@@ -328,11 +331,19 @@ def _single(record: Record, exchange: Exchange | None, index: int) -> SingleRunR
 
 def _checked(evaluator: Evaluator | None) -> Evaluator:
     """The evaluator, or the default; checked before anything is said, rather than once for each request."""
-    if evaluator is not None and not isinstance(evaluator, Evaluator):
+    if evaluator is None:
+        return ExactEvaluator()
+    _check_part(evaluator, Evaluator, "evaluator", "evaluate(expected, actual)")
+    return evaluator
+
+
+def _check_part(part: object, protocol: type, noun: str, method: str) -> None:
+    if not isinstance(part, protocol):
+        raise InvalidOptionError(f"{part!r:.200} is no {noun}: it has no method {method}")
+    if isinstance(part, type):
         raise InvalidOptionError(
-            f"{evaluator!r} is no evaluator: it has no method evaluate(expected, actual)"
+            f"{part!r} is a class: give one of its objects as the {noun}, such as {part.__name__}()"
         )
-    return evaluator or ExactEvaluator()
 
 
 def _with_calls(case: Case[str, Any, Any]) -> Case[str, Any, Any]:
