@@ -74,6 +74,32 @@ def test_the_values_of_arguments_count(judge, reference, actual, score):
     assert found == (None if score is None else pytest.approx(score))
 
 
+@pytest.mark.parametrize(
+    ("reference", "actual", "score"),
+    [
+        ([1, 2], [2, 1], 0.5),
+        ([1, 2], [2, 3], 0.5),
+        ([1, 2, 3], [0, 1, 2, 3], 1.0),
+        ([1, 2, 3], [2, 3], 1.0),
+    ],
+    ids=["swapped", "shifted", "one more", "one less"],
+)
+def test_arguments_count_by_their_places_too(judge, reference, actual, score):
+    traces = [Trace(tool_calls=[ToolCall("f", {"x": x}) for x in values]) for values in (reference, actual)]
+    assert scores(judge, *traces)["tool_parameters"] == score
+
+
+CALLS = st.lists(
+    st.builds(ToolCall, st.sampled_from("fg"), st.sampled_from([{}, {"x": 1}, {"x": 2}])), max_size=4
+)
+
+
+@given(CALLS, CALLS)
+def test_calls_score_1_exactly_if_they_are_the_same(judge, reference, actual):
+    found = scores(judge, Trace(tool_calls=reference), Trace(tool_calls=actual))
+    assert (set(found.values()) <= {1.0}) is (reference == actual)
+
+
 def test_calls_of_different_tools_tell_nothing_of_parameters(judge):
     found = scores(judge, Trace(tool_calls=[SEARCH]), Trace(tool_calls=[BOOK]))
     assert found == {"tool_sequence": 0.0}

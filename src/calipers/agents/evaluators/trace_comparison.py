@@ -85,12 +85,12 @@ class TraceComparisonEvaluator(BaseEvaluator):
 
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
         weights = DEFAULT_WEIGHTS if self.weights is None else self.weights
-        calls = match_calls(
-            self.reference_trace.tool_calls, trace.tool_calls, ignore=tuple(self.ignore_arguments)
-        )
+        reference = self.reference_trace.tool_calls
+        calls = match_calls(reference, trace.tool_calls, ignore=tuple(self.ignore_arguments))
+        tools = match_calls(reference, trace.tool_calls, arguments="ignore")
         scores: dict[Dimension, float] = {}
         for dimension in weights:
-            if (score := await self._score(dimension, trace, calls)) is not None:
+            if (score := await self._score(dimension, trace, calls, tools)) is not None:
                 scores[dimension] = score
         left_out = [dimension for dimension in weights if dimension not in scores]
         metadata = {"dimension_scores": scores, "weights": dict(weights), "left_out": left_out}
@@ -106,27 +106,34 @@ class TraceComparisonEvaluator(BaseEvaluator):
             **metadata,
         )
 
-    async def _score(self, dimension: Dimension, trace: Trace, calls: CallsMatch) -> float | None:
+    async def _score(
+        self, dimension: Dimension, trace: Trace, calls: CallsMatch, tools: CallsMatch
+    ) -> float | None:
         """How like the traces are in one dimension; `None` where they do not tell."""
         match dimension:
             case "tool_sequence":
-                return _sequence(self.reference_trace, trace)
+                return tools.score if tools.expected or tools.actual else None
             case "tool_parameters":
-                return self._parameters(calls)
+                return self._parameters(calls, tools)
             case "output_similarity":
                 return await self._output(self.reference_trace.output_text, trace.output_text)
             case "cost_deviation":
                 return _cost(self.reference_trace, trace)
         assert_never(dimension)
 
-    def _parameters(self, calls: CallsMatch) -> float | None:
-        """The mean over the calls that go together and have arguments."""
+    def _parameters(self, calls: CallsMatch, tools: CallsMatch) -> float | None:
+        """The mean over the calls that go together and have arguments.
+
+        Calls that go together by their tools alone, but are in no pair because others match better, have arguments of which
+        nothing is right.
+        """
         ignored = set(self.ignore_arguments)
         shares = [
             (pair.comparison.similarity - SAME_TOOL) / (1 - SAME_TOOL)
             for pair in calls.pairs
             if (pair.comparison.expected.arguments.keys() | pair.comparison.actual.arguments.keys()) - ignored
         ]
+        shares += [0.0] * (len(tools.pairs) - len(calls.pairs))
         return math.fsum(shares) / len(shares) if shares else None
 
     async def _output(self, expected: str, actual: str) -> float | None:
@@ -144,12 +151,6 @@ def word_similarity(a: str, b: str) -> float:
     left, right = (Counter(_WORDS.findall(text.casefold())) for text in (a, b))
     total = left.total() + right.total()
     return 2 * (left & right).total() / total if total else 0.0
-
-
-def _sequence(reference: Trace, trace: Trace) -> float | None:
-    if not reference.tool_calls and not trace.tool_calls:
-        return None
-    return match_calls(reference.tool_calls, trace.tool_calls, arguments="ignore").score
 
 
 def _cost(reference: Trace, trace: Trace) -> float | None:
