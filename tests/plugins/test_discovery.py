@@ -117,6 +117,38 @@ def test_an_entry_point_may_name_a_whole_module(install):
     assert str(manager.plugins[0].source) == "calipers-offer 1.2, offer"
 
 
+@pytest.mark.parametrize(
+    "content",
+    [b"[calipers.plugins]\nnonsense\n", b"[calipers.plugins]\nb\xffd = offer:OfferPlugin\n"],
+    ids=["no value", "no text"],
+)
+def test_a_package_with_damaged_entry_points_takes_no_other_along(install, content):
+    install(offer=plugin("sound"), entry_points={"sound": "offer:OfferPlugin"})
+    site = install("damaged", entry_points={})
+    next(site.glob("*.dist-info/entry_points.txt")).write_bytes(content)
+    manager = load(entry_points=True)
+    assert names(manager) == ["sound"]
+    assert [(each.plugin, each.stage) for each in manager.failures] == [("damaged", "find")]
+    assert str(manager.failures[0].source) == "damaged, group calipers.plugins"
+
+
+def test_a_damaged_package_that_offers_no_plugins_is_none_of_our_failures(install):
+    install(offer=plugin("sound"), entry_points={"sound": "offer:OfferPlugin"})
+    site = install("damaged", entry_points={})
+    next(site.glob("*.dist-info/entry_points.txt")).write_text("[console_scripts]\nnonsense\n")
+    manager = load(entry_points=True)
+    assert names(manager) == ["sound"]
+    assert manager.failures == []
+
+
+def test_a_package_without_metadata_is_loaded_beside_a_damaged_one(install):
+    site = install(offer=plugin("sound"), entry_points={"sound": "offer:OfferPlugin"})
+    next(site.glob("*.dist-info/METADATA")).unlink()
+    site = install("damaged", entry_points={})
+    next(site.glob("*.dist-info/entry_points.txt")).write_text("[console_scripts]\nnonsense\n")
+    assert names(load(entry_points=True)) == ["sound"]
+
+
 def test_each_plugin_of_a_module_that_fails_is_told_of(install):
     fails = "\n        def on_load(self):\n            1 / 0\n"
     install(offer=plugin("a", "A") + fails + plugin("b", "B") + fails, entry_points={"all": "offer"})

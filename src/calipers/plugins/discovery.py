@@ -25,7 +25,7 @@ from .plugin import PluginBase, is_plugin
 from .plugin_file import import_plugin_file
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import Distribution, EntryPoint
 
 
 class Candidate(NamedTuple):
@@ -50,11 +50,8 @@ def find_entry_points(group: str, wanted: Sequence[str] | None = None) -> Iterat
         wanted: names of entry points, or patterns; `None` for all. One that nothing matches is a failure.
     """
     here = Source("entry point", f"group {group}")
-    try:
-        entries = _installed(group)
-    except Exception as error:  # a package whose own description is damaged
-        yield failure_of(error, plugin=group, stage="find", source=here)
-        return
+    entries, damaged = _installed(group)
+    yield from damaged
     for pattern in wanted or ():
         if not any(fnmatchcase(entry.name, pattern) for entry in entries):
             names = ", ".join(repr(entry.name) for entry in entries)
@@ -103,20 +100,63 @@ def find_classes(classes: Iterable[Any]) -> Iterator[Found]:
             yield failure_of(error, plugin=name, stage="find", source=source)
 
 
-def _installed(group: str) -> "list[EntryPoint]":
-    """The entry points, each once."""
+def _installed(group: str) -> "tuple[list[EntryPoint], list[PluginFailure]]":
+    """The entry points, each once, and the packages that do not tell theirs."""
     from importlib.metadata import entry_points  # most of what importing this module would cost
 
-    found = {(entry.name, entry.value): entry for entry in entry_points(group=group)}
-    return [found[key] for key in sorted(found)]
+    damaged: list[PluginFailure] = []
+    try:
+        entries = list(entry_points(group=group))
+    except Exception:  # one package whose own description is damaged hides those of all others
+        entries, damaged = _package_by_package(group)
+    found = {(entry.name, entry.value): entry for entry in entries}
+    return [found[key] for key in sorted(found)], damaged
+
+
+def _package_by_package(group: str) -> "tuple[list[EntryPoint], list[PluginFailure]]":
+    """The same, with each package asked on its own, which takes longer."""
+    from importlib.metadata import distributions
+
+    entries: list[EntryPoint] = []
+    damaged: list[PluginFailure] = []
+    seen: set[str] = set()
+    for package in distributions():
+        name = _name_of(package)
+        if name in seen:  # hidden by the one of the same name that comes before it on the path
+            continue
+        seen.add(name)
+        try:
+            entries += package.entry_points.select(group=group)
+        except Exception as error:
+            if _may_offer(package, group):
+                source = Source("entry point", f"group {group}", name)
+                damaged.append(failure_of(error, plugin=name, stage="find", source=source))
+    return entries, damaged
+
+
+def _name_of(package: "Distribution") -> str:
+    try:
+        name: str | None = package.name
+    except Exception:  # it has no metadata, or none that can be read
+        name = None
+    return name or f"a package without a name, in {package.locate_file('')}"
+
+
+def _may_offer(package: "Distribution", group: str) -> bool:
+    """Whether a package whose entry points cannot be read might have some of this group."""
+    try:
+        return group in (package.read_text("entry_points.txt") or "")
+    except Exception:
+        return True
 
 
 def _of_entry_point(entry: "EntryPoint") -> Iterator[Found]:
-    package = entry.dist
-    version = None if package is None else package.version
-    source = Source("entry point", entry.value, None if package is None else f"{package.name} {version}")
-    stage = "import"
+    source, version, stage = Source("entry point", entry.value), None, "find"
     try:
+        if entry.dist is not None:
+            version = entry.dist.version
+            source = Source("entry point", entry.value, f"{entry.dist.name} {version}")
+        stage = "import"
         found = entry.load()
         stage = "find"
         kinds = _plugins_in(found) if isinstance(found, ModuleType) else [_checked(found)]
