@@ -3,7 +3,10 @@
 import json
 from textwrap import dedent
 
+import jsonschema_rs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.voice import (
@@ -14,12 +17,15 @@ from calipers.voice import (
     FuzzyEvaluator,
     load_voice_file,
     tool_call,
+    voice_schema,
 )
 from calipers.voice.demo import OfflineAgent
 from calipers.voice.perturbations import KINDS, Babble, Chain, Gain, Noise, PacketLoss, Telephone
 from calipers.voice.prompt_babble import PromptBabble
 from calipers.voice.synthesizers import EspeakSynthesizer
+from calipers.voice.voice_file import KEYS, PROMPT_KEYS
 
+VALIDATOR = jsonschema_rs.Draft202012Validator(voice_schema())
 MINIMAL = """
     agent: offline
     prompts:
@@ -364,6 +370,50 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_place(problems):
 def test_whatever_is_wrong_is_a_problem_and_no_crash(problems, text, message):
     found = problems(text)
     assert any(message in each for each in found), found
+
+
+words = st.sampled_from(
+    [
+        *KEYS[1:],
+        *PROMPT_KEYS,
+        "offline",
+        "http",
+        "url",
+        "headers",
+        "noise",
+        "babble",
+        "snr",
+        "text",
+        "${X}",
+        "a:b",
+        "",
+    ]
+)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.floats(allow_nan=False, allow_infinity=False) | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(KEYS[1:]), values, min_size=1, max_size=3), values)
+def test_whatever_a_file_says_it_is_read_or_its_problems_are_told_and_what_is_read_is_valid(
+    tmp_path_factory, changes, prompt
+):
+    prompts = [{"prompt": "hi", "expect": []}, {"prompt": "ho", "expect": [], "metadata": prompt}]
+    data = {"agent": "offline", "prompts": prompts, **changes}
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    problems = None
+    try:
+        load_voice_file(path)
+    except DatasetFileError as error:
+        problems = error.problems
+    if problems is None:
+        assert VALIDATOR.is_valid(data)
+    else:
+        assert problems
+        assert all(problem.line for problem in problems)
 
 
 def test_an_agent_must_have_the_senses_that_the_file_needs(problems, tmp_path, monkeypatch):

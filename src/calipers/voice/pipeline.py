@@ -12,6 +12,7 @@ sound again, and would measure nothing new.
 
 import copy
 import inspect
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -123,8 +124,11 @@ class VoiceTask:
             raise AgentTimeoutError(f"the agent {self.name!r} had not finished when its time was over")
         return Exchange(audio, response, timings)
 
-    async def __call__(self, prompt: str) -> Trace:
-        """The exchange as a trace; audio, transcript and timings go into the attempt's attributes and metrics."""
+    async def __call__(self, prompt: str) -> Any:
+        """The exchange as a `Trace`; audio, transcript and timings go into the attempt's attributes and metrics.
+
+        To type checkers it is `Any`, since the expected output of a spoken case is not a trace but the calls in it.
+        """
         audio, response, timings = await self.exchange(prompt)
         for stage, seconds in timings.items():
             increment_eval_metric(f"{stage}_seconds", seconds)
@@ -287,6 +291,22 @@ def whole(report: Report) -> Report:
     if report.incomplete is not None and report.incomplete.startswith("interrupted by Ctrl-C"):
         raise KeyboardInterrupt
     return report
+
+
+def shown_errors(report: Report) -> str:
+    """How many runs ended in an error, and in which; nothing if none did.
+
+    They count as wrong, so a rate alone would pass an agent that is not running for one that misheard.
+    """
+    kinds = Counter(record.error_type for record in report.failures)
+    kinds.update(
+        record.evaluator_failures[0].error_type for record in report.cases if record.evaluator_failures
+    )
+    if not kinds:
+        return ""
+    runs = len(report.cases) + len(report.failures)
+    listed = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
+    return f"{kinds.total()} of {runs} ended in an error and count as wrong: {listed}"
 
 
 class _RememberingTask(VoiceTask):

@@ -177,7 +177,8 @@ class _Reader:
         if name is not None and not isinstance(name, str):
             problems.add(("name",), "expected text", name)
         synthesizer = self._synthesizer(data)
-        made = self._perturbation(data.get("perturbation"), ("perturbation",))
+        spec = data.get("perturbation")
+        made = None if spec is None else self._perturbation(spec, ("perturbation",))
         perturbation = None if made is None or not made.parts else Chain(made)
         parts: dict[str, Any] = {
             "cases": self._prompts(data),
@@ -234,7 +235,7 @@ class _Reader:
         return self.parts.synthesizer("espeak" if given is None else given, ("synthesizer",), self.problems)
 
     def _evaluators(self, data: dict[Any, Any]) -> list[Any]:
-        if data.get("evaluators") is None:
+        if "evaluators" not in data:
             return [ExactEvaluator()]
         return self.cases.read_evaluators(data["evaluators"], ("evaluators",), self.problems)
 
@@ -314,8 +315,6 @@ class _Reader:
     # ------------------------------------------------------------------ what happens to the sound
 
     def _perturbation(self, spec: Any, steps: Steps) -> Perturbation | None:
-        if spec is None:
-            return None
         if isinstance(spec, list):
             parts = [self._perturbation(each, (*steps, index)) for index, each in enumerate(spec)]
             return Chain(*(each for each in parts if each is not None))
