@@ -46,6 +46,23 @@ def test_the_plot_has_a_line_for_each_level_with_its_place(curve, mumble):
     )
 
 
+def test_the_plot_says_where_a_rate_is_low_because_of_errors(curve):
+    class Deaf:
+        def apply(self, audio):
+            raise ConnectionError("hung up")
+
+    found = curve({None: None, 1: Deaf()}).plot()
+    assert found.splitlines()[3:] == ["1: 2 of 2 ended in an error and count as wrong: ConnectionError (2)"]
+
+    class Crashing:
+        def evaluate(self, expected, actual):
+            raise ValueError("fell over") if expected else KeyError("none")
+
+    assert curve({None: None}, evaluator=Crashing()).plot().splitlines()[2:] == [
+        "clean: 2 of 2 ended in an error and count as wrong: ValueError (1), KeyError (1)"
+    ]
+
+
 def test_where_a_request_is_repeated_a_perturbation_draws_anew_and_every_level_draws_the_same(
     curve, hiss, ear
 ):

@@ -99,6 +99,11 @@ def test_an_agent_that_only_hears_fails_as_text_and_that_is_seen(split):
     found = split(KNOWN, agent=agent(lambda audio: []))
     assert found.text.value == 0
     assert "only hears" in found.text_report.failures[0].error_message
+    assert (
+        "errors      as text, 3 of 3 ended in an error and count as wrong: TaskContractError (3)"
+        in found.summary()
+    )
+    assert "as speech, " not in found.summary()
 
 
 def test_reports_of_other_requests_are_not_compared(ear, voice):

@@ -13,7 +13,7 @@ from calipers.errors import InvalidOptionError
 from calipers.report import Report
 from calipers.stats import Estimate
 
-from .pipeline import VoiceTask, evaluate_calls, whole
+from .pipeline import VoiceTask, evaluate_calls, shown_errors, whole
 from .protocols import Agent, Evaluator, Perturbs, Synthesizer
 from .transcripts import shown_interval
 
@@ -75,6 +75,9 @@ class Sweep:
         for name, point in zip(names, self.points, strict=True):
             interval = shown_interval(point.rate.interval)
             lines.append(f"{name:>{room}}  {point.rate.value:7.1%}  {interval:<16}  {_bar(point.rate)}")
+        for name, point in zip(names, self.points, strict=True):
+            if errors := shown_errors(point.report):
+                lines.append(f"{name}: {errors}")
         return "\n".join(lines)
 
 

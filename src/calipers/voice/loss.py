@@ -22,7 +22,7 @@ from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.report import Report
 from calipers.stats import Estimate, PairedDifference, mean, paired_difference
 
-from .pipeline import VoiceTask, evaluate_calls, whole
+from .pipeline import VoiceTask, evaluate_calls, shown_errors, whole
 from .protocols import Agent, Evaluator, Perturbs, Synthesizer, TextAgent
 from .transcripts import TranscriptErrors, named_clusters, shown_interval, shown_rate, transcript_errors
 
@@ -81,6 +81,9 @@ class LossSplit:
         if isinstance(lost, PairedDifference):
             counts = f"only as text: {lost.first_only}, only as speech: {lost.second_only}, neither: {lost.neither}"
             lines.append(f"            right {counts}")
+        for way, report in (("as text", self.text_report), ("as speech", self.speech_report)):
+            if errors := shown_errors(report):
+                lines.append(f"errors      {way}, {errors}")
         return "\n".join(lines if self.transcripts is None else [*lines, self.transcripts.summary()])
 
 
