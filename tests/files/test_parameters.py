@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import pytest
 
 from calipers import ToolCall, Trace
+from calipers.agents import RuleBasedEvaluator, RuleSpec
 from calipers.evaluators import Evaluator, HasMatchingSpan, MaxDuration
 from calipers.files.parameters import parameters_of
 from calipers.files.problem import Problems
@@ -96,6 +97,12 @@ def test_an_argument_becomes_what_its_annotation_says(kind, name, value, found):
 )
 def test_text_is_no_number_and_true_is_no_one(kind, name, value):
     assert read(kind, name, value)[1] == 1
+
+
+def test_a_misspelt_key_of_an_argument_is_no_key_to_pass_over():
+    rule = {"rule_type": "max_length", "params": {"max": 5}}
+    assert read(RuleBasedEvaluator, "rules", [rule]) == ([RuleSpec(**rule)], 0)
+    assert read(RuleBasedEvaluator, "rules", [rule | {"wieght": 3.0}])[1] == 1
 
 
 def test_an_annotation_that_nobody_can_resolve_lets_everything_through():

@@ -49,7 +49,8 @@ class Parameter:
         if self.annotation in {Any, object, REQUIRED} or isinstance(self.annotation, TypeVar):
             return None
         annotation = _with_traces(self.annotation)
-        for config in (ConfigDict(arbitrary_types_allowed=True), None):  # a type may insist on its own config
+        # A key that nothing reads is misspelt. A type may insist on its own config.
+        for config in (ConfigDict(arbitrary_types_allowed=True, extra="forbid"), None):
             try:
                 return TypeAdapter(annotation, config=config)
             except (PydanticUserError, SchemaError, NameError, TypeError):
