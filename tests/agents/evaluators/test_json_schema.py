@@ -124,8 +124,9 @@ def test_a_schema_that_accepts_everything_or_is_none_is_refused(schema):
 
 
 @pytest.mark.parametrize("schema", [{"type": "nonsense"}, {"$ref": "https://example.com/schema.json"}])
-def test_a_schema_that_cannot_be_used_is_an_error_and_no_judgement(judge, schema):
-    result = judge(JsonSchemaEvaluator(schema), output_text="{}")
+@pytest.mark.parametrize("output", ["{}", "no JSON"])
+def test_a_schema_that_cannot_be_used_is_an_error_and_no_judgement(judge, schema, output):
+    result = judge(JsonSchemaEvaluator(schema), output_text=output)
     assert result.verdict == "error"
     assert "not valid" in result.reason
 

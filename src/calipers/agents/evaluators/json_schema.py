@@ -64,6 +64,7 @@ class JsonSchemaEvaluator(BaseEvaluator):
         except InvalidOptionError:
             raise
         except ValueError as error:
+            self._matcher.violations(None)  # no answer fails by a schema that is none
             hint = " (allow_fence=True reads it)" if not self.allow_fence and "```" in text else ""
             return ALL_OR_SOME.result(self.name, 0.0, f"{error}{hint}")
         if not violations:
