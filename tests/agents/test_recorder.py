@@ -95,6 +95,11 @@ def test_there_is_nothing_to_finalize_before_a_recording_has_ended():
         recorder.finalize()
 
 
+def test_a_recorder_that_records_nothing_cannot_be_left():
+    with pytest.raises(InvalidTraceError, match="records nothing"):
+        TraceRecorder("bot").__exit__(None, None, None)
+
+
 def test_the_trace_of_an_execution_that_failed_can_be_finalized():
     recorder = TraceRecorder("bot")
     with pytest.raises(OSError, match="gone"), recorder as recording:

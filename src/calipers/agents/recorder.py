@@ -128,5 +128,7 @@ class TraceRecorder:
         recording = current_recording()
         while recording is not None and recording not in own:
             recording = recording.outer
+        if not own:
+            raise InvalidTraceError("this recorder records nothing: enter it with `with` before you leave it")
         # Found nowhere around here, it was entered in another context: a fixture may do that.
         return recording or own[-1]
