@@ -109,6 +109,7 @@ def test_a_value_stands_in_whatever_holds_it(value, other):
     [
         (lambda: AtMost("a", -1), "got -1"),
         (lambda: AtMost("a", True), "got True"),
+        (lambda: AtLeast("a", 0), "holds for every path"),
         (lambda: AtMost(3, 1), "a step is"),
         (lambda: Before("", "b"), "a step is"),
         (lambda: Flow("a", "b", ""), "argument"),

@@ -126,6 +126,7 @@ def test_a_match_tells_whether_the_path_could_show_anything(trajectory, calls, e
         (lambda: Repeated("a", -1), "got -1"),
         (lambda: Repeated("a", 2, 1), "at_most=1"),
         (lambda: Trajectory(["a"]).match(["a"]), "ToolCall objects"),
+        (lambda: Repeated("a", at_least=10**7), "count calls with AtLeast"),
     ],
 )
 def test_a_trajectory_that_cannot_be_meant_is_refused(make, says):

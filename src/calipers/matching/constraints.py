@@ -135,6 +135,11 @@ class AtMost(_Count):
 class AtLeast(_Count):
     """Not fewer calls than this."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.times:
+            raise InvalidOptionError("AtLeast with 0 times holds for every path: Never forbids a call")
+
     def holds(self, count: int) -> bool:
         """Whether so many calls are right."""
         return count >= self.times

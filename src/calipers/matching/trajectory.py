@@ -73,6 +73,10 @@ class Optionally(_Group):
     """These parts in order, or nothing."""
 
 
+_MOST_REPEATED = 1_000
+"""A part that must be done more often would be as many steps to give calls to."""
+
+
 @dataclass(frozen=True)
 class Repeated:
     """A part that is done several times, one after the other."""
@@ -90,6 +94,11 @@ class Repeated:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise InvalidOptionError(f"{name} must be a whole number from 0, got {value!r}")
+        if self.at_least > _MOST_REPEATED:
+            raise InvalidOptionError(
+                f"at_least={self.at_least!r} is more than {_MOST_REPEATED}: count calls with AtLeast, which needs no step for "
+                "each of them"
+            )
         if self.at_most is not None and self.at_most < max(1, self.at_least):
             raise InvalidOptionError(
                 f"at_most={self.at_most!r} is less than at_least={self.at_least!r}, or nothing"
