@@ -7,7 +7,7 @@ import re
 import pytest
 
 from calipers import Case, Dataset, ToolCall
-from calipers.errors import AgentTimeoutError, InvalidOptionError, TaskContractError
+from calipers.errors import AgentTimeoutError, InvalidOptionError, InvalidOutputError, TaskContractError
 from calipers.voice import (
     AgentResponse,
     Audio,
@@ -151,7 +151,35 @@ def test_what_fails_raises_with_what_it_was(options, error, says):
         do(**{"prompt": "go LA", "expect": [tool_call("go", to="LA")], **options})
 
 
+@pytest.mark.parametrize("judgement", [{"passed": "no"}, {"passed": True, "score": float("nan")}])
+def test_what_is_no_judgement_does_not_pass(judgement):
+    class Judge:
+        def evaluate(self, expected, actual):
+            return EvalResult(expected=expected, actual=actual, **judgement)
+
+    with pytest.raises(InvalidOutputError):
+        do(prompt="go LA", expect=[], evaluator=Judge())
+    assert not batch(prompts=["go LA"], expect=[], evaluator=Judge()).passed
+
+
 # ---------------------------------------------------------------------- batches
+
+
+def test_an_evaluator_may_keep_its_result_and_change_its_lists():
+    class Judge:
+        same = EvalResult(True, [], [])
+
+        def evaluate(self, expected, actual):
+            assert expected == [tool_call("go")]
+            expected.clear()
+            actual.clear()
+            return self.same
+
+    found = batch(prompts=["go LA", "go SF"], expect=[tool_call("go")], runs=2, evaluator=Judge())
+    assert [each.error for each in found.runs] == [None] * 4
+    assert [each.eval_result.prompt for each in found.runs] == ["go LA", "go LA", "go SF", "go SF"]
+    assert all(each.eval_result.response.tool_calls for each in found.runs)
+    assert Judge.same == EvalResult(True, [], [])
 
 
 def test_a_batch_goes_prompt_by_prompt_and_a_failing_run_ends_no_other():

@@ -22,6 +22,7 @@ from calipers.case import Case
 from calipers.context import are_tool_calls
 from calipers.dataset import Dataset
 from calipers.errors import AgentTimeoutError, InvalidOptionError, TaskContractError
+from calipers.output import read_parts
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.scoring import unique
@@ -171,10 +172,14 @@ async def run(
         evaluator: compares the calls; default: `ExactEvaluator`.
         synthesizer: says it; without one, the agent reads the prompt.
         perturbation: makes it harder to understand.
+
+    Raises:
+        InvalidOutputError: the evaluator's verdict is no bool, or its score no finite number.
     """
     expected, judge = expected_calls(expect), _checked(evaluator)
     audio, response, timings = await VoiceTask(agent, synthesizer, perturbation=perturbation).exchange(prompt)
     result = await judged(judge, expected, response.tool_calls)
+    read_parts(result)
     result.prompt, result.audio, result.response = prompt, audio, response
     result.timings = {**timings, **result.timings}
     return result
@@ -187,12 +192,13 @@ async def judged(evaluator: Evaluator, expected: list[ToolCall], actual: list[To
         TaskContractError: it is no `EvalResult`.
     """
     start = perf_counter()
-    found = evaluator.evaluate(expected=expected, actual=actual)
+    found = evaluator.evaluate(expected=list(expected), actual=list(actual))
     result = await found if inspect.isawaitable(found) else found
     if not isinstance(result, EvalResult):
         raise TaskContractError(
             f"{type(evaluator).__name__}.evaluate must give a calipers.voice.EvalResult, got {result!r:.200}"
         )
+    result = copy.copy(result)  # an evaluator may give one object for several requests
     result.timings = {**result.timings, "evaluate": perf_counter() - start}
     return result
 
