@@ -8,18 +8,23 @@ import gc
 import sys
 import tracemalloc
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 
-def seconds_of(call, check=None):
+def seconds_of(call, check=None, *, now=perf_counter):
     """Seconds that a call takes."""
     gc.collect()
-    start = perf_counter()
+    start = now()
     kept = call()
-    taken = perf_counter() - start
+    taken = now() - start
     if check is not None:
         check(kept)
     return taken
+
+
+def processor_seconds_of(call, check=None):
+    """Seconds that the processor works for this process during a call. Other work on the machine does not count."""
+    return seconds_of(call, check, now=process_time)
 
 
 def bytes_kept_by(call, check):

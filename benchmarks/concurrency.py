@@ -4,12 +4,10 @@ The ideal time is the number of cases times 50 ms, divided by 1,000: what a fram
 a machine that never falls behind, would need. A subject with fewer cases is held to its own, smaller ideal.
 """
 
-import dataclasses
-
 import workload
 from command import alone, sized
 from measuring import Subject, measure
-from outcome import Outcome, Promise, ratio, rows
+from outcome import Outcome, Promise, against_ideal, ratio, rows
 
 COUNT = 20_000
 FEWER = 4_000
@@ -66,11 +64,10 @@ def blocking(options):
 
 def found(what, samples, target):
     """The rows, each with its ratio to the ideal, and the promise about ours."""
-    drawn = []
-    for row, sample in zip(rows(what, samples, "s"), samples.values(), strict=True):
-        over = ratio(row.best, ideal(sample))
-        told = [] if over is None else [f"{over:.3g} times the ideal {ideal(sample):.3g} s"]
-        drawn.append(dataclasses.replace(row, note="; ".join([*told, *filter(None, [row.note])])))
+    drawn = [
+        against_ideal(row, ideal(sample))
+        for row, sample in zip(rows(what, samples, "s"), samples.values(), strict=True)
+    ]
     ours = samples["Calipers"]
     promise = Promise(what, "Calipers / ideal", ratio(ours.best, ideal(ours)), target=target, at_least=False)
     return Outcome(tuple(drawn), (promise,))

@@ -93,6 +93,13 @@ def rows(what, samples, unit):
     )
 
 
+def against_ideal(row, ideal):
+    """The row, with how it compares to the ideal number of seconds in its note."""
+    over = ratio(row.best, ideal)
+    told = [] if over is None else [f"{over:.3g} times the ideal {ideal:.3g} s"]
+    return dataclasses.replace(row, note="; ".join([*told, *filter(None, [row.note])]))
+
+
 def ratio(over, under):
     """The ratio of two bests; `None` if either was not measured."""
     return None if over is None or under is None or under <= 0 else over / under

@@ -16,6 +16,7 @@ import memory
 import options as option_costs
 import overhead
 import reports
+import voice
 from command import drawn, exit_code, parser
 from machine import facts
 from outcome import Outcome, tables
@@ -28,6 +29,7 @@ BENCHMARKS = {
     "large files": large_files,
     "options": option_costs,
     "reports": reports,
+    "voice": voice,
     "matching": matching,
 }
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"

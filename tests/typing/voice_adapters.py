@@ -42,9 +42,7 @@ class MyParser:
 
 
 async def ask(audio: Audio) -> None:
-    async with HttpAgent("http://127.0.0.1/", parser=MyParser()) as agent:
-        response = await agent.run(audio)
-        assert_type(agent, HttpAgent)
+    response = await HttpAgent("http://127.0.0.1/", parser=MyParser()).run(audio)
     assert_type(response, AgentResponse)
     assert_type(response.tool_calls, list[ToolCall])
     assert_type(response.text, str | None)

@@ -110,6 +110,27 @@ def test_what_is_no_wav_file_is_an_error_that_says_why(case):
         Audio(data)
 
 
+@pytest.mark.parametrize("name", SAME_SOUND)
+def test_only_the_plain_file_is_plain(name):
+    assert wav.read_layout(SAME_SOUND[name]).is_plain == (name == "plain")
+
+
+@given(st.binary(max_size=9), st.integers(1, 4), st.integers(1, 3), st.integers(0, 60), st.integers(0, 255))
+def test_a_plain_file_is_what_would_be_written_for_its_sound(sound, width, channels, at, byte):
+    audio = Audio(sound, "pcm", 8000, channels, width).decode()
+    assert audio.wav is audio.data
+    changed = bytearray(audio.data + b"\0")
+    changed[min(at, len(changed) - 1)] = byte
+    try:
+        other = Audio(bytes(changed))
+    except InvalidAudioError:
+        return
+    if other.wav is other.data:
+        kind = {"channels": other.channels, "sample_width": other.sample_width}
+        header = wav.header(len(other.pcm), sample_rate=other.sample_rate, **kind)
+        assert other.data == header + other.pcm + b"\0" * (len(other.pcm) % 2)
+
+
 @given(st.binary(max_size=80), st.sampled_from(sorted(SAME_SOUND)), st.integers(0, 60))
 def test_any_bytes_are_a_sound_or_an_error_and_nothing_else(noise, case, at):
     data = SAME_SOUND[case][:at] + noise

@@ -8,7 +8,7 @@ import asyncio
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from io import BytesIO
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
@@ -43,7 +43,7 @@ class Reply(NamedTuple):
             return self.body.decode(errors="replace")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Request:
     """What to ask, of whom, and for how long."""
 
@@ -59,12 +59,12 @@ class Request:
     api_key: str | None = None
     """A key among the headers, which no message may show."""
 
-    @cached_property
+    @property
     def address(self) -> str:
         """The URL as messages may show it."""
         return shown_address(self.url)
 
-    @cached_property
+    @property
     def secrets(self) -> list[str]:
         """What no message may show."""
         return secrets_of(self.url, self.headers, self.api_key)
@@ -180,16 +180,22 @@ def check_address(url: Any) -> None:
     Raises:
         InvalidOptionError: it is none that HTTP knows.
     """
-    try:
-        parts = urlsplit(url if isinstance(url, str) and url.isprintable() else "")
-        if parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port >= 0):
-            return
-    except ValueError:  # such as a port of letters
-        pass
+    if isinstance(url, str) and _is_address(url):
+        return
     told = shown_address(url) if isinstance(url, str) else url
     raise InvalidOptionError(
         f"the url must be the address of an agent, such as 'http://localhost:8000/chat', got {told!r}"
     )
+
+
+@lru_cache
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        has_place = bool(parts.hostname) and (parts.port is None or parts.port >= 0)
+    except ValueError:  # such as a port of letters
+        return False
+    return has_place and parts.scheme in {"http", "https"} and url.isprintable()
 
 
 def check_seconds(name: str, seconds: float | None) -> None:

@@ -39,6 +39,8 @@ class Session(NamedTuple):
 
     def proxy_for(self, url: str) -> str | None:
         """The proxy by which to reach an address."""
+        if not self.proxies:
+            return None
         parts = urlsplit(url)
         proxy, host = self.proxies.get(parts.scheme), parts.hostname or ""
         if not proxy or _is_here(host) or proxy_bypass(host):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 AudioFormat: TypeAlias = Literal["wav", "mp3", "pcm", "ogg", "flac"]
 """How the bytes of an `Audio` are written; `pcm` is frames without a header."""
-
+_FORMATS = get_args(AudioFormat)
 _MAGIC = {b"ID3\x02": "mp3", b"ID3\x03": "mp3", b"ID3\x04": "mp3", b"OggS": "ogg", b"fLaC": "flac"}
 _SUFFIXES: dict[str, AudioFormat] = {
     ".wav": "wav",
@@ -84,13 +84,14 @@ class Audio:
                 f"audio data are bytes, not {type(self.data).__name__}:"
                 " Audio.from_samples takes numbers, Audio.load a path"
             )
-        if self.format not in get_args(AudioFormat):
-            raise InvalidAudioError(f"format={self.format!r} is none of {', '.join(get_args(AudioFormat))}")
+        if self.format not in _FORMATS:
+            raise InvalidAudioError(f"format={self.format!r} is none of {', '.join(_FORMATS)}")
         if (layout := self._layout) is not None:
             object.__setattr__(self, "sample_rate", layout.sample_rate)
             object.__setattr__(self, "channels", layout.channels)
             object.__setattr__(self, "sample_width", layout.sample_width)
-        _check_numbers(self.sample_rate, self.channels, self.sample_width)
+        else:
+            _check_numbers(self.sample_rate, self.channels, self.sample_width)
 
     @cached_property
     def _layout(self) -> wav_file.Layout | None:
@@ -239,6 +240,8 @@ class Audio:
         """The sound as the bytes of a WAV file."""
         if self.format not in {"wav", "pcm"}:
             return self.decode().wav
+        if self._layout is not None and self._layout.is_plain:
+            return self.data
         before = wav_file.header(
             len(self.pcm),
             sample_rate=self.sample_rate,

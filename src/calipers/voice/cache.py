@@ -24,15 +24,18 @@ import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import msgspec
 
 from calipers.errors import InvalidOptionError, TaskContractError
 from calipers.threads import call_in_thread
 from calipers.views.atomic import write_whole
 
 from .audio import Audio
-from .identity import NotPlainError, canonical, class_name, identity
+from .identity import NotPlainError, as_text, canonical, class_name, identity
 from .protocols import Synthesizer
 
 try:
@@ -40,8 +43,10 @@ try:
 except ImportError:  # not on Windows, where two processes may make the same sound: twice the work, no harm
     fcntl = None  # type: ignore[assignment]
 
-_VERSION = 1
+_VERSION = 2
 """Of keys and entries: another version finds nothing of this one."""
+_CHECK_LINE = 18
+"""Bytes of the first line of an entry."""
 _ENTRY = re.compile(r"[0-9a-f]{64}\.audio")
 _PATIENCE = 60.0
 """Seconds to wait for another process; one that takes longer may hang, and making a sound twice does no harm."""
@@ -89,8 +94,6 @@ class AudioCache:
             InvalidOptionError: a synthesizer that cannot tell its configuration, with no `extra` to make up for it, or
                 an `extra` that is not plain data.
         """
-        if not isinstance(text, str):
-            raise InvalidOptionError(f"what is said is a text, not {text!r}")
         who = None if synthesizer is None else identity(synthesizer)
         if synthesizer is not None and who is None:
             if extra is None:
@@ -99,12 +102,7 @@ class AudioCache:
                     " give it a method cache_key(), or say what tells it from others with extra="
                 )
             who = class_name(type(synthesizer))
-        try:
-            more = canonical(extra)
-        except NotPlainError as error:
-            raise InvalidOptionError(f"the extra part of a cache key must be plain data: {error}") from error
-        parts = {"version": _VERSION, "text": text, "who": who, "perturbation": perturbation, "extra": more}
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        return _key(text, who=who, perturbation=perturbation, extra=extra)
 
     # ------------------------------------------------------------------ entries
 
@@ -112,13 +110,13 @@ class AudioCache:
         """The sound, or `None`. An entry that is damaged is removed."""
         path = self._path(key)
         try:
-            blob = path.read_bytes()
+            with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - see `_path`
+                audio = _read_entry(key, file)
         except FileNotFoundError:
             return None
-        audio = _read_entry(key, blob)
         # The time of the file is that of the last use, which is what `prune` goes by. A folder may be read-only.
         with suppress(OSError):
-            path.unlink() if audio is None else os.utime(path)
+            os.unlink(path) if audio is None else os.utime(path)  # noqa: PTH108 - see `_path`
         return audio
 
     def put(self, key: str, audio: Audio, *, text: str = "") -> bool:
@@ -129,7 +127,7 @@ class AudioCache:
         """
         if not audio.data or (audio.format in {"wav", "pcm"} and not audio.pcm):
             return False
-        write_whole(self._path(key), _entry(key, audio, text))
+        write_whole(Path(self._path(key)), _entry(key, audio, text))
         return True
 
     async def get_or_make(self, key: str, make: Callable[[], Awaitable[Audio]], *, text: str = "") -> Audio:
@@ -159,7 +157,7 @@ class AudioCache:
         made: Audio | None = None  # stays so if this is cancelled, and then another one leads
         failure: Exception | None = None
         try:
-            async with _one_process(self._path(key).with_suffix(".lock")):
+            async with _one_process(Path(self._path(key)).with_suffix(".lock")):
                 found = self.get(key)
                 made = audio = await make() if found is None else found
                 if found is None:
@@ -230,8 +228,8 @@ class AudioCache:
                     with suppress(FileNotFoundError):  # another process removed it
                         yield path, path.stat()
 
-    def _path(self, key: str) -> Path:
-        """The file of a key.
+    def _path(self, key: str) -> str:
+        """The file of a key, as text: making and opening a `Path` would take as long as reading the sound.
 
         Raises:
             InvalidOptionError: not a key, and so nothing to make a file name of.
@@ -239,7 +237,7 @@ class AudioCache:
         name = f"{key}.audio"
         if not _ENTRY.fullmatch(name):
             raise InvalidOptionError(f"{key!r} is no key of this cache: take one from AudioCache.key()")
-        return self.directory / name
+        return os.path.join(self.directory, name)  # noqa: PTH118 - see above
 
 
 class CachedSynthesizer:
@@ -293,9 +291,10 @@ class CachedSynthesizer:
 
     async def synthesize(self, text: str) -> Audio:
         """The text as sound, from the cache where it is there."""
-        if not self.enabled or not self.cacheable:
+        who = identity(self.inner) if self.enabled else None
+        if who is None and (not self.enabled or self.key_extra is None):
             return await said(self.inner, text)
-        key = self.cache.key(text, synthesizer=self.inner, extra=self.key_extra)
+        key = _key(text, who=who or class_name(type(self.inner)), extra=self.key_extra)
         return await self.cache.get_or_make(key, lambda: said(self.inner, text), text=text)
 
 
@@ -314,42 +313,57 @@ async def said(synthesizer: Synthesizer, text: str) -> Audio:
     return found
 
 
-# ---------------------------------------------------------------------- an entry
+# ---------------------------------------------------------------------- keys and entries
+
+
+def _key(text: str, *, who: str | None, perturbation: str | None = None, extra: Any = None) -> str:
+    if not isinstance(text, str):
+        raise InvalidOptionError(f"what is said is a text, not {text!r}")
+    try:
+        more = None if extra is None else as_text(canonical(extra))
+    except NotPlainError as error:
+        raise InvalidOptionError(f"the extra part of a cache key must be plain data: {error}") from error
+    parts = (str(_VERSION), who, perturbation, more, text)
+    # Each part stands after its length, so that none can pass for the end of another.
+    whole = "".join(["~" if part is None else f"{len(part)}:{part}" for part in parts])
+    return hashlib.sha256(whole.encode(errors="surrogatepass")).hexdigest()
 
 
 def _entry(key: str, audio: Audio, text: str) -> list[bytes]:
-    """The bytes of an entry: a checksum of the rest, a line that describes the sound, and the sound."""
-    head = {
+    """The bytes of an entry: a line to check the rest by, what describes the sound, and the sound."""
+    facts = {
         "key": key,
-        "text": text,
+        "text": text.encode(errors="replace").decode(),
         "format": audio.format,
         "sample_rate": audio.sample_rate,
         "channels": audio.channels,
         "sample_width": audio.sample_width,
     }
-    rest = json.dumps(head).encode() + b"\n" + audio.data
-    return [_checksum(rest), b"\n", rest]
+    head = json.dumps(facts).encode() + b"\n"
+    return [_check_line(head, audio.data), head, audio.data]
 
 
-def _read_entry(key: str, blob: bytes) -> Audio | None:
-    """The sound of an entry, or `None` if it is damaged or another's."""
-    checksum, _, rest = blob.partition(b"\n")
-    if checksum != _checksum(rest):
-        return None
-    line, _, data = rest.partition(b"\n")
+def _read_entry(key: str, file: FileIO) -> Audio | None:
+    """The sound of an entry, or `None` if it is damaged or another's.
+
+    A warm cache is read for every request of a run, so the sound is read into its place, not copied there.
+    """
+    line = file.read(_CHECK_LINE)
     try:
-        head = json.loads(line)
-        if head.pop("key") != key:
+        head = file.read(int(line[9:], 16))
+        data = file.read()
+        facts = msgspec.json.decode(head)
+        if line != _check_line(head, data) or facts.pop("key") != key:
             return None
-        head.pop("text")
-        return Audio(data, **head)
+        facts.pop("text")
+        return Audio(data, **facts)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def _checksum(data: bytes) -> bytes:
-    """Against accidents, so a quick one: a warm cache is read for every request of a run."""
-    return b"%08x" % zlib.crc32(data)
+def _check_line(head: bytes, data: bytes) -> bytes:
+    """A checksum of all that follows, and the length of the description. Against accidents, so a quick one will do."""
+    return b"%08x %08x\n" % (zlib.crc32(data, zlib.crc32(head)), len(head))
 
 
 # ---------------------------------------------------------------------- other processes

@@ -20,7 +20,8 @@ An argument that is missing is not `None`. The score is the mean similarity of t
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 from calipers import embeddings
 from calipers.errors import InvalidOptionError
@@ -45,7 +46,7 @@ class ExactEvaluator:
 
     def evaluate(self, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
         """Compare the calls."""
-        rules = CallRules(arguments="subset" if self.ignore_extra_args else "exact")
+        rules = _rules(self.ignore_extra_args)
         return _judge(expected, expected, actual, rules, self.match_order, self.ignore_extra_calls)
 
 
@@ -68,7 +69,7 @@ class FuzzyEvaluator:
 
     def evaluate(self, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
         """Compare the calls."""
-        rules = CallRules(arguments="subset" if self.ignore_extra_args else "exact", names="ignore_case")
+        rules = _rules(self.ignore_extra_args, names="ignore_case")
         wanted = [_with_texts(call, self._matcher) for call in expected]
         return _judge(expected, wanted, actual, rules, self.match_order, self.ignore_extra_calls)
 
@@ -102,7 +103,7 @@ class SubsetEvaluator:
             raise InvalidOptionError(
                 f"{len(expected)} calls are expected, of which {self.at_least} can never be made"
             )
-        rules = CallRules(arguments="subset" if self.ignore_extra_args else "exact")
+        rules = _rules(self.ignore_extra_args)
         result = _judge(expected, expected, actual, rules, self.match_order, ignore_extra_calls=True)
         result.passed = sum(match.matched for match in result.matches) >= self.at_least
         return result
@@ -147,9 +148,14 @@ class SemanticEvaluator:
 
             return Check(means_the_same, minimum=self.threshold)
 
-        rules = CallRules(arguments="subset" if self.ignore_extra_args else "exact")
+        rules = _rules(self.ignore_extra_args)
         wanted_calls = [_with_texts(call, matcher) for call in expected]
         return _judge(expected, wanted_calls, actual, rules, self.match_order, self.ignore_extra_calls)
+
+
+@cache
+def _rules(ignore_extra_args: bool, names: Literal["exact", "ignore_case"] = "exact") -> CallRules:
+    return CallRules(arguments="subset" if ignore_extra_args else "exact", names=names)
 
 
 def _similarity(wanted: str, given: str) -> float:

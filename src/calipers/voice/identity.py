@@ -17,6 +17,9 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
+as_text = json.JSONEncoder(sort_keys=True).encode
+"""JSON data as text, the same for the same data."""
+
 
 class NotPlainError(Exception):
     """A value that is not plain data, so nobody can say whether it is the same as another."""
@@ -31,7 +34,7 @@ def identity(synthesizer: Any) -> str | None:
         `None` if the synthesizer cannot tell: no such method, one that gives `None`, or a field that is not plain data.
     """
     try:
-        return json.dumps(canonical(synthesizer), sort_keys=True)
+        return as_text(canonical(synthesizer))
     except (NotPlainError, RecursionError):
         return None
 

@@ -27,6 +27,8 @@ Codec: TypeAlias = Literal["integer", "float", "alaw", "ulaw"]
 _CODECS: dict[int, Codec] = {1: "integer", 3: "float", 6: "alaw", 7: "ulaw"}
 _EXTENSIBLE = 0xFFFE
 _UNKNOWN_SIZE = 0xFFFFFFFF
+_HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
+"""The plain header, of 44 bytes."""
 _WIDTHS: dict[Codec, tuple[int, ...]] = {"integer": (1, 2, 3, 4), "float": (4, 8), "alaw": (1,), "ulaw": (1,)}
 """The bytes that one stored sample may have."""
 _DECODED_WIDTHS: dict[Codec, int] = {"float": 4, "alaw": 2, "ulaw": 2}
@@ -46,6 +48,8 @@ class Layout(NamedTuple):
     """Where the first frame begins."""
     end: int
     """Where the last whole frame ends."""
+    is_plain: bool = False
+    """Whether the file is what would be written for its sound: integers behind the short header, and nothing else."""
 
     @property
     def sample_width(self) -> int:
@@ -76,13 +80,32 @@ def header(length: int, *, sample_rate: int, channels: int, sample_width: int) -
         raise InvalidAudioError(
             f"{length:,} bytes of sound are more than a WAV file can hold (4 GiB): save parts of it"
         )
+    return _HEADER.pack(*_plain_fields(length, sample_rate, channels, sample_width))
+
+
+def _plain_fields(length: int, sample_rate: int, channels: int, sample_width: int) -> tuple[bytes | int, ...]:
+    """What stands in the plain header."""
     frame = channels * sample_width
-    return struct.pack(
-        "<4sI4s4sIHHIIHH4sI",
+    return (
         *(b"RIFF", 36 + length + length % 2, b"WAVE"),
         *(b"fmt ", 16, 1, channels, sample_rate, sample_rate * frame, frame, sample_width * 8),
         *(b"data", length),
     )
+
+
+def _plain_layout(data: bytes) -> Layout | None:
+    """The layout of a file that is what would be written for its sound; `None` for every other."""
+    if len(data) < _HEADER.size:
+        return None
+    found = _HEADER.unpack_from(data)
+    channels, rate, frame, length = found[6], found[7], found[9], found[12]
+    if not channels or not rate or not frame or length % frame:
+        return None
+    width, end = frame // channels, _HEADER.size + length
+    written = found == _plain_fields(length, rate, channels, width) and data[end:] == b"\0" * (length % 2)
+    if not written or end > len(data) or width not in _WIDTHS["integer"]:
+        return None
+    return Layout("integer", rate, channels, width, _HEADER.size, end, is_plain=True)
 
 
 def read_layout(data: bytes) -> Layout:
@@ -91,6 +114,8 @@ def read_layout(data: bytes) -> Layout:
     Raises:
         InvalidAudioError: not a WAV file, one without a format or without sound, or of a codec that is not read here.
     """
+    if (plain := _plain_layout(data)) is not None:
+        return plain
     if data[:4] == b"RIFX":
         raise InvalidAudioError(
             "the WAV file is big-endian (RIFX), which is not read: convert it to a RIFF file"

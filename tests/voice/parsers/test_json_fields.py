@@ -72,7 +72,7 @@ def test_calls_are_found_where_the_keys_say(options, raw, calls):
     ],
 )
 def test_a_backslash_keeps_a_dot_in_its_key(path, keys):
-    assert steps(path) == keys
+    assert list(steps(path)) == keys
 
 
 @pytest.mark.parametrize(

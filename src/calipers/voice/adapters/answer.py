@@ -1,6 +1,6 @@
 """From what a server sent to an `AgentResponse`, or to the error that there is none."""
 
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -39,7 +39,28 @@ async def answer_to(request: Request, client: Any) -> Any:
     return reply.text if isinstance(found, bytes) else found
 
 
-def read_answer(parser: ResponseParser, raw: Any, *, address: str, secrets: list[str]) -> AgentResponse:
+class Asked(Protocol):
+    """Whoever was asked."""
+
+    @property
+    def address(self) -> str:
+        """Where, as messages may show it."""
+        ...
+
+    @property
+    def secrets(self) -> list[str]:
+        """What no message may show."""
+        ...
+
+
+class AskedBySDK(NamedTuple):
+    """Whoever was asked by a client that is not ours."""
+
+    address: str
+    secrets: list[str]
+
+
+def read_answer(parser: ResponseParser, raw: Any, asked: Asked) -> AgentResponse:
     """What a parser finds.
 
     Raises:
@@ -49,5 +70,5 @@ def read_answer(parser: ResponseParser, raw: Any, *, address: str, secrets: list
     for problem in getattr(response, "problems", ()):
         if problem.kind == "no_answer":
             said = "; ".join(each.message for each in response.problems)
-            raise AgentReplyError(shown_text(f"{address}: {said}", secrets), response=response)
+            raise AgentReplyError(shown_text(f"{asked.address}: {said}", asked.secrets), response=response)
     return response

@@ -217,7 +217,7 @@ async def answered(
     try:
         await conversation.run(send, is_complete)
         raw = aggregate(conversation.messages)
-        found = read_answer(parser, raw, address=conversation.address, secrets=conversation.secrets)
+        found = read_answer(parser, raw, conversation)
     except AgentError as error:
         if error.response is None:
             error.response = parser.parse(conversation.messages) if conversation.messages else AgentResponse()

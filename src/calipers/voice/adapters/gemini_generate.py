@@ -14,7 +14,7 @@ from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
 from . import sound
-from .answer import answer_to, read_answer
+from .answer import Asked, AskedBySDK, answer_to, read_answer
 from .provider import ask_sdk, key_for, laid_over
 from .request import as_json, check_audio, check_text, endpoint
 from .showing import shown_agent
@@ -88,16 +88,14 @@ class GeminiAgent:
         name = quote(self.model.removeprefix("models/"), safe="")
         url = endpoint(self.base_url, f"/v1beta/models/{name}:generateContent")
         if hasattr(self.client, "aio"):
-            secrets = [self.api_key] if self.api_key else []
-            raw = await ask_sdk(lambda: self._ask_client(body), seconds=self.timeout, secrets=secrets)
+            asked: Asked = AskedBySDK(shown_address(url), [self.api_key] if self.api_key else [])
+            raw = await ask_sdk(lambda: self._ask_client(body), seconds=self.timeout, secrets=asked.secrets)
         else:
             key = key_for(self.api_key, KEY_VARIABLES, needed=self.base_url == BASE_URL)
             headers = {**({"x-goog-api-key": key} if key else {}), **(self.headers or {})}
-            request = Request(url, "POST", headers, as_json(body), timeout=self.timeout, api_key=key)
-            secrets, raw = request.secrets, await answer_to(request, self.client)
-        response = read_answer(
-            self.parser or GeminiResponseParser(), raw, address=shown_address(url), secrets=secrets
-        )
+            asked = request = Request(url, "POST", headers, as_json(body), timeout=self.timeout, api_key=key)
+            raw = await answer_to(request, self.client)
+        response = read_answer(self.parser or GeminiResponseParser(), raw, asked)
         response.timings.setdefault("done", perf_counter() - start)
         return response
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import aiohttp
     import httpx
 
+_PARSER = JsonResponseParser()
+
 
 @dataclass(repr=False, eq=False)
 class HttpAgent:
@@ -85,8 +87,7 @@ class HttpAgent:
         content, content_type = self._content(fields)
         request = Request(self.url, self.method, self.headers, content, content_type, self.timeout)
         raw = await answer_to(request, self.client)
-        parser = self.parser or JsonResponseParser()
-        response = read_answer(parser, raw, address=request.address, secrets=request.secrets)
+        response = read_answer(self.parser or _PARSER, raw, request)
         response.timings.setdefault("done", perf_counter() - start)
         return response
 

@@ -11,6 +11,7 @@ A message without calls is an agent that called nothing, so a `tool_calls_key` t
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from calipers.voice.response import AgentResponse
@@ -93,7 +94,8 @@ def at(value: Any, path: str) -> Any:
     return value
 
 
-def steps(path: str) -> list[str]:
+@lru_cache
+def steps(path: str) -> tuple[str, ...]:
     """The keys of a path; a backslash takes the dot or backslash after it for a part of the key."""
     found = [""]
     rest = iter(path)
@@ -105,4 +107,4 @@ def steps(path: str) -> list[str]:
             found[-1] += following if following in {".", "\\"} else character + following
         else:
             found[-1] += character
-    return found
+    return tuple(found)

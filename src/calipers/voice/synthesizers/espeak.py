@@ -11,7 +11,7 @@ Text is read as it stands: markup and commands in it are not obeyed, and control
 """
 
 import unicodedata
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
@@ -104,7 +104,7 @@ class EspeakSynthesizer:
         Raises:
             MissingExtraError: espeakng-loader is not installed.
         """
-        return {"engine": f"espeak-ng {espeak_engine.engine_version()}", **asdict(self)}
+        return {"engine": f"espeak-ng {espeak_engine.engine_version()}", **vars(self)}
 
     def _checked_voice(self) -> str:
         """The voice in the engine's spelling: it takes an unknown variant for none, without a word."""
