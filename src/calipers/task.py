@@ -257,6 +257,8 @@ def _with_texts(trace: Trace, inputs: Any, output: Any) -> Trace:
     """A recorded trace with what the task was given and returned, where it does not say itself and those are texts."""
     given = inputs if isinstance(inputs, str) and not trace.input_text else trace.input_text
     answer = output if isinstance(output, str) and not trace.output_text else trace.output_text
+    if given == trace.input_text and answer == trace.output_text:
+        return trace
     return dataclasses.replace(trace, input_text=given, output_text=answer)
 
 
