@@ -179,6 +179,24 @@ def test_numbers_that_count_nothing_are_refused_where_they_are_given(tokens):
 
 
 @pytest.mark.parametrize(
+    ("field", "value"), [("input_tokens", None), ("metadata", None), ("output_tokens", -1)]
+)
+def test_what_a_failed_request_was_given_hides_no_error(field, value):
+    with record(model="m") as recording:
+        with pytest.raises(ConnectionError), recording.llm_call() as call:
+            setattr(call, field, value)
+            raise ConnectionError("down")
+    (failed,) = recording.trace.llm_calls
+    assert failed.metadata == {"error": "ConnectionError: down"}
+
+
+def test_a_call_cannot_have_begun_before_its_recording():
+    with record() as recording:
+        call = recording.record_tool_call("a", latency_ms=1e300)
+    assert call.timestamp == recording.trace.created_at
+
+
+@pytest.mark.parametrize(
     "wrong",
     [
         lambda recording: recording.record_user_message(None),

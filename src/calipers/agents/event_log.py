@@ -95,7 +95,8 @@ class EventLog:
     def earlier(self, milliseconds: float | None) -> datetime:
         """The time so many milliseconds ago, or when the log was opened if that is later."""
         assert self.began_at is not None
-        return max(self.began_at, self.now() - timedelta(milliseconds=milliseconds or 0))
+        elapsed = perf_counter() - self._started
+        return self.began_at + timedelta(seconds=max(0.0, elapsed - (milliseconds or 0) / 1000))
 
     def add(self, event: Event) -> bool:
         """Add an event here, and one with a call to the logs around; false if this log takes no more."""
@@ -144,11 +145,11 @@ class EventLog:
         try:
             yield call
         except BaseException as error:
-            call.metadata = {"error": error_text(error), **call.metadata}
-            raise
-        finally:
             call.latency_ms = (perf_counter() - start) * 1000
-            event.turn = turn_of(msgspec.structs.replace(call))  # which checks the numbers put into it
+            event.turn = _failed(call, error_text(error))
+            raise
+        call.latency_ms = (perf_counter() - start) * 1000
+        event.turn = turn_of(msgspec.structs.replace(call))  # which checks the numbers put into it
 
 
 def turn_of(call: ToolCall | LLMCall) -> Turn:
@@ -172,6 +173,15 @@ def tell_error_as(error: BaseException, text: str) -> None:
     """Have every recording that an error goes through tell it so: its own text has secrets in it."""
     with suppress(Exception):  # an error whose attributes cannot be set
         setattr(error, _TOLD, text)
+
+
+def _failed(call: LLMCall, error: str) -> Turn:
+    """The turn of a request that raised. What was put into it until then may be anything, and must not hide the error."""
+    try:
+        call.metadata = {"error": error, **call.metadata}
+        return turn_of(msgspec.structs.replace(call))
+    except Exception:
+        return turn_of(LLMCall(model=call.model, metadata={"error": error}, timestamp=call.timestamp))
 
 
 def _unfinished(call: ToolCall | LLMCall | None) -> ToolCall | LLMCall:
