@@ -182,10 +182,9 @@ def test_numbers_that_count_nothing_are_refused_where_they_are_given(tokens):
     ("field", "value"), [("input_tokens", None), ("metadata", None), ("output_tokens", -1)]
 )
 def test_what_a_failed_request_was_given_hides_no_error(field, value):
-    with record(model="m") as recording:
-        with pytest.raises(ConnectionError), recording.llm_call() as call:
-            setattr(call, field, value)
-            raise ConnectionError("down")
+    with record(model="m") as recording, pytest.raises(ConnectionError), recording.llm_call() as call:
+        setattr(call, field, value)
+        raise ConnectionError("down")
     (failed,) = recording.trace.llm_calls
     assert failed.metadata == {"error": "ConnectionError: down"}
 
