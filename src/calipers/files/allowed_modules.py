@@ -32,7 +32,7 @@ def import_allowed(
         problems.add(steps, message)
         return None
     try:
-        found = getattr(import_module(module), attribute)  # one step: what a module imported is not its own
+        found = getattr(import_module(module), attribute)  # no dots: what a module imported is not its own
     except Exception as error:  # importing runs the module's code
         problems.add(steps, f"{name} could not be imported: {type(error).__name__}: {error}")
         return None
