@@ -114,8 +114,8 @@ def test_what_speaks_no_http_is_an_error_of_the_connection(send):
 
 @pytest.mark.parametrize(
     "headers",
-    [{"Authorization": f"Bearer {KEY}\n"}, {"X-Key": f"{KEY}\x00"}, {"X-Number": 5}],
-    ids=["line", "null", "number"],
+    [{"Authorization": f"Bearer {KEY}\n"}, {"X-Number": 5}],
+    ids=["line", "number"],
 )
 def test_what_cannot_be_sent_is_refused_and_no_key_is_shown(send, headers):
     with HttpAgentServer() as server:

@@ -115,6 +115,14 @@ def test_only_the_plain_file_is_plain(name):
     assert wav.read_layout(SAME_SOUND[name]).is_plain == (name == "plain")
 
 
+@pytest.mark.parametrize(("rate", "channels", "width"), [(0xFFFF_FFFF, 1, 2), (8000, 0xFFFF, 4)])
+def test_the_largest_numbers_have_a_header_too(rate, channels, width):
+    sound = Audio(bytes(channels * width), "pcm", rate, channels, width)
+    read = Audio(sound.wav)
+    assert (read.sample_rate, read.channels, read.sample_width) == (rate, channels, width)
+    assert read.pcm == sound.pcm
+
+
 @given(st.binary(max_size=9), st.integers(1, 4), st.integers(1, 3), st.integers(0, 60), st.integers(0, 255))
 def test_a_plain_file_is_what_would_be_written_for_its_sound(sound, width, channels, at, byte):
     audio = Audio(sound, "pcm", 8000, channels, width).decode()

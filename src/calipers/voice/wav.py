@@ -86,9 +86,12 @@ def header(length: int, *, sample_rate: int, channels: int, sample_width: int) -
 def _plain_fields(length: int, sample_rate: int, channels: int, sample_width: int) -> tuple[bytes | int, ...]:
     """What stands in the plain header."""
     frame = channels * sample_width
+    # Both follow from the other fields: readers, ours too, do without a number that is too large for its place.
+    bytes_per_second = sample_rate * frame if sample_rate * frame <= 0xFFFF_FFFF else 0
+    bytes_per_frame = frame if frame <= 0xFFFF else 0
     return (
         *(b"RIFF", 36 + length + length % 2, b"WAVE"),
-        *(b"fmt ", 16, 1, channels, sample_rate, sample_rate * frame, frame, sample_width * 8),
+        *(b"fmt ", 16, 1, channels, sample_rate, bytes_per_second, bytes_per_frame, sample_width * 8),
         *(b"data", length),
     )
 
