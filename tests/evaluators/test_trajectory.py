@@ -1,11 +1,15 @@
 """Attempts judged by the path they took."""
 
+import json
+import re
+
 import pytest
 
 from calipers import Case, Dataset, ToolCall, Trace
 from calipers.context import NO_TOOL_CALLS
-from calipers.errors import InvalidOptionError
+from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.evaluators import FollowsTrajectory
+from calipers.files.schema import dataset_schema
 from calipers.matching import (
     AnyOrder,
     AtLeast,
@@ -72,6 +76,19 @@ def test_a_dataset_file_may_hold_a_trajectory(tmp_path):
     )
     report = Dataset.from_file(path).evaluate_sync(lambda _: Trace(tool_calls=PATH), progress=False)
     assert report.cases[0].passed
+
+
+def test_a_file_says_what_is_wrong_with_its_trajectory(tmp_path):
+    path = tmp_path / "cases.yaml"
+    path.write_text("cases: [{inputs: fly}]\nevaluators:\n  - FollowsTrajectory: {trajectory: {step: [a]}}\n")
+    with pytest.raises(DatasetFileError, match=r"a trajectory has no 'step' .did you mean 'steps'"):
+        Dataset.from_file(path)
+
+
+def test_the_schema_of_files_refers_to_nothing_that_is_not_there():
+    schema = dataset_schema()
+    named = re.findall(r'"#/\$defs/([^"]+)"', json.dumps(schema))
+    assert set(named) <= set(schema["$defs"])
 
 
 def test_it_keeps_the_contract_of_evaluators():

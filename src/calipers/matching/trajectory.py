@@ -172,6 +172,20 @@ class Trajectory:
                 "the trajectory asks for nothing: give steps, or constraints, or extra='forbidden'"
             )
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> Any:
+        """Where plain data is validated, what describes a trajectory is as good as one, and stays what it is."""
+        from pydantic_core import core_schema
+
+        from .trajectory_data import read_trajectory
+
+        def checked(value: Any) -> Any:
+            if not isinstance(value, cls):
+                read_trajectory(value)
+            return value
+
+        return core_schema.no_info_before_validator_function(checked, core_schema.any_schema())
+
     def match(self, calls: Iterable[ToolCall]) -> "TrajectoryMatch":
         """How well these calls follow the trajectory.
 
