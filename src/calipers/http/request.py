@@ -121,9 +121,9 @@ class Request:
         except aiohttp.InvalidURL as error:
             raise self._unsendable(error) from None
         except aiohttp.ClientConnectorError as error:
-            raise self._unreachable(error.__cause__ or error) from error
+            raise self._unreachable(error.__cause__ or error) from self._shown_cause(error)
         except (aiohttp.ClientError, OSError) as error:
-            raise self._hung_up(error) from error
+            raise self._hung_up(error) from self._shown_cause(error)
         except (TypeError, ValueError) as error:
             raise self._unsendable(error) from None
         where = answer.headers.get("location")
@@ -140,11 +140,11 @@ class Request:
         except httpx.TimeoutException as error:
             raise TimeoutError from error
         except httpx.ConnectError as error:
-            raise self._unreachable(error) from error
+            raise self._unreachable(error) from self._shown_cause(error)
         except (httpx.InvalidURL, httpx.LocalProtocolError, TypeError, ValueError) as error:
             raise self._unsendable(error) from None
         except httpx.RequestError as error:
-            raise self._hung_up(error) from error
+            raise self._hung_up(error) from self._shown_cause(error)
         where = answer.headers.get("location")
         charset = answer.charset_encoding
         return Reply(answer.status_code, answer.reason_phrase, answer.content, charset, where)
@@ -161,6 +161,10 @@ class Request:
 
     def _why(self, error: BaseException) -> str:
         return shown_text(str(error) or type(error).__name__, [*self.secrets, self.url])
+
+    def _shown_cause(self, error: Exception) -> Exception | None:
+        """The error, if a traceback may show it."""
+        return None if any(secret in str(error) for secret in self.secrets) else error
 
     def _unreachable(self, error: BaseException) -> AgentConnectionError:
         return AgentConnectionError(
