@@ -191,7 +191,7 @@ class Turn:
                 f"turn_type is one of {', '.join(kind.value for kind in TurnType)}"
             )
         try:
-            kind = meant if given is None else TurnType(given)
+            kind = TurnType(meant if given is None else given)
         except ValueError:
             raise InvalidTraceError(
                 f"turn_type is one of {', '.join(kind.value for kind in TurnType)}, got {given!r}"

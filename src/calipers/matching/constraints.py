@@ -76,7 +76,8 @@ class Before(Constraint):
     then: str | ToolCall
 
     def __post_init__(self) -> None:
-        as_step(self.first), as_step(self.then)
+        as_step(self.first)
+        as_step(self.then)
 
     def check(self, calls: Sequence[ToolCall], rules: CallRules) -> Finding:
         """Whether something of `first` stands before the first of `then`."""
@@ -186,7 +187,8 @@ class Flow(Constraint):
     """Whether a value, the second argument, comes from a result, the first."""
 
     def __post_init__(self) -> None:
-        as_step(self.source), as_step(self.into)
+        as_step(self.source)
+        as_step(self.into)
         if not isinstance(self.argument, str) or not self.argument:
             raise InvalidOptionError(f"argument is the name of an argument, got {self.argument!r}")
 
