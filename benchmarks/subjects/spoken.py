@@ -25,8 +25,6 @@ CALL = tool_call("switch", thing="lights", to="on")
 VERBS = ("turn on", "turn off", "open", "close", "check")
 ROOMS = ("kitchen", "bathroom", "bedroom", "garage", "hall", "attic", "office", "cellar", "nursery", "study")
 THINGS = ("lights", "lamp", "door", "window", "blinds", "heater", "fan", "speaker", "camera", "lock")
-WARM_UP = 100
-"""Requests that pay for first use."""
 
 
 def prompts(count):
@@ -77,7 +75,7 @@ async def by_workers(job, work):
 
 def measured(by, run, count, check):
     """A run of all prompts, by one of the functions of `clock`, after one that pays for first use."""
-    run(min(count, WARM_UP))
+    run(count)
     return getattr(clock, by)(lambda: run(count), check)
 
 

@@ -190,8 +190,9 @@ class Turn:
                 "a turn needs a turn_type, or the call that it is: "
                 f"turn_type is one of {', '.join(kind.value for kind in TurnType)}"
             )
+        named: Any = meant if given is None else given
         try:
-            kind = TurnType(meant if given is None else given)
+            kind = TurnType(named)
         except ValueError:
             raise InvalidTraceError(
                 f"turn_type is one of {', '.join(kind.value for kind in TurnType)}, got {given!r}"
