@@ -164,17 +164,19 @@ class _Similarities:
         self.calls = calls
         self.rules = rules
         self.known: dict[int, dict[int, float]] = {}
+        self.arguments = [actual_arguments(call, rules) for call in calls]
+        self.by_tool: dict[str, list[int]] = {}
+        for position, call in enumerate(calls):
+            self.by_tool.setdefault(rules.name_of(call.name), []).append(position)
 
     def of(self, step: Step) -> dict[int, float]:
         """By the position of the call; those that have nothing in common with the step are left out."""
         if id(step) not in self.known:  # steps belong to the trajectory, which outlives this
-            rules = self.rules
-            name, mode = rules.name_of(step.call.name), rules.mode_of(step.call)
-            wanted = expected_arguments(step.call, rules)
+            mode = self.rules.mode_of(step.call)
+            wanted = expected_arguments(step.call, self.rules)
             self.known[id(step)] = {
-                position: arguments_similarity(wanted, actual_arguments(call, rules), mode)
-                for position, call in enumerate(self.calls)
-                if rules.name_of(call.name) == name
+                position: arguments_similarity(wanted, self.arguments[position], mode)
+                for position in self.by_tool.get(self.rules.name_of(step.call.name), ())
             }
         return self.known[id(step)]
 
