@@ -12,6 +12,7 @@ order is not known, requests to models stand before tool calls.
 Totals follow from the calls unless they are given. A total of zero says that nothing was measured.
 """
 
+import contextlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -109,6 +110,65 @@ class ToolCall:
 
     def __repr__(self) -> str:
         return f"ToolCall({self.name!r}, {self.arguments!r})"
+
+    # Where values are validated by pydantic, as in typed dataset files, a mapping of the fields is a call.
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        written = core_schema.plain_serializer_function_ser_schema(_fields_of)
+        return core_schema.no_info_plain_validator_function(_read_call, serialization=written)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: Any, _handler: Any) -> dict[str, Any]:
+        return {
+            "title": "ToolCall",
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "minLength": 1},
+                "arguments": {"type": "object"},
+                "output": {},
+                "success": {"type": "boolean"},
+                "error": {"type": ["string", "null"]},
+                "latency_ms": {"type": ["number", "null"], "minimum": 0},
+                "call_id": {"type": ["string", "null"]},
+                "timestamp": {"type": ["string", "null"], "format": "date-time"},
+            },
+            "required": ["name"],
+            "additionalProperties": False,
+        }
+
+
+def _fields_of(call: ToolCall) -> dict[str, Any]:
+    """What a call says, without what it leaves at its default."""
+    told = {"output": call.output, "error": call.error, "latency_ms": call.latency_ms}
+    told |= {"call_id": call.call_id, "timestamp": call.timestamp}
+    found: dict[str, Any] = {"name": call.name}
+    if call.arguments:
+        found["arguments"] = call.arguments
+    found |= {name: value for name, value in told.items() if value is not None}
+    if call.success != (call.error is None):
+        found["success"] = call.success
+    return found
+
+
+def _read_call(value: Any) -> ToolCall:
+    """A call from what a file says of it."""
+    if isinstance(value, ToolCall):
+        return value
+    if not isinstance(value, Mapping):
+        raise InvalidTraceError(f"a tool call has a name and may have arguments, got {value!r:.200}")
+    known = ("name", "arguments", *ToolCall.__slots__)
+    if unknown := [key for key in value if key not in known]:
+        raise InvalidTraceError(
+            f"a tool call has no {unknown[0]!r}: it has name, arguments and what came of it"
+        )
+    given = dict(value)
+    if isinstance(given.get("timestamp"), str):
+        with contextlib.suppress(ValueError):  # the call says what is wrong with it
+            given["timestamp"] = datetime.fromisoformat(given["timestamp"])
+    return ToolCall(**given)
 
 
 class LLMCall(msgspec.Struct, kw_only=True):
