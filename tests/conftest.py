@@ -8,6 +8,8 @@ from hypothesis import HealthCheck, settings
 # No test asserts how long something takes, so hypothesis does not either: machines differ, and are busy.
 settings.register_profile("calipers", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("calipers")
+# On the second and third Python, what laws hold is not the question any more, but whether the code runs.
+settings.register_profile("brief", settings.get_profile("calipers"), max_examples=10)
 
 # A job started in the background by a shell ignores Ctrl-C, and so would every program that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
