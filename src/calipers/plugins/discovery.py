@@ -136,10 +136,19 @@ def _package_by_package(group: str) -> "tuple[list[EntryPoint], list[PluginFailu
 
 def _name_of(package: "Distribution") -> str:
     try:
-        name: str | None = package.name
-    except Exception:  # it has no metadata, or none that can be read
+        name: str | None = package.name if _is_described(package) else None
+    except Exception:  # it cannot be read
         name = None
     return name or f"a package without a name, in {package.locate_file('')}"
+
+
+def _version_of(package: "Distribution") -> str | None:
+    return package.version if _is_described(package) else None
+
+
+def _is_described(package: "Distribution") -> bool:
+    # Asked for the name of a package without metadata, some Pythons give `None`, some warn, and later ones raise.
+    return any(package.read_text(name) for name in ("METADATA", "PKG-INFO", ""))
 
 
 def _may_offer(package: "Distribution", group: str) -> bool:
@@ -154,8 +163,8 @@ def _of_entry_point(entry: "EntryPoint") -> Iterator[Found]:
     source, version, stage = Source("entry point", entry.value), None, "find"
     try:
         if entry.dist is not None:
-            version = entry.dist.version
-            source = Source("entry point", entry.value, f"{entry.dist.name} {version}")
+            version = _version_of(entry.dist)
+            source = Source("entry point", entry.value, f"{_name_of(entry.dist)} {version or ''}".strip())
         stage = "import"
         found = entry.load()
         stage = "find"
