@@ -13,11 +13,11 @@ from calipers.voice.parsers import GeminiResponseParser
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from . import sound
 from .answer import Asked, AskedBySDK, answer_to, read_answer
 from .provider import ask_sdk, key_for, laid_over
 from .request import as_json, check_audio, check_text, endpoint
 from .showing import shown_agent
+from .sound import MIME_TYPES, as_file, text_of
 from .tool_declarations import Tools, for_gemini
 
 BASE_URL = "https://generativelanguage.googleapis.com"
@@ -59,12 +59,10 @@ class GeminiAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        data, form = sound.as_file(check_audio(audio), ("mp3", "ogg", "flac"))
+        data, form = as_file(check_audio(audio), ("mp3", "ogg", "flac"))
         if hasattr(self.client, "aio"):  # the SDK encodes bytes itself
-            return await self._ask({"inline_data": {"mime_type": sound.MIME_TYPES[form], "data": data}})
-        return await self._ask(
-            {"inlineData": {"mimeType": sound.MIME_TYPES[form], "data": sound.text_of(data)}}
-        )
+            return await self._ask({"inline_data": {"mime_type": MIME_TYPES[form], "data": data}})
+        return await self._ask({"inlineData": {"mimeType": MIME_TYPES[form], "data": text_of(data)}})
 
     async def run_text(self, text: str) -> AgentResponse:
         """What the model does about what it reads.

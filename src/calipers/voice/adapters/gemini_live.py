@@ -20,13 +20,13 @@ from calipers.voice.parsers.draft import is_list, read
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from . import sound
 from .conversation import Conversation, answered
 from .gemini_generate import KEY_VARIABLES
 from .openai_realtime import socket_address
 from .provider import key_for, laid_over
 from .request import check_audio, check_chunk, check_text
 from .showing import shown_agent
+from .sound import as_pcm, paced, text_of
 from .tool_declarations import Tools, for_gemini
 
 BASE_URL = "wss://generativelanguage.googleapis.com"
@@ -77,7 +77,7 @@ class GeminiLiveAgent:
             AgentError: it gave no answer.
         """
         check_chunk(self.chunk_ms)
-        pcm = sound.as_pcm(check_audio(audio), SAMPLE_RATE)
+        pcm = as_pcm(check_audio(audio), SAMPLE_RATE)
         return await self._converse(self._spoken(pcm), pcm.duration if self.realtime else 0.0)
 
     async def run_text(self, text: str) -> AgentResponse:
@@ -109,8 +109,8 @@ class GeminiLiveAgent:
     async def _spoken(self, audio: Audio) -> AsyncIterator[dict[str, Any]]:
         if not self.automatic_detection:
             yield {"activityStart": {}}
-        async for piece in sound.paced(audio, self.chunk_ms, realtime=self.realtime):
-            yield {"audio": {"data": sound.text_of(piece), "mimeType": f"audio/pcm;rate={SAMPLE_RATE}"}}
+        async for piece in paced(audio, self.chunk_ms, realtime=self.realtime):
+            yield {"audio": {"data": text_of(piece), "mimeType": f"audio/pcm;rate={SAMPLE_RATE}"}}
         yield {"audioStreamEnd": True} if self.automatic_detection else {"activityEnd": {}}
 
     @staticmethod

@@ -12,11 +12,11 @@ from calipers.voice.parsers import JsonResponseParser
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from . import sound
 from .answer import answer_to, read_answer
 from .form import File, as_form
 from .request import as_json, check_audio, check_text
 from .showing import shown_agent
+from .sound import MIME_TYPES, as_file, as_pcm
 
 if TYPE_CHECKING:
     import aiohttp
@@ -66,9 +66,9 @@ class HttpAgent:
         """
         audio = check_audio(audio)
         if self.sample_rate is not None:
-            audio = sound.as_pcm(audio, self.sample_rate)
-        data, form = sound.as_file(audio, ("mp3", "ogg", "flac"))
-        file = data if self.body == "json" else File(f"request.{form}", data, sound.MIME_TYPES[form])
+            audio = as_pcm(audio, self.sample_rate)
+        data, form = as_file(audio, ("mp3", "ogg", "flac"))
+        file = data if self.body == "json" else File(f"request.{form}", data, MIME_TYPES[form])
         fields = {self.audio_field: file, **(self.extra_fields or {})}
         if self.format_field is not None:
             fields[self.format_field] = form

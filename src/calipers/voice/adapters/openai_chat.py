@@ -12,11 +12,11 @@ from calipers.voice.parsers import OpenAIResponseParser
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from . import sound
 from .answer import Asked, AskedBySDK, answer_to, read_answer
 from .provider import ask_sdk, key_for, laid_over
 from .request import as_json, check_audio, check_text, endpoint
 from .showing import shown_agent
+from .sound import as_file, text_of
 from .tool_declarations import Tools, for_chat
 
 BASE_URL = "https://api.openai.com/v1"
@@ -59,8 +59,8 @@ class OpenAIAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        data, form = sound.as_file(check_audio(audio), ("mp3",))
-        part = {"type": "input_audio", "input_audio": {"data": sound.text_of(data), "format": form}}
+        data, form = as_file(check_audio(audio), ("mp3",))
+        part = {"type": "input_audio", "input_audio": {"data": text_of(data), "format": form}}
         return await self._ask([part])
 
     async def run_text(self, text: str) -> AgentResponse:

@@ -22,12 +22,12 @@ from calipers.voice.parsers.draft import excerpt, read
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from . import sound
 from .conversation import Conversation, answered
 from .openai_chat import KEY_VARIABLES
 from .provider import key_for, laid_over
 from .request import check_audio, check_chunk, check_text, endpoint
 from .showing import shown_agent
+from .sound import as_pcm, paced, text_of
 from .tool_declarations import Tools, for_realtime
 
 BASE_URL = "wss://api.openai.com/v1"
@@ -78,7 +78,7 @@ class OpenAIRealtimeAgent:
             AgentError: it gave no answer.
         """
         check_chunk(self.chunk_ms)
-        pcm = sound.as_pcm(check_audio(audio), SAMPLE_RATE)
+        pcm = as_pcm(check_audio(audio), SAMPLE_RATE)
         if self.turn_detection is not None:
             pcm += Audio.silence(1.0, sample_rate=SAMPLE_RATE)
         spoken = pcm.duration if self.realtime else 0.0
@@ -112,8 +112,8 @@ class OpenAIRealtimeAgent:
         return {"type": "session.update", "session": laid_over(session, self.session)}
 
     async def _spoken(self, audio: Audio) -> AsyncIterator[dict[str, Any]]:
-        async for piece in sound.paced(audio, self.chunk_ms, realtime=self.realtime):
-            yield {"type": "input_audio_buffer.append", "audio": sound.text_of(piece)}
+        async for piece in paced(audio, self.chunk_ms, realtime=self.realtime):
+            yield {"type": "input_audio_buffer.append", "audio": text_of(piece)}
         if self.turn_detection is None:
             yield {"type": "input_audio_buffer.commit"}
             yield {"type": "response.create"}

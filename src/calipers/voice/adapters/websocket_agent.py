@@ -10,10 +10,10 @@ from calipers.voice.parsers import JsonResponseParser
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from . import sound
 from .conversation import Conversation, answered
 from .request import check_audio, check_chunk, check_text
 from .showing import shown_agent
+from .sound import as_file, as_pcm, paced, text_of
 
 Messages: TypeAlias = Iterable[Any] | AsyncIterable[Any]
 """What to send: text and bytes as they are, anything else as JSON."""
@@ -72,7 +72,7 @@ class WebSocketAgent:
         if self.chunk_ms is not None:
             check_chunk(self.chunk_ms)
         if self.sample_rate is not None:
-            audio = sound.as_pcm(audio, self.sample_rate)
+            audio = as_pcm(audio, self.sample_rate)
         spoken = audio.duration if self.realtime else 0.0
         return await self._converse(audio, self._spoken(audio), spoken)
 
@@ -89,19 +89,19 @@ class WebSocketAgent:
 
     def _spoken(self, audio: Audio) -> AsyncIterator[Any]:
         if self.chunk_ms is None:
-            data, form = sound.as_file(audio, ("mp3", "ogg", "flac"))
+            data, form = as_file(audio, ("mp3", "ogg", "flac"))
             return _in_turn([self._message(data, form), self.end_message])
-        return self._streamed(sound.as_pcm(audio, self.sample_rate), self.chunk_ms)
+        return self._streamed(as_pcm(audio, self.sample_rate), self.chunk_ms)
 
     async def _streamed(self, audio: Audio, milliseconds: int) -> AsyncIterator[Any]:
-        async for piece in sound.paced(audio, milliseconds, realtime=self.realtime):
+        async for piece in paced(audio, milliseconds, realtime=self.realtime):
             yield self._message(piece, "pcm")
         yield self.end_message
 
     def _message(self, data: bytes, form: str) -> Any:
         if self.send == "bytes":
             return data
-        fields = {self.audio_field: sound.text_of(data)}
+        fields = {self.audio_field: text_of(data)}
         return fields if self.format_field is None else {**fields, self.format_field: form}
 
     async def _converse(

@@ -18,9 +18,9 @@ from calipers.errors import InvalidAudioError, InvalidOptionError
 from calipers.threads import call_in_thread
 from calipers.voice.audio import Audio
 
-from . import processes
 from .decoder import SAMPLE_RATE, Vocabulary
 from .phones import phone_distance
+from .processes import decode
 
 _PAUSE = bytes(2 * int(0.3 * SAMPLE_RATE))
 """Silence before and after: words that begin with the sound itself are missed."""
@@ -90,12 +90,12 @@ class Recognizer:
             return Hearing(accepted=False, text="", reason="there is nothing but silence")
         said = _PAUSE + pcm + _PAUSE
         words = Vocabulary(self.grammar, pronunciations=tuple(self.pronunciations.items()))
-        heard = processes.decode(words, said)
+        heard = decode(words, said)
         if not heard.text:
             return Hearing(accepted=False, text="", reason="no sentence fits what was heard")
         if self.grammar is None:
             return Hearing(accepted=True, text=heard.text, reason="any English is accepted")
-        sounds = processes.decode(Vocabulary(phones_only=True), said).phones
+        sounds = decode(Vocabulary(phones_only=True), said).phones
         distance = phone_distance(heard.phones, sounds)
         accepted = distance is not None and distance <= self.max_distance
         measured = "nothing was heard" if distance is None else f"the sounds are {distance:.2f} away from it"

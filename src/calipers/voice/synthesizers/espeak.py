@@ -19,7 +19,7 @@ from calipers.errors import InvalidOptionError
 from calipers.threads import call_in_thread
 from calipers.voice.audio import Audio
 
-from . import espeak_engine
+from .espeak_engine import PARAMETERS, engine_version, speak, variant_names, voice_names
 
 _RANGES = {"speed": (80, 450), "pitch": (0, 99), "pitch_range": (0, 99), "word_gap": (0, 500)}
 _SHOWN = 80
@@ -72,8 +72,8 @@ class EspeakSynthesizer:
             raise InvalidOptionError(
                 f"there is nothing to say in {text!r}: Audio.silence makes silence of any length"
             )
-        settings = {name: getattr(self, name) for name in espeak_engine.PARAMETERS}
-        frames, rate = espeak_engine.speak(spoken, voice=self._checked_voice(), parameters=settings)
+        settings = {name: getattr(self, name) for name in PARAMETERS}
+        frames, rate = speak(spoken, voice=self._checked_voice(), parameters=settings)
         if not frames.strip(b"\0"):
             raise InvalidOptionError(
                 f"the voice {self.voice!r} has no words for {text[:_SHOWN]!r}: it made no sound"
@@ -87,7 +87,7 @@ class EspeakSynthesizer:
         Raises:
             MissingExtraError: espeakng-loader is not installed.
         """
-        return espeak_engine.voice_names()
+        return voice_names()
 
     @staticmethod
     def variants() -> tuple[str, ...]:
@@ -96,7 +96,7 @@ class EspeakSynthesizer:
         Raises:
             MissingExtraError: espeakng-loader is not installed.
         """
-        return espeak_engine.variant_names()
+        return variant_names()
 
     def cache_key(self) -> dict[str, Any]:
         """All that the sound depends on, apart from the text: the settings and the version of the engine.
@@ -104,7 +104,7 @@ class EspeakSynthesizer:
         Raises:
             MissingExtraError: espeakng-loader is not installed.
         """
-        return {"engine": f"espeak-ng {espeak_engine.engine_version()}", **vars(self)}
+        return {"engine": f"espeak-ng {engine_version()}", **vars(self)}
 
     def _checked_voice(self) -> str:
         """The voice in the engine's spelling: it takes an unknown variant for none, without a word."""
