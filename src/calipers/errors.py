@@ -7,6 +7,7 @@ CalipersError
 ├── InvalidOutputError (ValueError)     an evaluator returned what is not a judgement (recorded, not raised)
 ├── InvalidTraceError (ValueError)      a tool call or trace that cannot be: no tool name, two names for one tool
 ├── InvalidAudioError (ValueError)      sound that cannot be read, or that a file or format cannot hold
+├── InvalidRolloutError (ValueError)    a turn or tree of turns that cannot be, or a player that answered with what is none
 ├── TaskContractError (TypeError)       a task broke its own promise, such as an async one with nothing to await
 ├── AttemptTimeoutError (TimeoutError)  a task or evaluator exceeded its time (recorded, not raised)
 ├── DatasetFileError (ValueError)       a dataset file with problems, all of which the error lists with their places
@@ -18,6 +19,7 @@ CalipersError
 ├── SpanTreeRecordingError              spans were read where none were recorded
 ├── PluginError (RuntimeError)          plugins that failed to load, or one that cannot make what it promises
 ├── ViewError (RuntimeError)            a view of your own that failed to draw or write a report
+├── StoreError (RuntimeError)           a store that cannot be opened, read or written; it says what is safe
 ├── SandboxError (RuntimeError)         a program that could not be run as asked; what it does wrong is in the outcome
 └── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
 
@@ -60,6 +62,10 @@ class InvalidTraceError(CalipersError, ValueError):
 
 class InvalidAudioError(CalipersError, ValueError):
     """Sound that cannot be read, or that a file or format cannot hold."""
+
+
+class InvalidRolloutError(CalipersError, ValueError):
+    """A turn, or a tree of turns, that cannot be; or what a player gave where a move, an answer or a score was due."""
 
 
 class TaskContractError(CalipersError, TypeError):
@@ -119,6 +125,10 @@ class PluginError(CalipersError, RuntimeError):
 
 class ViewError(CalipersError, RuntimeError):
     """A view of your own, or of a plugin, failed to draw or write a report."""
+
+
+class StoreError(CalipersError, RuntimeError):
+    """A store that cannot be opened, read or written: the message says what happened, and what is safe."""
 
 
 class SandboxError(CalipersError, RuntimeError):

@@ -1,0 +1,140 @@
+"""One rollout: a tree of turns. `Graph` is its root, `Node` one turn.
+
+A turn is one attack and the response to it. `Node.context` is the state before the attack; the children of a node are
+the turns that were tried next. A rollout without branches is a tree of width one.
+
+Two generations of names are in use for the tester's move: `attack` is the field, and `probe` is the same thing under
+its other name, when a node is made and when it is read.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Final, Generic
+
+from typing_extensions import TypeVar
+
+from calipers.errors import InvalidRolloutError
+from calipers.trace import Trace
+
+StateT = TypeVar("StateT", default=str)
+ActionT = TypeVar("ActionT", default=str)
+
+_ABSENT: Final[Any] = object()
+"""Stands for an attack that was not given under this name."""
+
+
+@dataclass(init=False)
+class Node(Generic[StateT, ActionT]):
+    """One turn. A subclass may add fields, as a dataclass does."""
+
+    context: StateT
+    """The state before the attack."""
+    attack: ActionT
+    """What the tester said; also read as `probe`."""
+    response: StateT
+    """What the target answered."""
+    reward: float
+    """What the turn was worth to the tester."""
+    children: "Sequence[Node[StateT, ActionT]]"
+    """The turns tried next; empty at a leaf."""
+    _: KW_ONLY
+    success: bool | None = None
+    """Whether the target gave way in this turn; `None`: nobody judged it."""
+    attack_score: float | None = None
+    """How harmful the moderator finds the attack, from 0 to 1; `None`: not measured."""
+    response_score: float | None = None
+    """How harmful the moderator finds the response, from 0 to 1; `None`: not measured."""
+    duration: float | None = None
+    """Seconds the target took."""
+    cost: float | None = None
+    """What the turn cost, tester and target together, in the unit of the user's prices."""
+    trace: Trace | None = None
+    """What the target did, where it tells."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """Anything else: which attack it was, say."""
+
+    def __init__(
+        self,
+        context: StateT,
+        attack: ActionT = _ABSENT,
+        response: StateT = _ABSENT,
+        reward: float = 0.0,
+        children: "Sequence[Node[StateT, ActionT]]" = (),
+        *,
+        probe: ActionT = _ABSENT,
+        success: bool | None = None,
+        attack_score: float | None = None,
+        response_score: float | None = None,
+        duration: float | None = None,
+        cost: float | None = None,
+        trace: Trace | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        if (attack is _ABSENT) is (probe is _ABSENT):
+            given = "neither" if attack is _ABSENT else f"{attack!r} and {probe!r}"
+            raise InvalidRolloutError(f"a turn has one attack, given as attack= or as probe=, got {given}")
+        if response is _ABSENT:
+            raise InvalidRolloutError("a turn needs the target's response: pass response=")
+        self.context = context
+        self.attack = attack if probe is _ABSENT else probe
+        self.response = response
+        self.reward = reward
+        self.children = children
+        self.success = success
+        self.attack_score = attack_score
+        self.response_score = response_score
+        self.duration = duration
+        self.cost = cost
+        self.trace = trace
+        self.metadata = {} if metadata is None else metadata
+
+    @property
+    def probe(self) -> ActionT:
+        """The attack, under its other name."""
+        return self.attack
+
+    @probe.setter
+    def probe(self, value: ActionT) -> None:
+        self.attack = value
+
+
+@dataclass
+class Graph(Generic[StateT, ActionT]):
+    """A rollout: where it began, and the turns that were tried first."""
+
+    context: StateT
+    """The state before anything was said."""
+    children: Sequence[Node[StateT, ActionT]]
+    seed: Any = None
+    """What the rollout was drawn from; the same seed gives the same rollout, as far as its players allow."""
+    stopped: str | None = None
+    """Why it ended, in a few words; `None`: it does not say."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def walk(self) -> Iterator[Node[StateT, ActionT]]:
+        """Every turn of the tree, each before its children, first children first."""
+        waiting = list(reversed(self.children))
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(node.children))
+
+    def paths(self) -> Iterator[tuple[Node[StateT, ActionT], ...]]:
+        """Every conversation of the tree: the turns from the root to each leaf. None, if there are no turns."""
+        waiting: list[tuple[Node[StateT, ActionT], ...]] = [(node,) for node in reversed(self.children)]
+        while waiting:
+            path = waiting.pop()
+            children = path[-1].children
+            if children:
+                waiting.extend((*path, child) for child in reversed(children))
+            else:
+                yield path
+
+    def leaves(self) -> Iterator[Node[StateT, ActionT]]:
+        """The last turn of every conversation."""
+        return (node for node in self.walk() if not node.children)
+
+    @property
+    def depth(self) -> int:
+        """Turns in the longest conversation."""
+        return max((len(path) for path in self.paths()), default=0)
