@@ -8,6 +8,7 @@ CalipersError
 ├── InvalidTraceError (ValueError)      a tool call or trace that cannot be: no tool name, two names for one tool
 ├── InvalidAudioError (ValueError)      sound that cannot be read, or that a file or format cannot hold
 ├── InvalidRolloutError (ValueError)    a turn or tree of turns that cannot be, or a player that answered with what is none
+├── RolloutError (RuntimeError)         a conversation that a player broke off; `graph` is what there was of it
 ├── TaskContractError (TypeError)       a task broke its own promise, such as an async one with nothing to await
 ├── AttemptTimeoutError (TimeoutError)  a task or evaluator exceeded its time (recorded, not raised)
 ├── DatasetFileError (ValueError)       a dataset file with problems, all of which the error lists with their places
@@ -66,6 +67,15 @@ class InvalidAudioError(CalipersError, ValueError):
 
 class InvalidRolloutError(CalipersError, ValueError):
     """A turn, or a tree of turns, that cannot be; or what a player gave where a move, an answer or a score was due."""
+
+
+class RolloutError(CalipersError, RuntimeError):
+    """A conversation that a player broke off, so that nobody knows how it would have ended: never "no success"."""
+
+    def __init__(self, message: str, *, graph: "Any" = None) -> None:
+        super().__init__(message)
+        self.graph = graph
+        """The turns that there were, as a `calipers.rollouts.Graph`."""
 
 
 class TaskContractError(CalipersError, TypeError):

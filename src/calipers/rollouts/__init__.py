@@ -10,7 +10,7 @@ from calipers.late import late_names
 if TYPE_CHECKING:
     from .graph import Graph, Node
     from .metrics import GraphMetrics, JSONLike
-    from .players import Attack, Message, Moderator, Reply, SoFar, Target, Tester
+    from .players import Attack, Message, Moderator, Reply, SoFar, Target, Tester, turn_seed
 
 _HOMES = {
     "Attack": ".players",
@@ -24,6 +24,7 @@ _HOMES = {
     "SoFar": ".players",
     "Target": ".players",
     "Tester": ".players",
+    "turn_seed": ".players",
 }
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "SoFar",
     "Target",
     "Tester",
+    "turn_seed",
 ]
 
 if not TYPE_CHECKING:

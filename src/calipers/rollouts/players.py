@@ -1,11 +1,22 @@
 """The three players of a conversation: a target, a tester, a moderator. Each needs one method, and no base class.
 
 Any of the methods may be async. Players keep no state of a conversation: what happened so far is handed to them, so
-that many rollouts, and many branches of one, run side by side.
+that many rollouts, and many branches of one, run side by side. A player that draws at random takes what it draws from:
+a tester has `SoFar.random`, and a target asks for `turn_seed()`.
+
+**Which thread.** An async method runs on the event loop. A target's sync method is called in a thread, because systems
+under test wait for networks; a tester's or moderator's is called on the event loop, because most of them only work with
+texts. An attribute `blocking`, True or False, on any player says otherwise.
+
+**A rewind.** An attack may take back turns: the target does not see them any more. The tree keeps them where they were:
+the new turn is a child of the turn before it, so a path is all that the tester tried, in order, and its length the
+effort. What was taken back is noted at the new turn, as `metadata["rewind"]`, and `context` is what the target saw.
 """
 
 import random
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -40,7 +51,7 @@ class Attack:
     name: str | None = None
     """Which transformation or strategy it came from."""
     rewind: int = 0
-    """How many turns to take back before it is said: the target does not see them. 0: it sees all of them."""
+    """How many of the turns that the target still sees to take back before it is said; no more than there are."""
     cost: float | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -58,7 +69,18 @@ class SoFar:
     branch: int = 0
     """Which of the siblings this is, from 0, where the tree is wider than one."""
     opening: str = ""
-    """The text the rollout began with, where it did not begin with silence."""
+    """What the target said first, where it did not wait to be asked."""
+    calls: int = 0
+    """How often the target has been asked in the whole rollout, in every branch."""
+    cost: float | None = None
+    """What the whole rollout has cost; `None`: no player told."""
+    elapsed: float = 0.0
+    """Seconds since the rollout began. A tester that looks at it does not do the same twice."""
+
+    @property
+    def seen(self) -> "tuple[Node[Any, Any], ...]":
+        """The turns that the target still sees: all but those that were taken back."""
+        return seen_by_target(self.turns)
 
     @property
     def turn(self) -> int:
@@ -69,6 +91,38 @@ class SoFar:
     def last(self) -> Node[Any, Any] | None:
         """The turn before, if there was one."""
         return self.turns[-1] if self.turns else None
+
+
+def seen_by_target(turns: Sequence[Node[Any, Any]]) -> tuple[Node[Any, Any], ...]:
+    """The turns that a target still sees: all but those that were taken back, as `metadata["rewind"]` tells."""
+    seen: list[Node[Any, Any]] = []
+    for turn in turns:
+        taken_back = turn.metadata.get("rewind", 0)
+        del seen[max(len(seen) - taken_back, 0) :]
+        seen.append(turn)
+    return tuple(seen)
+
+
+_TURN_SEED: ContextVar[int | None] = ContextVar("calipers_turn_seed", default=None)
+
+
+def turn_seed() -> int | None:
+    """The seed for what a target draws in this turn; `None` outside a rollout.
+
+    It follows from the seed of the rollout and the place of the turn in the tree, not from the order in which branches
+    happen to finish.
+    """
+    return _TURN_SEED.get()
+
+
+@contextmanager
+def turn_seeded(seed: int) -> Iterator[None]:
+    """A block in which `turn_seed()` is this one."""
+    token = _TURN_SEED.set(seed)
+    try:
+        yield
+    finally:
+        _TURN_SEED.reset(token)
 
 
 @runtime_checkable
