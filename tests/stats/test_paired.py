@@ -5,6 +5,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from calipers.stats import paired_difference
 
@@ -64,3 +65,13 @@ def test_nineteen_of_twenty_intervals_cover_the_truth(n, chances):
 def test_what_is_no_count_is_refused():
     with pytest.raises(ValueError, match="-1"):
         paired_difference(-1, 2, 3, 4)
+
+
+@given(counts, counts, counts, counts)
+def test_the_p_value_is_that_of_the_exact_binomial_test(both, first, second, neither):
+    found = paired_difference(both, first, second, neither)
+    if found is None:
+        return
+    disagree = first + second
+    expected = stats.binomtest(first, disagree, 0.5).pvalue if disagree else 1.0
+    assert found.p_value == pytest.approx(expected)

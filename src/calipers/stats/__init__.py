@@ -1,4 +1,4 @@
-"""Numbers in, numbers out: estimates with intervals, reliability, quantiles, ranking and calibration.
+"""Numbers in, numbers out: estimates with intervals, reliability, survival, quantiles, ranking and calibration.
 
 `rate` and `mean` are the front door: they choose the interval for the kind and size of the data, with the
 case as the unit of inference. Everything is plain Python over the standard library. What was not measured is
@@ -15,7 +15,10 @@ from calipers.stats.moments import Moments
 from calipers.stats.paired import PairedDifference, paired_difference
 from calipers.stats.quantiles import quantile, quantiles
 from calipers.stats.ranking import PrecisionRecallPoint, Ranking, RocPoint, rank
+from calipers.stats.ratio import Ratio, ratio_of_totals
 from calipers.stats.reliability import case_pass_at_k, case_pass_hat_k, pass_at_k, pass_hat_k
+from calipers.stats.survival import Survival, SurvivalStep, kaplan_meier
+from calipers.stats.upper_bound import upper_bound
 
 __all__ = [
     "Calibration",
@@ -27,7 +30,10 @@ __all__ = [
     "PairedDifference",
     "PrecisionRecallPoint",
     "Ranking",
+    "Ratio",
     "RocPoint",
+    "Survival",
+    "SurvivalStep",
     "bootstrap_interval",
     "brier_score",
     "calibration",
@@ -37,6 +43,7 @@ __all__ = [
     "clustered_interval",
     "clustered_variance",
     "confusion",
+    "kaplan_meier",
     "mean",
     "mean_from_moments",
     "mean_interval",
@@ -48,6 +55,8 @@ __all__ = [
     "rank",
     "rate",
     "rate_from_counts",
+    "ratio_of_totals",
     "t_interval",
+    "upper_bound",
     "wilson",
 ]

@@ -35,7 +35,9 @@ __all__ = [
     "wilson_of_rate",
 ]
 
-Method = Literal["wilson", "effective-wilson", "clopper-pearson", "t", "clustered-t", "bca", "newcombe"]
+Method = Literal[
+    "wilson", "effective-wilson", "clopper-pearson", "t", "clustered-t", "bca", "newcombe", "log-log"
+]
 """How an interval was made; the functions that return one say which."""
 
 

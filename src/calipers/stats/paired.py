@@ -10,6 +10,7 @@ from math import sqrt
 
 import msgspec
 
+from calipers.stats.distributions import beta_cdf
 from calipers.stats.interval import Interval, check_confidence, check_counts, wilson
 
 __all__ = ["PairedDifference", "paired_difference"]
@@ -38,6 +39,16 @@ class PairedDifference(msgspec.Struct, frozen=True):
     def value(self) -> float:
         """The first rate minus the second."""
         return (self.first_only - self.second_only) / self.n
+
+    @property
+    def p_value(self) -> float:
+        """How likely so lopsided a disagreement is between two ways that are equally good: the exact McNemar test.
+
+        Two-sided, over the cases on which the two disagree (McNemar 1947; exact by the binomial distribution). 1 where
+        they never do.
+        """
+        fewer, both = min(self.first_only, self.second_only), self.first_only + self.second_only
+        return min(1.0, 2 * beta_cdf(0.5, both - fewer, fewer + 1)) if both else 1.0
 
 
 def paired_difference(

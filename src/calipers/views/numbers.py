@@ -15,6 +15,7 @@ METHODS: dict[Method, str] = {
     "t": "Student t",
     "clustered-t": "Student t over clusters",
     "newcombe": "Newcombe",
+    "log-log": "Greenwood on the log-log scale",
     "bca": "bootstrap",
 }
 """How an interval was made, in words."""
