@@ -21,6 +21,7 @@ CalipersError
 ├── PluginError (RuntimeError)          plugins that failed to load, or one that cannot make what it promises
 ├── ViewError (RuntimeError)            a view of your own that failed to draw or write a report
 ├── StoreError (RuntimeError)           a store that cannot be opened, read or written; it says what is safe
+│   └── StoreUnavailableError (StoreError)  it cannot be now and may be later: a full disk, a lock, a lost server
 ├── SandboxError (RuntimeError)         a program that could not be run as asked; what it does wrong is in the outcome
 └── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
 
@@ -139,6 +140,10 @@ class ViewError(CalipersError, RuntimeError):
 
 class StoreError(CalipersError, RuntimeError):
     """A store that cannot be opened, read or written: the message says what happened, and what is safe."""
+
+
+class StoreUnavailableError(StoreError):
+    """A store that cannot be reached or written now and may be later: a full disk, a lock, a lost server."""
 
 
 class SandboxError(CalipersError, RuntimeError):

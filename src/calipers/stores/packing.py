@@ -1,0 +1,414 @@
+"""A record of a report as what a store keeps, and back.
+
+What comes back equals what went in up to what any stored report keeps: inputs, outputs and traces are plain data, the
+objects behind results are gone. A record is packed when its attempt ends, on the thread that made it: its task may go
+on to change what it has returned, and a later look would store another attempt's values.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from calipers.errors import InvalidTraceError, StoreError
+from calipers.plain import plain
+from calipers.record import Failure, ReportCase, ReportCaseFailure
+from calipers.result import (
+    EvaluationResult,
+    EvaluatorFailure,
+    EvaluatorSpec,
+    EvalVerdict,
+    Scalar,
+    SkippedEvaluation,
+)
+from calipers.trace_data import read_trace, trace_data
+
+from .records import FORMAT, StoredAttempt, StoredCell
+from .run_info import StoredEvaluator
+
+Record: TypeAlias = ReportCase | ReportCaseFailure
+
+
+class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The small part of an attempt, which summaries are made of; it is never moved to a blob."""
+
+    format: int
+    task_duration: float
+    total_duration: float
+    metrics: dict[str, Any] = {}
+    tries: int = 1
+    cluster: str | None = None
+    has_expected_output: bool = False
+    error_type: str | None = None
+    """Only of a task that did not finish."""
+    trace_id: str | None = None
+    span_id: str | None = None
+    teardown_failure: Failure | None = None
+    evaluators: tuple[int, ...] | None = None
+    """The evaluators that judged it, in order; `None`: the shared ones of its run."""
+    not_run: tuple[str, ...] | None = None
+    """The evaluators that would have judged it, where their names are not those of `evaluators`."""
+
+
+class _Given(msgspec.Struct, omit_defaults=True):
+    format: int
+    inputs: Any = None
+    metadata: Any = None
+    expected_output: Any = None
+
+
+class _Output(msgspec.Struct, omit_defaults=True):
+    format: int
+    output: Any = None
+    attributes: dict[str, Any] = {}
+    error_message: str = ""
+    error_stacktrace: str = ""
+
+
+class _Result(msgspec.Struct, kw_only=True, omit_defaults=True):
+    value: Any
+    name: str | None = None
+    reason: str | None = None
+    verdict: EvalVerdict | None = None
+    score: float | None = None
+    metadata: dict[str, Any] | None = None
+    # Only where they are not those of the run's evaluator.
+    source: EvaluatorSpec | None = None
+    version: str | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class _Cell(msgspec.Struct, kw_only=True, omit_defaults=True):
+    format: int
+    results: list[_Result] = []
+    failures: list[EvaluatorFailure] = []
+    skipped: list[SkippedEvaluation] = []
+
+
+_encode: Final = msgspec.json.Encoder().encode
+_read_facts: Final = msgspec.json.Decoder(Facts).decode
+_read_given: Final = msgspec.json.Decoder(_Given).decode
+_read_output: Final = msgspec.json.Decoder(_Output).decode
+_read_cell: Final = msgspec.json.Decoder(_Cell).decode
+_read_any: Final = msgspec.json.Decoder().decode
+_BARE: Final = {True: "true", False: "false"}
+
+
+class Panel:
+    """The evaluators that judge an attempt, in order: places in the evaluators of a run.
+
+    Panel(run.evaluators)              the shared ones
+    Panel(run.evaluators, (4, 0, 1))   a case's own evaluator first, then two shared ones
+    """
+
+    def __init__(self, evaluators: Sequence[StoredEvaluator], indexes: Sequence[int] | None = None) -> None:
+        shared = tuple(index for index, evaluator in enumerate(evaluators) if evaluator.shared)
+        self.indexes = shared if indexes is None else tuple(indexes)
+        self.names = tuple(evaluators[index].name for index in self.indexes)
+        self.stored = None if self.indexes == shared else self.indexes
+        """What of it an attempt has to say: nothing, if these are the shared ones of its run."""
+        self._by_name = {evaluators[index].name: (index, evaluators[index]) for index in self.indexes}
+
+    def find(self, name: str) -> tuple[int, StoredEvaluator]:
+        """The evaluator of that name, with its place in the run."""
+        found = self._by_name.get(name)
+        if found is None:
+            raise StoreError(
+                f"a result of evaluator {name!r} cannot be stored: the run has {list(self.names)} for this attempt"
+            )
+        return found
+
+
+# ---------------------------------------------------------------------- in
+
+
+def pack(
+    record: Record,
+    position: int,
+    panel: Panel,
+    *,
+    repeat: int = 1,
+    key: bytes | None = None,
+    case_hash: bytes | None = None,
+    origin: str | None = None,
+) -> tuple[StoredAttempt, list[StoredCell]]:
+    """A finished attempt and its results as what a store keeps.
+
+    Args:
+        record: of the attempt.
+        position: its place in the run.
+        panel: the evaluators that judged it, or would have.
+        repeat: which repeat of its case it is, from 1.
+        key: what later runs find it by; see `StoredAttempt.key`.
+        case_hash: see `StoredAttempt.case_hash`.
+        origin: the run it was taken over from.
+    """
+    if isinstance(record, ReportCase):
+        failed, error_type, not_run = False, None, None
+        output = _Output(FORMAT, plain(record.output), plain(record.attributes))
+        metrics = plain(record.metrics)
+        cells = pack_cells(record, position, panel)
+    else:
+        failed, error_type, metrics, cells = True, record.error_type, {}, []
+        not_run = None if record.not_run == panel.names else record.not_run
+        output = _Output(FORMAT, None, {}, _text(record.error_message), _text(record.error_stacktrace))
+    given = _Given(FORMAT, plain(record.inputs), plain(record.metadata), plain(record.expected_output))
+    facts = Facts(
+        format=FORMAT,
+        task_duration=_number(record.task_duration),
+        total_duration=_number(record.total_duration),
+        metrics=metrics,
+        tries=record.tries,
+        cluster=_text(record.cluster),
+        has_expected_output=record.has_expected_output,
+        error_type=_text(error_type),
+        trace_id=record.trace_id,
+        span_id=record.span_id,
+        teardown_failure=record.teardown_failure,
+        evaluators=panel.stored,
+        not_run=not_run,
+    )
+    attempt = StoredAttempt(
+        position=position,
+        name=_text(record.name),
+        source_case_name=_text(record.source_case_name),
+        repeat=repeat,
+        failed=failed,
+        key=key,
+        case_hash=case_hash,
+        origin=origin,
+        facts=_encode(facts).decode(),
+        given=_encode(given).decode(),
+        output=_encode(output).decode(),
+        trace=None if record.trace is None else _encode(trace_data(record.trace)).decode(),
+    )
+    return attempt, cells
+
+
+def pack_cells(record: ReportCase, position: int, panel: Panel) -> list[StoredCell]:
+    """The results of a finished attempt, a cell for each evaluator that said anything."""
+    cells: dict[int, StoredCell] = {}
+    rich: dict[int, _Cell] = {}
+    for result in record.results:
+        index, evaluator = panel.find(result.evaluator)
+        if index not in cells and index not in rich and _is_bare(result, evaluator):
+            value = result.value
+            body = _BARE[value] if type(value) is bool else _encode(plain(value)).decode()
+            cells[index] = StoredCell(position=position, evaluator=index, body=body)
+            continue
+        cell = rich.setdefault(index, _Cell(format=FORMAT))
+        if index in cells:  # a bare value was not all that it said
+            cell.results.append(_Result(value=_read_any(cells.pop(index).body)))
+        cell.results.append(_pack_result(result, evaluator))
+    for failure in record.evaluator_failures:
+        told = msgspec.structs.replace(failure, source=_plain_spec(failure.source))
+        rich.setdefault(panel.find(failure.name)[0], _Cell(format=FORMAT)).failures.append(told)
+    for skip in record.skipped:
+        rich.setdefault(panel.find(skip.evaluator)[0], _Cell(format=FORMAT)).skipped.append(skip)
+    for index, cell in rich.items():
+        if index in cells:
+            cell.results.append(_Result(value=_read_any(cells.pop(index).body)))
+        body = _encode(plain(msgspec.to_builtins(cell))).decode()
+        cells[index] = StoredCell(position=position, evaluator=index, body=body)
+    return list(cells.values())
+
+
+def _is_bare(result: EvaluationResult, evaluator: StoredEvaluator) -> bool:
+    """Whether a result says no more than its value."""
+    value = result.value
+    if type(value) is float and not math.isfinite(value):
+        raise StoreError(f"the result {result.name!r} cannot be stored: its value {value!r} is no number")
+    return (
+        result.name == evaluator.name
+        and result.reason is None
+        and result.verdict is None
+        and result.score is None
+        and result.metadata is None
+        and (result.source is evaluator.spec or result.source == evaluator.spec)
+        and result.evaluator_version == evaluator.version
+    )
+
+
+def _pack_result(result: EvaluationResult, evaluator: StoredEvaluator) -> _Result:
+    same_version = result.evaluator_version == evaluator.version
+    return _Result(
+        value=plain(result.value),
+        name=None if result.name == evaluator.name else result.name,
+        reason=result.reason,
+        verdict=result.verdict,
+        score=None if result.score is None else _number(result.score),
+        metadata=plain(result.metadata),
+        source=None if result.source == evaluator.spec else _plain_spec(result.source),
+        version=msgspec.UNSET if same_version else result.evaluator_version,
+    )
+
+
+def _plain_spec(spec: EvaluatorSpec) -> EvaluatorSpec:
+    return EvaluatorSpec(spec.name, plain(spec.arguments))
+
+
+def _number(value: float) -> float:
+    if not math.isfinite(value):
+        raise StoreError(f"an attempt cannot be stored with the number {value!r} in it")
+    return value
+
+
+def _text(text: Any) -> Any:
+    return text if text is None else plain(text)
+
+
+# ---------------------------------------------------------------------- out
+
+
+def facts_of(attempt: StoredAttempt) -> Facts:
+    """The small part of an attempt: durations, metrics, the type of its error."""
+    try:
+        facts = _read_facts(attempt.facts)
+    except msgspec.DecodeError as error:
+        raise _damaged(attempt, error) from error
+    if facts.format > FORMAT:
+        raise StoreError(
+            f"attempt {attempt.name!r} of run {attempt.run!r} has format {facts.format}, and this release reads up to "
+            f"{FORMAT}: install a newer calipers"
+        )
+    return facts
+
+
+def unpack(
+    attempt: StoredAttempt,
+    cells: Iterable[StoredCell],
+    evaluators: Sequence[StoredEvaluator],
+    *,
+    parts: bool = True,
+) -> Record:
+    """The record of a stored attempt.
+
+    Args:
+        attempt: as a store gave it.
+        cells: what was said of it; `()` gives a record without results, to be judged anew.
+        evaluators: of its run.
+        parts: False leaves out inputs, output and trace, which summaries do not look at.
+
+    Raises:
+        StoreError: it is damaged, or was written by a later release.
+    """
+    facts = facts_of(attempt)
+    try:
+        given = _read_given(attempt.given) if parts else _Given(FORMAT)
+        output = _read_output(attempt.output) if parts else _Output(FORMAT)
+        # What failed and what finished share these.
+        common: dict[str, Any] = {
+            "name": attempt.name,
+            "source_case_name": attempt.source_case_name,
+            "inputs": given.inputs,
+            "metadata": given.metadata,
+            "expected_output": given.expected_output,
+            "has_expected_output": facts.has_expected_output,
+            "task_duration": facts.task_duration,
+            "total_duration": facts.total_duration,
+            "cluster": facts.cluster,
+            "tries": facts.tries,
+            "trace_id": facts.trace_id,
+            "span_id": facts.span_id,
+            "teardown_failure": facts.teardown_failure,
+            "trace": read_trace(_read_any(attempt.trace)) if parts and attempt.trace is not None else None,
+        }
+        if not attempt.failed:
+            results, failures, skipped = unpack_cells(cells, facts, evaluators)
+            return ReportCase(
+                **common,
+                output=output.output,
+                attributes=output.attributes,
+                metrics=_metrics(facts.metrics),
+                results=results,
+                evaluator_failures=failures,
+                skipped=skipped,
+            )
+    except (msgspec.DecodeError, InvalidTraceError) as error:
+        raise _damaged(attempt, error) from error
+    if facts.not_run is None:
+        order = _order(facts, evaluators)
+        not_run = tuple(evaluators[index].name for index in order)
+    else:
+        not_run = facts.not_run
+    return ReportCaseFailure(
+        **common,
+        error_type=facts.error_type or "",
+        error_message=output.error_message,
+        error_stacktrace=output.error_stacktrace,
+        not_run=not_run,
+    )
+
+
+def unpack_cells(
+    cells: Iterable[StoredCell], facts: Facts, evaluators: Sequence[StoredEvaluator]
+) -> tuple[tuple[EvaluationResult, ...], tuple[EvaluatorFailure, ...], tuple[SkippedEvaluation, ...]]:
+    """Results, failures and skips of an attempt, in the order its evaluators ran; those added later come last."""
+    by_index = {cell.evaluator: cell for cell in cells}
+    if not by_index:
+        return (), (), ()
+    results: list[EvaluationResult] = []
+    failures: list[EvaluatorFailure] = []
+    skipped: list[SkippedEvaluation] = []
+    listed = _order(facts, evaluators)
+    later = sorted(by_index.keys() - set(listed)) if len(by_index) != len(listed) or facts.evaluators else ()
+    for index in (*listed, *later):
+        cell = by_index.get(index)
+        if cell is None:
+            continue
+        evaluator = evaluators[index]
+        if not cell.body.startswith("{"):
+            results.append(_result(evaluator, _read_any(cell.body)))
+            continue
+        body = _read_cell(cell.body)
+        results += [_unpack_result(result, evaluator) for result in body.results]
+        failures += body.failures
+        skipped += body.skipped
+    return tuple(results), tuple(failures), tuple(skipped)
+
+
+def _order(facts: Facts, evaluators: Sequence[StoredEvaluator]) -> Sequence[int]:
+    if facts.evaluators is not None:
+        return facts.evaluators
+    return [index for index, evaluator in enumerate(evaluators) if evaluator.shared]
+
+
+def _result(evaluator: StoredEvaluator, value: Scalar) -> EvaluationResult:
+    return EvaluationResult(
+        name=evaluator.name,
+        value=value,
+        evaluator=evaluator.name,
+        source=evaluator.spec,
+        evaluator_version=evaluator.version,
+    )
+
+
+def _unpack_result(result: _Result, evaluator: StoredEvaluator) -> EvaluationResult:
+    version = result.version
+    return EvaluationResult(
+        name=evaluator.name if result.name is None else result.name,
+        value=result.value,
+        reason=result.reason,
+        evaluator=evaluator.name,
+        source=evaluator.spec if result.source is None else result.source,
+        evaluator_version=evaluator.version if isinstance(version, msgspec.UnsetType) else version,
+        verdict=result.verdict,
+        score=result.score,
+        metadata=result.metadata,
+    )
+
+
+def _metrics(stored: Mapping[str, Any]) -> dict[str, int | float]:
+    """Metrics as numbers; those that JSON cannot hold are stored by name."""
+    return {
+        name: value
+        if not isinstance(value, str)
+        else int(value, 16)
+        if value.lstrip("-").startswith("0x")
+        else float(value)
+        for name, value in stored.items()
+    }
+
+
+def _damaged(attempt: StoredAttempt, error: Exception) -> StoreError:
+    return StoreError(f"attempt {attempt.name!r} of run {attempt.run!r} is damaged in the store: {error}")

@@ -1,0 +1,184 @@
+"""What a store knows of a run besides its attempts: what was run, on what, by whom, and how far it came.
+
+A run that is marked as running may have died. Its owner says so with a heartbeat: a run whose heart has not beaten for
+`SILENT_SECONDS`, or whose process is gone from this machine, is *abandoned* and may be taken over.
+
+Of the machine, a store keeps what explains a difference between two runs (Python, system, versions) and no name of a
+person or a machine: the owner's host is kept as a hash, which is enough to tell whether it is this one.
+"""
+
+import hashlib
+import os
+import platform
+import secrets
+import socket
+import subprocess
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from calipers.result import EvaluatorSpec
+from calipers.summary import Totals
+
+Status: TypeAlias = Literal["running", "finished", "interrupted", "failed"]
+"""What became of a run: `interrupted` ended early on purpose, `failed` by an error."""
+
+SILENT_SECONDS = 60.0
+"""After so many seconds without a heartbeat a run counts as abandoned."""
+
+
+class StoredEvaluator(msgspec.Struct, frozen=True, kw_only=True):
+    """One evaluator of a stored run: a column of its results. Cells name it by its place in `RunInfo.evaluators`."""
+
+    name: str
+    """What it is called in the run."""
+    spec: EvaluatorSpec
+    """Its type and arguments."""
+    version: str | None = None
+    """The version that it declares."""
+    identity: str | None = None
+    """A hash of its code, arguments and version; `None` if it cannot be known, so that its results are never reused."""
+    shared: bool = True
+    """Whether it judges every attempt; False: it belongs to single cases."""
+
+
+class Owner(msgspec.Struct, frozen=True, kw_only=True):
+    """The process that writes a run."""
+
+    pid: int
+    host: str
+    """A hash of the machine's name."""
+
+
+class GitState(msgspec.Struct, frozen=True, kw_only=True):
+    """The commit that the working directory was at."""
+
+    commit: str
+    dirty: bool
+    """Whether files differed from it."""
+
+
+class RunInfo(msgspec.Struct, kw_only=True):
+    """A stored run without its attempts. A new one needs no more than a name; `begin_run` fills in the rest."""
+
+    name: str
+    """What was run: the experiment's name, else the task's."""
+    id: str = ""
+    """Made by the store. The ids of later runs sort after those of earlier ones."""
+    dataset_name: str | None = None
+    task_name: str | None = None
+    task_version: str | None = None
+    parameters: dict[str, Any] = {}
+    """What the run was asked to do, as plain data: limits, timeouts, models."""
+    repeat: int = 1
+    seed: int = 0
+    total: int | None = None
+    """Attempts to make; `None` if the dataset does not tell its length."""
+    metadata: dict[str, Any] | None = None
+    """What the caller noted about the run."""
+    environment: dict[str, str] = {}
+    """Versions of Python, Calipers and the system."""
+    git: GitState | None = None
+    """`None` outside a repository."""
+    evaluators: tuple[StoredEvaluator, ...] = ()
+    status: Status = "running"
+    started_at: str = ""
+    """ISO 8601, UTC."""
+    ended_at: str | None = None
+    owner: Owner | None = None
+    """Who writes it; `None` for runs that were stored when they were over."""
+    heartbeat: str | None = None
+    """When the owner last said that it is alive: ISO 8601, UTC."""
+    attempts: int = 0
+    """Attempts stored so far."""
+    failures: int = 0
+    """Those of them whose task did not finish."""
+    ending: dict[str, Any] | None = None
+    """The report without its attempts, as `Report.to_dict` has it; `None` while the run is not over."""
+    totals: Totals | None = None
+    """What all attempts say together; `None` until somebody asked for it. `Store.totals` counts it."""
+
+    def is_abandoned(self, *, now: datetime | None = None) -> bool:
+        """Whether it is marked as running and nobody runs it any more."""
+        if self.status != "running":
+            return False
+        if self.owner is None or self.heartbeat is None:
+            return True
+        if self.owner.host == this_host() and not _is_alive(self.owner.pid):
+            return True
+        silent = (now or datetime.now(UTC)) - datetime.fromisoformat(self.heartbeat)
+        return silent.total_seconds() > SILENT_SECONDS
+
+
+def new_run_id(at: datetime | None = None) -> str:
+    """An id for a run that begins now: `20261116-013359123-7f3a9c`, the time in UTC and six random digits."""
+    moment = (at or datetime.now(UTC)).astimezone(UTC)
+    return f"{moment:%Y%m%d-%H%M%S}{moment.microsecond // 1000:03d}-{secrets.token_hex(3)}"
+
+
+def timestamp() -> str:
+    """Now, as ISO 8601 in UTC."""
+    return datetime.now(UTC).isoformat()
+
+
+def this_process() -> Owner:
+    """This process as an owner of runs."""
+    return Owner(pid=os.getpid(), host=this_host())
+
+
+@cache
+def this_host() -> str:
+    """A hash of this machine's name."""
+    return hashlib.blake2b(socket.gethostname().encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+@cache
+def this_environment() -> dict[str, str]:
+    """What of this machine and process explains a difference between two runs."""
+    try:
+        own = version("calipers")
+    except PackageNotFoundError:
+        own = "unknown"
+    return {
+        "calipers": own,
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+    }
+
+
+def git_state() -> GitState | None:
+    """The commit of the working directory; `None` where there is none, or git does not answer within two seconds."""
+    commit = _git("rev-parse", "HEAD")
+    if not commit:
+        return None
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    return GitState(commit=commit, dirty=bool(changes))
+
+
+def _git(*words: str) -> str | None:
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed words, no shell
+            ["git", "--no-optional-locks", *words],  # noqa: S607 - the user's own git
+            capture_output=True,
+            check=True,
+            timeout=2,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace").strip()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is there, and another user's
+        return True
+    return True
