@@ -26,6 +26,7 @@ LAYERS = (
     "evaluator",
     "styles",
     "case",
+    "identity",
     "retry",
     "record",
     "lifecycle",
@@ -70,6 +71,7 @@ FRONT_DOORS = {
     ("calipers.dataset", "calipers.runner"),
     ("calipers.dataset", "calipers.views.progress"),
     ("calipers.report", "calipers.views.terminal"),
+    ("calipers.styles", "calipers.rollouts.graph_data"),
 }
 """Methods that open a door to another module when they are called: one-line entry points, and nothing else.
 

@@ -456,4 +456,12 @@ def test_overall_metrics_without_turns_are_no_rollout():
 
 
 def test_a_rollout_with_a_bad_metric_fails_and_names_it():
-    assert "under 'rewards': returned [1, 2]" in message(Metrics({"turns": 2, "rewards": [1, 2]}))
+    assert "under 'reward': returned nan" in message(Metrics({"turns": 2, "reward": math.nan}))
+    assert "under 'rewards': returned {1}" in message(Metrics({"turns": 2, "rewards": {1}}))
+
+
+def test_a_list_among_the_metrics_of_a_rollout_is_no_judgement_and_spoils_none():
+    metrics = Metrics({"turns": 2, "rewards": [1, 2]})
+    turns, rewards = read_parts(metrics)
+    assert (turns.key, turns.value) == ("turns", 2)
+    assert (rewards.key, rewards.reason, rewards.original) == ("rewards", "a list is no judgement", metrics)

@@ -340,6 +340,20 @@ def test_what_is_not_in_an_aggregate_is_counted_in_its_note():
     assert found.note == "4 of 5 attempts are not in it: 2 failed, 2 skipped"
 
 
+def test_a_rollout_in_which_nothing_happened_counts_in_the_share_of_those_in_which_something_did():
+    class FirstLong(Turns):
+        def compute_metrics(self, graph):
+            return GraphMetrics({"first_long": 1 if len(graph.children) > 1 else None}, per_turn=[])
+
+        def aggregate_metrics(self, all_metrics):
+            return {"long": [m.overall["first_long"] is not None for m in all_metrics]}
+
+    report = rollouts(3, 1, evaluators=[FirstLong()])
+    assert [analysis.data for analysis in report.analyses] == [{"long": [True, False]}]
+    assert report.analyses[0].note is None
+    assert "original" not in report.to_dict()["cases"][1]["skipped"][0]
+
+
 @pytest.mark.parametrize("sizes", [[], ["no rollout"], ["boom"], [13]])
 def test_without_a_single_rollout_there_is_no_aggregate(sizes):
     report = rollouts(*sizes, evaluators=[Turns()])

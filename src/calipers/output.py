@@ -52,6 +52,7 @@ class Abstention(NamedTuple):
     key: str | None
     """The key within a mapping; `None` when the whole evaluator does not apply."""
     reason: str
+    original: Any = None
 
 
 def read_output(output: Any) -> list[Judgement] | Skipped:
@@ -236,11 +237,16 @@ def _score_of(output: Any) -> float | None:
 
 
 def _read_rollout(key: str | None, output: Any, overall: Mapping[Any, Any]) -> list[Judgement | Abstention]:
-    # A rollout writes None for what never happened ("first toxic turn"): not measured, so absent.
-    measured = {name: value for name, value in overall.items() if value is not None}
+    # A rollout writes None for what never happened ("first toxic turn"): not measured, so absent. Its metrics may also
+    # hold lists, which are for whoever aggregates them.
+    measured = {
+        name: Skipped("a list is no judgement") if isinstance(value, list | tuple) else value
+        for name, value in overall.items()
+        if value is not None
+    }
     prefix = "" if key is None else key + "."
     found = _read_mapping(measured, prefix, "the rollout has no overall metrics")
-    return [part._replace(original=output) if isinstance(part, Judgement) else part for part in found]
+    return [part._replace(original=output) for part in found]
 
 
 def _metadata(output: Any) -> dict[str, Any] | None:

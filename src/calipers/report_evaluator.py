@@ -247,7 +247,13 @@ async def _aggregate(report: Report, judge: Judge) -> list[Analysis]:
             originals.append(results[0].original)
         bare += bool(results) and results[0].original is None
         left_out["failed"] += any(failure.name == judge.name for failure in case.evaluator_failures)
-        left_out["skipped"] += any(skip.key_of is None and skip.name == judge.name for skip in case.skipped)
+        for skip in case.skipped:
+            if skip.key_of is None and skip.name == judge.name:
+                # A rollout in which nothing happened has metrics all the same, and belongs to every share of rollouts.
+                if skip.original is None:
+                    left_out["skipped"] += 1
+                else:
+                    originals.append(skip.original)
     if bare:
         raise InvalidOutputError(
             f"compute_metrics of {safe_repr(judge.evaluator.origin):.200} gave {bare} attempts no metrics object "

@@ -116,6 +116,8 @@ class SkippedEvaluation(msgspec.Struct, frozen=True, gc=False):
     reason: str
     key_of: str | None = None
     """The evaluator of which this is one result among others; `None`: the whole evaluator did not apply."""
+    original: Any = None
+    """The object the evaluator returned, when it was richer than a skip; not stored with a report."""
 
     @property
     def evaluator(self) -> str:

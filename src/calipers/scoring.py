@@ -229,7 +229,8 @@ class Scoring:
         """Turn a legal output into results; one that is a mapping names them itself."""
         parts = read_parts(output)
         if all(type(part) is Abstention for part in parts):
-            skipped.append(SkippedEvaluation(judge.name, "; ".join(part.reason or "" for part in parts)))
+            reasons = "; ".join(part.reason or "" for part in parts)
+            skipped.append(SkippedEvaluation(judge.name, reasons, original=parts[0].original))
             return
         keys: set[str] = set()
         for part in parts:

@@ -35,7 +35,7 @@ class Node(Generic[StateT, ActionT]):
     """What the target answered."""
     reward: float
     """What the turn was worth to the tester."""
-    children: "Sequence[Node[StateT, ActionT]]"
+    children: "Sequence[Node[StateT, ActionT]]" = field(repr=False)
     """The turns tried next; empty at a leaf."""
     _: KW_ONLY
     success: bool | None = None
@@ -104,7 +104,8 @@ class Graph(Generic[StateT, ActionT]):
 
     context: StateT
     """The state before anything was said."""
-    children: Sequence[Node[StateT, ActionT]]
+    children: Sequence[Node[StateT, ActionT]] = field(repr=False)
+    """The turns tried first; none where nothing was said."""
     seed: Any = None
     """What the rollout was drawn from; the same seed gives the same rollout, as far as its players allow."""
     stopped: str | None = None
@@ -113,22 +114,16 @@ class Graph(Generic[StateT, ActionT]):
 
     def walk(self) -> Iterator[Node[StateT, ActionT]]:
         """Every turn of the tree, each before its children, first children first."""
-        waiting = list(reversed(self.children))
-        while waiting:
-            node = waiting.pop()
-            yield node
-            waiting.extend(reversed(node.children))
+        return (node for _, node in numbered_turns(self))
 
     def paths(self) -> Iterator[tuple[Node[StateT, ActionT], ...]]:
         """Every conversation of the tree: the turns from the root to each leaf. None, if there are no turns."""
-        waiting: list[tuple[Node[StateT, ActionT], ...]] = [(node,) for node in reversed(self.children)]
-        while waiting:
-            path = waiting.pop()
-            children = path[-1].children
-            if children:
-                waiting.extend((*path, child) for child in reversed(children))
-            else:
-                yield path
+        path: list[Node[StateT, ActionT]] = []
+        for number, node in numbered_turns(self):
+            del path[number - 1 :]
+            path.append(node)
+            if not node.children:
+                yield tuple(path)
 
     def leaves(self) -> Iterator[Node[StateT, ActionT]]:
         """The last turn of every conversation."""
@@ -137,4 +132,52 @@ class Graph(Generic[StateT, ActionT]):
     @property
     def depth(self) -> int:
         """Turns in the longest conversation."""
-        return max((len(path) for path in self.paths()), default=0)
+        return max((number for number, _ in numbered_turns(self)), default=0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rollout as plain JSON data, with a version; `from_dict` reads it back."""
+        from .graph_data import graph_data
+
+        return graph_data(self)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "Graph[Any, Any]":
+        """A rollout from what `to_dict` gave, or from the output of a stored report.
+
+        Raises:
+            InvalidRolloutError: the data is no stored rollout, or one of a later version.
+        """
+        from .graph_data import read_graph
+
+        return read_graph(data)
+
+    def plain_data(self) -> dict[str, Any]:
+        """What a stored report keeps of a rollout."""
+        return self.to_dict()
+
+
+def numbered_turns(graph: Any) -> Iterator[tuple[int, Any]]:
+    """Every turn of a tree with its number in its conversation, from 1; each before its children.
+
+    The tree may be a `Graph` or any object with `children`, and so may its turns. It may be of any depth.
+
+    Raises:
+        InvalidRolloutError: a turn is among the turns that follow it, so the tree has no end.
+    """
+    # Each entry is what is left of one level; together they are the turns between the root and the next one.
+    levels = [iter(getattr(graph, "children", None) or ())]
+    above: list[int] = []
+    known: set[int] = set()
+    while levels:
+        node = next(levels[-1], _ABSENT)
+        if node is _ABSENT:
+            levels.pop()
+            if above:
+                known.discard(above.pop())
+            continue
+        if id(node) in known:
+            raise InvalidRolloutError(f"turn {len(levels)} of a rollout is also one of the turns before it")
+        yield len(levels), node
+        above.append(id(node))
+        known.add(id(node))
+        levels.append(iter(getattr(node, "children", None) or ()))

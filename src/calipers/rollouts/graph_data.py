@@ -1,0 +1,148 @@
+"""A rollout as plain JSON data, and back.
+
+The turns are stored as one list, each before the turns that follow it, with its number in its conversation: a turn
+follows the nearest one before it whose number is smaller by one. So a conversation reads from top to bottom, and one of
+ten thousand turns nests no deeper than one of two. A turn that stands at two places of the tree is stored twice.
+
+What says nothing is left out: a score that was not measured, a trace that nobody recorded. A number that JSON cannot hold
+is stored as its name ("NaN"). Fields that a subclass of `Node` adds are stored in the metadata of the turn, so that they
+can be read without the class. Texts come back as texts; other states and moves come back as the plain data that `plain`
+makes of them.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from calipers.errors import InvalidRolloutError, InvalidTraceError
+from calipers.plain import plain
+from calipers.trace import Trace
+from calipers.trace_data import read_trace, trace_data
+
+from .graph import Graph, Node, numbered_turns
+
+FORMAT_VERSION = 1
+"""The version of the data; a release reads its own version and every earlier one."""
+_KEY = "calipers_rollout"
+"""Where the version stands, and by which a stored rollout is known."""
+
+_NUMBERS = ("reward", "attack_score", "response_score", "duration", "cost")
+_NOT_FINITE = {name: float(name) for name in ("NaN", "Infinity", "-Infinity")}
+_NODE_FIELDS = frozenset(field.name for field in dataclasses.fields(Node))
+
+
+def graph_data(graph: Graph[Any, Any]) -> dict[str, Any]:
+    """The rollout as plain data."""
+    found: dict[str, Any] = {_KEY: FORMAT_VERSION, "context": plain(graph.context)}
+    if graph.seed is not None:
+        found["seed"] = plain(graph.seed)
+    if graph.stopped is not None:
+        found["stopped"] = plain(graph.stopped)
+    if graph.metadata:
+        found["metadata"] = plain(graph.metadata)
+    found["turns"] = [_turn_data(number, node) for number, node in numbered_turns(graph)]
+    return found
+
+
+def _turn_data(number: int, node: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"turn": number}
+    for name in ("context", "attack", "response"):
+        found[name] = plain(getattr(node, name, None))
+    for name in (*_NUMBERS, "success"):
+        if (value := getattr(node, name, None)) is not None:
+            found[name] = plain(value)
+    trace = getattr(node, "trace", None)
+    if trace is not None:
+        found["trace"] = trace_data(trace) if isinstance(trace, Trace) else plain(trace)
+    metadata = {**_added_fields(node), **(getattr(node, "metadata", None) or {})}
+    if metadata:
+        found["metadata"] = plain(metadata)
+    return found
+
+
+def _added_fields(node: Any) -> dict[str, Any]:
+    """What a subclass of `Node` holds beyond the fields of `Node`."""
+    if type(node) is Node or not dataclasses.is_dataclass(node):
+        return {}
+    names = [field.name for field in dataclasses.fields(node) if field.name not in _NODE_FIELDS]
+    return {name: getattr(node, name) for name in names}
+
+
+# ---------------------------------------------------------------------- back
+
+
+def read_graph(data: Any) -> Graph[Any, Any]:
+    """The rollout that `graph_data` made data of. Keys that it does not know are passed over.
+
+    Raises:
+        InvalidRolloutError: the data is no stored rollout, or one of a later version; the message says what is wrong.
+    """
+    version = data.get(_KEY) if isinstance(data, Mapping) else None
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise InvalidRolloutError(f"this is no stored rollout: it has no {_KEY!r} version, got {data!r:.200}")
+    if version > FORMAT_VERSION:
+        raise InvalidRolloutError(
+            f"the rollout has format version {version}, and this release reads up to {FORMAT_VERSION}: "
+            "install a newer calipers"
+        )
+    turns = data.get("turns")
+    if not isinstance(turns, list):
+        raise InvalidRolloutError(f"the turns of a stored rollout are a list, got {turns!r:.200}")
+    roots: list[Node[Any, Any]] = []
+    followers = [roots]
+    """Where the next turn of each number belongs."""
+    for place, turn in enumerate(turns):
+        node = _read_turn(turn, f"turns[{place}]")
+        number = turn.get("turn")
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(followers):
+            raise InvalidRolloutError(
+                f"turns[{place}] of a stored rollout must have a number from 1 to {len(followers)}, got {number!r}"
+            )
+        children: list[Node[Any, Any]] = []
+        node.children = children
+        followers[number - 1].append(node)
+        followers[number:] = [children]
+    return Graph(
+        context=data.get("context"),
+        children=roots,
+        seed=data.get("seed"),
+        stopped=data.get("stopped"),
+        metadata=_read_metadata(data, "the rollout"),
+    )
+
+
+def _read_turn(data: Any, where: str) -> Node[Any, Any]:
+    if not isinstance(data, Mapping):
+        raise InvalidRolloutError(f"{where} of a stored rollout must be an object, got {data!r:.200}")
+    numbers = {name: _read_number(data[name], f"{where}.{name}") for name in _NUMBERS if name in data}
+    success = data.get("success")
+    if not isinstance(success, bool | None):
+        raise InvalidRolloutError(f"{where}.success must be true or false, got {success!r:.200}")
+    try:
+        trace = None if data.get("trace") is None else read_trace(data["trace"])
+    except InvalidTraceError as error:
+        raise InvalidRolloutError(f"{where}.trace: {error}") from error
+    return Node(
+        data.get("context"),
+        data.get("attack"),
+        data.get("response"),
+        success=success,
+        trace=trace,
+        metadata=_read_metadata(data, where),
+        **numbers,
+    )
+
+
+def _read_number(value: Any, where: str) -> Any:
+    if isinstance(value, str) and value in _NOT_FINITE:
+        return _NOT_FINITE[value]
+    if isinstance(value, bool) or not isinstance(value, int | float | None):
+        raise InvalidRolloutError(f"{where} must be a number, got {value!r:.200}")
+    return value
+
+
+def _read_metadata(data: Mapping[str, Any], where: str) -> dict[str, Any]:
+    metadata = data.get("metadata", {})
+    if not isinstance(metadata, Mapping):
+        raise InvalidRolloutError(f"the metadata of {where} must be an object, got {metadata!r:.200}")
+    return dict(metadata)
