@@ -11,6 +11,9 @@ from calipers.analysis import (
     Aggregate,
     CalibrationCurve,
     ConfusionMatrix,
+    LinePlot,
+    PlotLine,
+    PlotPoint,
     PrecisionRecall,
     RocCurve,
     ScalarResult,
@@ -60,6 +63,14 @@ ONE_OF_EACH = [
     ScalarResult(title="cost", value=0.3, unit="USD", interval=Interval(low=0.1, high=0.5, method="t")),
     ScalarResult(title="nothing", value=None, note="no attempt has a cost"),
     TableResult(title="t", columns=["name", "n", "share", "ok"], rows=[["a", 1, 0.5, True], [None] * 4]),
+    LinePlot(
+        title="line",
+        x_label="turn",
+        y_label="score",
+        lines=[PlotLine(name="a", points=[PlotPoint(x=1, y=0.5, interval=HALF, n=3), PlotPoint(x=2, y=0.7)])],
+        stepped=True,
+        rates=True,
+    ),
     Aggregate(title="tox", data={"summary": {"n": 2}, "details": [{"x": None}, {"x": 0.5}]}),
 ]
 
@@ -101,6 +112,7 @@ def test_the_kinds_have_distinct_types():
         "scalar",
         "scalar",
         "table",
+        "line_plot",
         "aggregate",
     ]
 
@@ -185,3 +197,17 @@ def test_a_stored_analysis_that_cannot_be_read_is_a_format_error(damaged):
     data = stored().to_dict() | {"analyses": [damaged]}
     with pytest.raises(ReportFormatError, match="the stored report is damaged"):
         Report.from_dict(data)
+
+
+@pytest.mark.parametrize(
+    ("points", "rates", "message"),
+    [
+        ([(1, 0.5), (1, 0.6)], False, r"'a' must go from left to right, got x = \[1, 1\]"),
+        ([(2, 0.5), (1, 0.6)], False, "left to right"),
+        ([(1, 1.5)], True, r"leaves \[0, 1\]"),
+    ],
+)
+def test_a_line_that_cannot_be_drawn_is_refused(points, rates, message):
+    line = PlotLine(name="a", points=[PlotPoint(x=x, y=y) for x, y in points])
+    with pytest.raises(InvalidOutputError, match=message):
+        LinePlot(title="t", x_label="x", y_label="y", lines=[line], rates=rates)

@@ -10,6 +10,7 @@ case, or at cases of one cluster, are not independent.
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import msgspec
@@ -114,6 +115,46 @@ class TableResult(_Titled, kw_only=True, frozen=True, tag="table"):
                 )
 
 
+class PlotPoint(msgspec.Struct, kw_only=True, frozen=True):
+    """One point of a line."""
+
+    x: float
+    y: float
+    interval: Interval | None = None
+    """Where the true y may lie; `None` when the data cannot tell."""
+    n: int | None = None
+    """What it was measured on; `None`: the line does not say."""
+
+
+class PlotLine(msgspec.Struct, kw_only=True, frozen=True):
+    """Points from left to right, with a name."""
+
+    name: str
+    points: list[PlotPoint]
+
+
+class LinePlot(_Titled, kw_only=True, frozen=True, tag="line_plot"):
+    """How a number goes with another, such as a score with the turn: one line or several, each with its band."""
+
+    x_label: str
+    y_label: str
+    lines: list[PlotLine]
+    stepped: bool = False
+    """Whether y stays as it is until the next point, as in a survival curve, where lines would slope."""
+    rates: bool = False
+    """Whether y is a share from 0 to 1, to be shown in percent."""
+
+    def __post_init__(self) -> None:
+        for line in self.lines:
+            places = [point.x for point in line.points]
+            if any(a >= b for a, b in pairwise(places)):
+                raise InvalidOutputError(
+                    f"the points of the line {line.name!r} must go from left to right, got x = {places}"
+                )
+            if self.rates and not all(0 <= point.y <= 1 for point in line.points):
+                raise InvalidOutputError(f"the line {line.name!r} of a plot of rates leaves [0, 1]")
+
+
 class Aggregate(_Titled, kw_only=True, frozen=True, tag="aggregate"):
     """What a rollout metric makes of all rollouts together, in its own words."""
 
@@ -122,7 +163,14 @@ class Aggregate(_Titled, kw_only=True, frozen=True, tag="aggregate"):
 
 
 Analysis: TypeAlias = (
-    ConfusionMatrix | PrecisionRecall | RocCurve | CalibrationCurve | ScalarResult | TableResult | Aggregate
+    ConfusionMatrix
+    | PrecisionRecall
+    | RocCurve
+    | CalibrationCurve
+    | ScalarResult
+    | TableResult
+    | LinePlot
+    | Aggregate
 )
 """Whatever a report evaluator may find."""
 
@@ -133,6 +181,7 @@ _KINDS = (
     CalibrationCurve,
     ScalarResult,
     TableResult,
+    LinePlot,
     Aggregate,
 )
 

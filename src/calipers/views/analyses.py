@@ -1,12 +1,13 @@
 """What report evaluators found, in the terminal: matrices and tables as grids, curves by a few of their points."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from calipers.analysis import (
     Aggregate,
     CalibrationCurve,
     ConfusionMatrix,
+    LinePlot,
     PrecisionRecall,
     RocCurve,
     ScalarResult,
@@ -15,6 +16,7 @@ from calipers.analysis import (
 from calipers.report import Report
 
 from .grid import Cell, Column, grid
+from .line_plot import line_plot, some
 from .numbers import interval_line, mean_text, number, percent, plural, rate_text
 from .page import Page
 
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from calipers.stats import Interval
-
-_T = TypeVar("_T")
 
 _POINTS = 6
 """Points of a curve that are shown."""
@@ -69,6 +69,8 @@ def _analysis(page: Page, analysis: Any) -> "Iterator[Text]":
             lines = _calibration(page, analysis)
         case TableResult():
             lines = _table(page, analysis)
+        case LinePlot():
+            lines = line_plot(page, analysis)
         case Aggregate():
             lines = _aggregate(page, analysis)
         case _:
@@ -141,7 +143,7 @@ def _precision_recall(page: Page, analysis: PrecisionRecall) -> "Iterator[Text]"
     columns = [Column("threshold", "right"), Column("precision", "right"), Column("recall", "right")]
     rows = [
         [number(point.threshold), percent(point.precision), percent(point.recall)]
-        for point in _some(analysis.points)
+        for point in some(analysis.points, _POINTS)
     ]
     if rows:
         yield from grid(page, columns, rows)
@@ -160,7 +162,7 @@ def _roc(page: Page, analysis: RocCurve) -> "Iterator[Text]":
             percent(point.false_positive_rate),
             percent(point.true_positive_rate),
         ]
-        for point in _some(analysis.points)
+        for point in some(analysis.points, _POINTS)
     ]
     if rows:
         yield from grid(page, columns, rows)
@@ -248,11 +250,3 @@ def _more(page: Page, count: int) -> "Iterator[Text]":
 
 def _classes(analysis: PrecisionRecall | RocCurve | CalibrationCurve) -> tuple[str, str]:
     return f"{analysis.n_positive:,} positive", f"{analysis.n_negative:,} negative"
-
-
-def _some(points: Sequence[_T]) -> list[_T]:
-    """Both ends of a curve and points evenly between them."""
-    if len(points) <= _POINTS:
-        return list(points)
-    last = len(points) - 1
-    return [points[round(i * last / (_POINTS - 1))] for i in range(_POINTS)]

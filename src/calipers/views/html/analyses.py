@@ -1,13 +1,14 @@
 """What report evaluators found, each as a figure: matrices and tables as tables, curves as drawings with their points."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from calipers.analysis import (
     Aggregate,
     Analysis,
     CalibrationCurve,
     ConfusionMatrix,
+    LinePlot,
     PrecisionRecall,
     RocCurve,
     ScalarResult,
@@ -16,14 +17,14 @@ from calipers.analysis import (
 from calipers.plain import plain
 from calipers.report import Report
 from calipers.stats import Interval
+from calipers.views.line_plot import some
 from calipers.views.numbers import mean_text, number, percent, plural, rate_text
 
 from .headline import DOT
+from .line_plot import line_plot
 from .markup import Content, Markup, element, join, lines
 from .plots import calibration_plot, curve_plot
 from .values import json_text, shown_text
-
-_T = TypeVar("_T")
 
 _POINTS = 12
 """Points of a curve that are listed; all of them are drawn."""
@@ -76,6 +77,8 @@ def _figure(analysis: Analysis) -> Markup:
             body = _calibration(analysis)
         case TableResult():
             body = _table(analysis)
+        case LinePlot():
+            body = _lines(analysis)
         case Aggregate():
             body = _aggregate(analysis)
     note = element("p", analysis.note, class_="note") if analysis.note else Markup("")
@@ -162,7 +165,7 @@ def _precision_recall(analysis: PrecisionRecall) -> Markup:
     points = [(point.recall, point.precision) for point in analysis.points]
     rows = [
         [number(point.threshold), percent(point.precision), percent(point.recall)]
-        for point in _some(analysis.points)
+        for point in some(analysis.points, _POINTS)
     ]
     plot = curve_plot(
         points, across="recall", up="precision", diagonal=False, words=f"precision over recall; {measured}"
@@ -179,7 +182,7 @@ def _roc(analysis: RocCurve) -> Markup:
             percent(point.false_positive_rate),
             percent(point.true_positive_rate),
         ]
-        for point in _some(analysis.points)
+        for point in some(analysis.points, _POINTS)
     ]
     plot = curve_plot(
         points,
@@ -204,6 +207,25 @@ def _calibration(analysis: CalibrationCurve) -> Markup:
     plot = calibration_plot(analysis, words=f"observed over predicted rates; {brier}; {error}")
     heads = ["bin", "predicted", "observed", "interval", "n"]
     return _curve(_facts(brier, error, *_classes(analysis)), plot, heads, rows)
+
+
+def _lines(analysis: LinePlot) -> Markup:
+    heads = ["line", analysis.x_label, analysis.y_label, "interval", "n"]
+    text = rate_text if analysis.rates else mean_text
+    rows = [
+        [
+            line.name,
+            number(point.x),
+            *text(point.y, point.interval),
+            "" if point.n is None else f"{point.n:,}",
+        ]
+        for line in analysis.lines
+        for point in some(line.points, _POINTS)
+    ]
+    if not rows:
+        return element("p", "nothing to draw", class_="quiet")
+    listed = _grid(heads, rows, numeric=[False, *[True] * 4])
+    return join([line_plot(analysis), element("details", element("summary", "points"), listed)])
 
 
 def _curve(facts: Markup, plot: Markup, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
@@ -275,11 +297,3 @@ def _more(count: int) -> Markup:
 
 def _classes(analysis: PrecisionRecall | RocCurve | CalibrationCurve) -> tuple[str, str]:
     return f"{analysis.n_positive:,} positive", f"{analysis.n_negative:,} negative"
-
-
-def _some(points: Sequence[_T]) -> list[_T]:
-    """Both ends of a curve and points evenly between them."""
-    if len(points) <= _POINTS:
-        return list(points)
-    last = len(points) - 1
-    return [points[round(i * last / (_POINTS - 1))] for i in range(_POINTS)]

@@ -10,7 +10,7 @@ from html import escape
 
 from calipers.views.text import visible
 
-_VOID = frozenset({"circle", "line", "polyline", "rect"})
+_VOID = frozenset({"circle", "line", "path", "polygon", "polyline", "rect"})
 """Elements without content, which SVG wants closed in their own tag."""
 
 
