@@ -259,8 +259,8 @@ def test_it(calipers_voice_result):
             "max_concurrency= is a whole number from 1, got True",
         ),
         (
-            'calipers_voice("a", expect=["go"])',
-            "InvalidOptionError: expect is a list of tool calls, got 'go' in it",
+            'calipers_voice("a", expect=[3])',
+            "InvalidOptionError: no call can be expected as 3: an expected call is the name of a tool",
         ),
         ('calipers_voice(prompts=["a"], expect={"b": []})', "nothing is expected of the prompt 'a'"),
         ('calipers_voice("crash it", expect=[])', "crash it: the task failed: ValueError: fell over"),

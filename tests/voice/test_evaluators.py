@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers import ToolCall
+from calipers import Case, Dataset, ToolCall, Trace
 from calipers.errors import InvalidOptionError
 from calipers.voice import (
     Evaluator,
@@ -173,3 +173,55 @@ def test_all_of_them_are_evaluators():
 def test_options_out_of_range_are_refused(make, says):
     with pytest.raises(InvalidOptionError, match=says):
         make()
+
+
+EVERY = [ExactEvaluator(), FuzzyEvaluator(), SubsetEvaluator(), SemanticEvaluator(lambda a, b: a == b)]
+
+
+@pytest.mark.parametrize("evaluator", EVERY, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    ("expected", "passed"),
+    [
+        ([tool_call("go", to="LA")], True),
+        ((tool_call("go", to="LA"),), True),
+        (tool_call("go", to="LA"), True),
+        ("go", True),
+        (["go"], True),
+        ("stop", False),
+        ({"name": "go", "arguments": {"to": "LA"}}, True),
+        ([{"go": {"to": "LA"}}], True),
+        ([{"go": {"to": "NYC"}}], False),
+        ([{"name": "go", "matchers": {"to": {"regex": "^L"}}}], True),
+    ],
+    ids=repr,
+)
+def test_in_a_plain_dataset_calls_may_be_expected_in_any_way(evaluator, expected, passed):
+    dataset = Dataset(
+        name="plain", cases=[Case(inputs="Go to LA", expected_output=expected)], evaluators=[evaluator]
+    )
+    report = dataset.evaluate_sync(lambda _: Trace(tool_calls=[tool_call("go", to="LA")]), progress=False)
+    (record,) = report.cases
+    assert not record.evaluator_failures
+    assert [result.value for result in record.results] == [passed]
+
+
+@pytest.mark.parametrize("evaluator", EVERY, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("expected", [None, 3, [None]], ids=repr)
+def test_in_a_plain_dataset_what_is_no_expectation_is_a_failure_that_says_so(evaluator, expected):
+    dataset = Dataset(
+        name="plain", cases=[Case(inputs="Go to LA", expected_output=expected)], evaluators=[evaluator]
+    )
+    (record,) = dataset.evaluate_sync(lambda _: Trace(tool_calls=[]), progress=False).cases
+    (failure,) = record.evaluator_failures
+    assert failure.error_type == "InvalidOptionError"
+    assert "expect" in failure.error_message
+
+
+def test_the_bare_name_of_a_tool_is_shown_as_a_call_with_any_arguments():
+    result = ExactEvaluator().evaluate(["go", "stop"], [tool_call("go", to="LA")])
+    assert result.summary() == (
+        "FAILED (50% match rate)\n"
+        "  [+] go(…) -> go({'to': 'LA'})\n"
+        "  [-] stop(…) -> (no match)\n"
+        "      stop was not called"
+    )

@@ -110,7 +110,7 @@ def test_a_perturbation_is_applied_and_timed():
         ({"agent": object()}, InvalidOptionError, "no method run"),
         ({"agent": object(), "synthesizer": None}, InvalidOptionError, "no run_text"),
         ({"synthesizer": None, "perturbation": Gain(1)}, InvalidOptionError, "give a synthesizer"),
-        ({"expect": ["go"]}, InvalidOptionError, "list of tool calls"),
+        ({"expect": None}, InvalidOptionError, "list of tool calls"),
         ({"prompt": 3}, TaskContractError, "a text, got 3"),
         ({"evaluator": "exact"}, InvalidOptionError, "'exact' is no evaluator"),
         (

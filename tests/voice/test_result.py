@@ -1,7 +1,11 @@
 """Judgements on spoken requests."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import pytest
 
+from calipers.errors import InvalidOutputError
 from calipers.voice import EvalResult, ToolCallAssertionError, ToolCallMatch, assert_tool_calls, tool_call
 
 BOOK = tool_call("book", to="LA")
@@ -60,3 +64,14 @@ def test_an_assertion_shows_the_summary_and_carries_the_result():
 
 def test_an_argument_may_be_called_name():
     assert tool_call("greet", name="Ann").arguments == {"name": "Ann"}
+
+
+@pytest.mark.parametrize("score", [None, 0, 1, 0.5, Decimal("0.5"), Fraction(1, 3)], ids=repr)
+def test_a_score_is_from_0_to_1_or_none(score):
+    assert EvalResult(True, [], [], score=score).score == score
+
+
+@pytest.mark.parametrize("score", [2, -0.1, 1.0001, float("nan"), float("inf"), True, "1", [1]], ids=repr)
+def test_any_other_score_is_refused(score):
+    with pytest.raises(InvalidOutputError, match="a number from 0 to 1, or None, got"):
+        EvalResult(True, [], [], score=score)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.errors import DatasetFileError, InvalidOptionError
+from calipers.matching import CallOf, Regex
 from calipers.voice import (
     Audio,
     AudioCache,
@@ -73,7 +74,7 @@ def test_a_file_needs_an_agent_and_prompts_and_no_more(load):
     assert (case.name, case.inputs, case.expected_output) == (
         "cancel the timer",
         "cancel the timer",
-        [tool_call("cancel_timer")],
+        [CallOf("cancel_timer")],
     )
 
 
@@ -123,23 +124,25 @@ def test_a_file_may_say_everything(load):
 
 def test_json_says_the_same(load):
     data = {"agent": "offline", "prompts": [{"prompt": "cancel the timer", "expect": ["cancel_timer"]}]}
-    assert load(json.dumps(data), name="home.json").cases[0].expected_output == [tool_call("cancel_timer")]
+    assert load(json.dumps(data), name="home.json").cases[0].expected_output == [CallOf("cancel_timer")]
 
 
 @pytest.mark.parametrize(
     ("expect", "calls"),
     [
         ("[]", []),
-        ("lock", [tool_call("lock")]),
-        ("[lock, lock]", [tool_call("lock"), tool_call("lock")]),
+        ("lock", [CallOf("lock")]),
+        ("[lock, lock]", [CallOf("lock"), CallOf("lock")]),
         ("{lock: }", [tool_call("lock")]),
+        ("{lock: {}}", [tool_call("lock")]),
+        ("{name: lock, matchers: {door: {regex: ^b}}}", [tool_call("lock", door=Regex("^b"))]),
         ("{lock: {door: back, on: true}}", [tool_call("lock", door="back", on=True)]),
         ("{name: lock, arguments: {door: back}}", [tool_call("lock", door="back")]),
         ("[{name: lock}, {call: {name: anna}}]", [tool_call("lock"), tool_call("call", name="anna")]),
         ("[{set: {to: null, list: [1, {a: b}]}}]", [tool_call("set", to=None, list=[1, {"a": "b"}])]),
     ],
 )
-def test_a_call_is_written_in_three_ways(load, expect, calls):
+def test_a_call_is_written_in_several_ways(load, expect, calls):
     file = load(f"{{agent: offline, prompts: [{{prompt: hi, expect: {expect}}}]}}")
     assert file.cases[0].expected_output == calls
 
@@ -275,7 +278,7 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_place(problems):
         "7:27: perturbation[1]: snr='loud' must be a number at least -200 and at most 200",
         "8:20: sweep.noise[1]: expected a level, and each one once, got 1",
         "10:5: prompts[0]: nothing is expected of this prompt: give it expect, or expect: [] for no call",
-        "12:14: prompts[1].expect[0]: expected a call, as tool, {tool: {argument: value}} or {name: tool, arguments: {...}}, got 3",
+        "12:14: prompts[1].expect[0]: no call can be expected as 3: an expected call is the name of a tool, {tool: arguments}, or a mapping with name, arguments and matchers, got 3",
         "13:5: prompts[1].tag: unknown key 'tag' (did you mean 'tags'?)",
     ]
 
@@ -303,19 +306,19 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_place(problems):
         ("{agent: offline, prompts: [{prompt: x, expect: }]}", "write [] if no tool should be called"),
         (
             "{agent: offline, prompts: [{prompt: x, expect: {a: 3}}]}",
-            "prompts[0].expect.a: expected the arguments of the call by name, got 3",
+            "prompts[0].expect: no call can be expected as {'a': 3}: the arguments of tool call 'a' must be a mapping",
         ),
         (
             "{agent: offline, prompts: [{prompt: x, expect: {a: {1: 2}}}]}",
-            "expected the arguments of the call by name, got {1: 2}",
+            "arguments go by their names",
         ),
         (
             "{agent: offline, prompts: [{prompt: x, expect: {a: {}, b: {}}}]}",
-            "prompts[0].expect: expected a call",
+            "prompts[0].expect: no call can be expected as {'a': {}, 'b': {}}",
         ),
         (
             "{agent: offline, prompts: [{prompt: x, expect: {name: a, args: {}}}]}",
-            "unknown key 'args' (did you mean 'arguments'?)",
+            "an expected call has no 'args': it has name, arguments and matchers",
         ),
         (
             "{agent: offline, expect: [], prompts: [{prompt: x, name: n}, {prompt: y, name: n}]}",

@@ -50,6 +50,10 @@ class CallOf(ToolCall):
     def __repr__(self) -> str:
         return f"CallOf({self.name!r})"
 
+    def plain_data(self) -> str:
+        """The bare name, which is read as the same again; without it, a record would expect a call without arguments."""
+        return self.name
+
 
 @dataclass(frozen=True, kw_only=True)
 class CallRules:

@@ -13,7 +13,9 @@ same call:
 Calls that nobody expected are ignored unless they are asked for, except where no call is expected at all: there every
 call is one too many, or such a request would pass whatever the agent does.
 
-An argument that is missing is not `None`. The score is the mean similarity of the expected calls to those that were made,
+What is expected may be written in any way that `run` takes: as calls, as plain data, or as the bare name of a tool, which
+means any arguments. In a `Dataset`, `tool_calls` is what the attempt recorded: it counts where the output itself holds no
+calls. An argument that is missing is not `None`. The score is the mean similarity of the expected calls to those that were made,
 1 where they match; an extra call that is not ignored counts as one more, with 0.
 """
 
@@ -25,10 +27,20 @@ from typing import Any, Literal
 
 from calipers import embeddings
 from calipers.errors import InvalidOptionError
-from calipers.matching import CallComparison, CallRules, Check, Similar, Text, Trajectory, compare_calls
+from calipers.matching import (
+    CallComparison,
+    CallOf,
+    CallRules,
+    Check,
+    Similar,
+    Text,
+    Trajectory,
+    compare_calls,
+)
 from calipers.matching.assignment import best_pairs
 from calipers.trace import ToolCall
 
+from .expectation import expected_calls, made_calls
 from .result import EvalResult, ToolCallMatch
 
 
@@ -44,8 +56,11 @@ class ExactEvaluator:
     ignore_extra_calls: bool | None = None
     """Whether there may be more calls than expected; default: yes, unless none are expected."""
 
-    def evaluate(self, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
+    def evaluate(
+        self, expected: Any, actual: Any, tool_calls: Sequence[ToolCall] | None = None
+    ) -> EvalResult:
         """Compare the calls."""
+        expected, actual = expected_calls(expected), made_calls(actual, tool_calls)
         rules = _rules(self.ignore_extra_args)
         return _judge(expected, expected, actual, rules, self.match_order, self.ignore_extra_calls)
 
@@ -67,8 +82,11 @@ class FuzzyEvaluator:
     def __post_init__(self) -> None:
         _check_share("minimum", self.minimum)
 
-    def evaluate(self, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
+    def evaluate(
+        self, expected: Any, actual: Any, tool_calls: Sequence[ToolCall] | None = None
+    ) -> EvalResult:
         """Compare the calls."""
+        expected, actual = expected_calls(expected), made_calls(actual, tool_calls)
         rules = _rules(self.ignore_extra_args, names="ignore_case")
         wanted = [_with_texts(call, self._matcher) for call in expected]
         return _judge(expected, wanted, actual, rules, self.match_order, self.ignore_extra_calls)
@@ -93,12 +111,15 @@ class SubsetEvaluator:
         if isinstance(self.at_least, bool) or not isinstance(self.at_least, int) or self.at_least < 1:
             raise InvalidOptionError(f"at_least must be a whole number from 1, got {self.at_least!r}")
 
-    def evaluate(self, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
+    def evaluate(
+        self, expected: Any, actual: Any, tool_calls: Sequence[ToolCall] | None = None
+    ) -> EvalResult:
         """Compare the calls.
 
         Raises:
             InvalidOptionError: fewer calls are expected than should be made.
         """
+        expected, actual = expected_calls(expected), made_calls(actual, tool_calls)
         if len(expected) < self.at_least:
             raise InvalidOptionError(
                 f"{len(expected)} calls are expected, of which {self.at_least} can never be made"
@@ -134,8 +155,11 @@ class SemanticEvaluator:
         if self.judge is not None and not callable(self.judge):
             raise InvalidOptionError(f"judge must be a function of two texts, got {self.judge!r}")
 
-    async def evaluate(self, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
+    async def evaluate(
+        self, expected: Any, actual: Any, tool_calls: Sequence[ToolCall] | None = None
+    ) -> EvalResult:
         """Compare the calls. Every two texts that could be compared are judged once."""
+        expected, actual = expected_calls(expected), made_calls(actual, tool_calls)
         known: dict[tuple[str, str], bool | float] = {}
         for wanted, given in _text_pairs(expected, actual):
             if (wanted, given) not in known:
@@ -240,6 +264,8 @@ def _with_texts(call: ToolCall, matcher: Callable[[str], Any]) -> ToolCall:
             return {key: put(each) for key, each in value.items()}
         return [put(each) for each in value] if isinstance(value, list | tuple) else value
 
+    if isinstance(call, CallOf):
+        return call
     return ToolCall(call.name, {key: put(value) for key, value in call.arguments.items()})
 
 

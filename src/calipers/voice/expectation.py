@@ -1,14 +1,25 @@
 """The calls that a request should lead to, as users write them.
 
-Each is a `ToolCall`, or a mapping with `name` and `arguments`; one alone needs no list. An empty list is an expectation,
-too: the agent should do nothing. Having none is not.
+Each is a `ToolCall`, or plain data: the name of a tool, which means a call of it with any arguments; `{tool: arguments}`;
+or a mapping with `name`, `arguments` and `matchers` (`calipers.matching.read_call`). One alone needs no list. An empty list
+is an expectation, too: the agent should do nothing. Having none is not.
+
+What came of a call (`output`, `latency_ms` and the like) may stand in a mapping, as it does in stored reports, and is no
+part of what is expected.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from calipers.errors import InvalidOptionError
-from calipers.trace import ToolCall
+from calipers.context import are_tool_calls
+from calipers.errors import InvalidOptionError, InvalidTraceError
+from calipers.matching import read_call
+from calipers.trace import ToolCall, Trace
+
+from .response import AgentResponse
+
+CIRCUMSTANCES = frozenset(ToolCall.__slots__) - {"name", "arguments"}
+"""Fields of a call that two calls may differ in and be the same."""
 
 
 def expected_calls(expect: Any) -> list[ToolCall]:
@@ -17,18 +28,49 @@ def expected_calls(expect: Any) -> list[ToolCall]:
     Raises:
         InvalidOptionError: they are none.
     """
-    given = [expect] if isinstance(expect, ToolCall) else expect
-    if isinstance(given, Mapping | str | bytes) or not isinstance(given, Iterable):
-        raise InvalidOptionError(f"expect is a list of tool calls, got {expect!r:.200}")
-    return [_call(each) for each in given]
+    if are_tool_calls(expect):
+        return list(expect)
+    if isinstance(expect, ToolCall | Mapping | str):
+        return [expected_call(expect)]
+    if isinstance(expect, bytes) or not isinstance(expect, Iterable):
+        raise InvalidOptionError(
+            f"expect is a list of tool calls, and [] says that no tool should be called, got {expect!r:.200}"
+        )
+    return [expected_call(each) for each in expect]
 
 
-def _call(call: Any) -> ToolCall:
+def expected_call(call: Any) -> ToolCall:
+    """One expected call.
+
+    Raises:
+        InvalidOptionError: it is none.
+    """
     if isinstance(call, ToolCall):
         return call
-    if not isinstance(call, Mapping):
-        raise InvalidOptionError(f"expect is a list of tool calls, got {call!r:.200} in it")
+    if isinstance(call, Mapping) and call.keys() & {"name", "tool_name"}:
+        call = {key: value for key, value in call.items() if key not in CIRCUMSTANCES}
     try:
-        return ToolCall(**call)
-    except (TypeError, ValueError) as error:
-        raise InvalidOptionError(f"expect has a call that cannot be: {error}, got {call!r:.200}") from error
+        found = read_call(call)
+    except InvalidOptionError as error:
+        raise InvalidOptionError(f"{error} (in the expected call {call!r:.200})") from error
+    except (InvalidTraceError, TypeError) as error:
+        raise InvalidOptionError(f"no call can be expected as {call!r:.200}: {error}") from error
+    if not all(isinstance(name, str) for name in found.arguments):
+        raise InvalidOptionError(f"no call can be expected as {call!r:.200}: arguments go by their names")
+    return found
+
+
+def made_calls(actual: Any, recorded: Sequence[ToolCall] | None = None) -> list[ToolCall]:
+    """The calls that an agent made, from its calls themselves, its answer or its trace; else those that were recorded.
+
+    Raises:
+        InvalidOptionError: nothing tells of calls, which is not the same as telling that there were none.
+    """
+    found = actual.tool_calls if isinstance(actual, Trace | AgentResponse) else actual
+    if not are_tool_calls(found):
+        found = recorded
+    if not are_tool_calls(found):
+        raise InvalidOptionError(
+            f"the calls that were made are a list of ToolCall, or a Trace or AgentResponse with one, got {actual!r:.200}"
+        )
+    return list(found)

@@ -41,6 +41,9 @@ from .result import EvalResult
 
 Record: TypeAlias = ReportCase | ReportCaseFailure
 
+Expectation: TypeAlias = str | ToolCall | Mapping[str, Any] | Sequence[str | ToolCall | Mapping[str, Any]]
+"""Expected calls: one or a list of them, each a call, the name of a tool, or plain data; see `expectation`."""
+
 _NAME = 60
 """Characters of a prompt in the name of its case."""
 
@@ -158,7 +161,7 @@ async def run(
     *,
     prompt: str,
     agent: Agent | TextAgent,
-    expect: Sequence[ToolCall],
+    expect: Expectation,
     evaluator: Evaluator | None = None,
     synthesizer: Synthesizer | None = None,
     perturbation: Perturbs | None = None,
@@ -168,7 +171,7 @@ async def run(
     Args:
         prompt: what to say.
         agent: hears it.
-        expect: the calls it should make; an empty list says that it should make none.
+        expect: the calls it should make, or the names of tools; an empty list says that it should make none.
         evaluator: compares the calls; default: `ExactEvaluator`.
         synthesizer: says it; without one, the agent reads the prompt.
         perturbation: makes it harder to understand.
@@ -207,7 +210,7 @@ async def run_concurrent(
     *,
     prompts: str | Sequence[str],
     agent: Agent | TextAgent,
-    expect: Sequence[ToolCall] | Mapping[str, Sequence[ToolCall]],
+    expect: Expectation | Mapping[str, Expectation],
     evaluator: Evaluator | None = None,
     synthesizer: Synthesizer | None = None,
     perturbation: Perturbs | None = None,
@@ -235,7 +238,8 @@ async def run_concurrent(
         raise InvalidOptionError("there are no prompts to say: a batch of nothing proves nothing")
     if isinstance(expect, Mapping) and (missing := [prompt for prompt in said if prompt not in expect]):
         raise InvalidOptionError(
-            f"nothing is expected of the prompt {missing[0]!r}: give it calls, or an empty list"
+            f"nothing is expected of the prompt {missing[0]!r}: expect has the calls of each prompt, by the prompt, or a list "
+            "for all of them"
         )
     wanted = [expected_calls(expect[prompt] if isinstance(expect, Mapping) else expect) for prompt in said]
     cases = [

@@ -7,8 +7,12 @@ its rate is 1 or 0.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from calipers.errors import InvalidOutputError
+from calipers.matching import CallOf
 from calipers.trace import ToolCall
 
 if TYPE_CHECKING:
@@ -47,7 +51,7 @@ class EvalResult:
     actual: list[ToolCall]
     matches: list[ToolCallMatch] = field(default_factory=list)
     score: float | None = None
-    """From 0 to 1, from evaluators that grade."""
+    """From 0 to 1, from evaluators that grade; `None` from those that do not."""
     prompt: str | None = None
     """What was said; filled in by `run`."""
     audio: "Audio | None" = field(default=None, repr=False)
@@ -56,6 +60,16 @@ class EvalResult:
     """All that the agent answered; filled in by `run`."""
     timings: Mapping[str, float] = field(default_factory=dict, repr=False)
     """Seconds that each stage took: `synthesize`, `perturb`, `agent`, `evaluate`; filled in by `run`."""
+
+    def __post_init__(self) -> None:
+        score: Any = self.score
+        if score is None:
+            return
+        is_number = isinstance(score, Real | Decimal) and not isinstance(score, bool)
+        if not is_number or not 0 <= score <= 1:
+            raise InvalidOutputError(
+                f"the score of an EvalResult is a number from 0 to 1, or None, got {score!r}"
+            )
 
     @property
     def match_rate(self) -> float:
@@ -95,4 +109,4 @@ def assert_tool_calls(result: Any, *, message: str = "") -> None:
 
 
 def _shown(call: ToolCall) -> str:
-    return f"{call.name}({call.arguments})"
+    return f"{call.name}(…)" if isinstance(call, CallOf) else f"{call.name}({call.arguments})"

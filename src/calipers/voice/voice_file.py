@@ -21,8 +21,9 @@ prompts:
 | `runs`, `max_concurrency` | how often to say each prompt, and how many at once |
 | `name` | of the dataset; default: that of the file |
 
-An expected call is the name of a tool, `{tool: {argument: value}}`, or `{name: tool, arguments: {…}}`. A prompt without
-expected calls is a problem of the file, since nothing could be said about it; `expect: []` says that no tool should be called.
+An expected call is the name of a tool (with any arguments), `{tool: {argument: value}}` (`{tool: {}}` for none), or
+`{name: tool, arguments: {…}, matchers: {…}}`, as everywhere (`calipers.matching.read_call`). A prompt without expected
+calls is a problem of the file, since nothing could be said about it; `expect: []` says that no tool should be called.
 Everything that is wrong with a file is told at once, each thing with its line and column.
 """
 
@@ -45,6 +46,7 @@ from calipers.trace import ToolCall
 
 from .cache import AudioCache, CachedSynthesizer
 from .evaluators import ExactEvaluator, FuzzyEvaluator, SemanticEvaluator, SubsetEvaluator
+from .expectation import expected_call
 from .function_agent import FunctionAgent
 from .named_parts import NamedParts
 from .perturbations import KINDS, Babble, Chain, Perturbation, from_spec
@@ -294,23 +296,11 @@ class _Reader:
         return None if None in calls else [call for call in calls if call is not None]
 
     def _call(self, data: Any, steps: Steps) -> ToolCall | None:
-        name, arguments, at = data, None, steps
-        if isinstance(data, dict) and "name" in data:
-            check_keys(data, ("name", "arguments"), steps, self.problems)
-            name, arguments, at = data["name"], data.get("arguments"), (*steps, "arguments")
-        elif isinstance(data, dict) and len(data) == 1:
-            ((name, arguments),) = data.items()
-            at = (*steps, name)
-        if not isinstance(name, str) or not name:
-            message = "expected a call, as tool, {tool: {argument: value}} or {name: tool, arguments: {...}}"
-            self.problems.add(steps, message, data)
+        try:
+            return expected_call(data)
+        except InvalidOptionError as error:
+            self.problems.add(steps, str(error))
             return None
-        if arguments is not None and (
-            not isinstance(arguments, dict) or not all(isinstance(key, str) for key in arguments)
-        ):
-            self.problems.add(at, "expected the arguments of the call by name", arguments)
-            return None
-        return ToolCall(name, arguments or {})
 
     # ------------------------------------------------------------------ what happens to the sound
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from calipers.files.schema import Definitions, Named, dataset_schema, first_line, named_forms
 
+from .expectation import CIRCUMSTANCES
 from .named_parts import AGENTS, PARSERS, SYNTHESIZERS, part_parameters
 from .perturbations import KINDS
 from .voice_file import EVALUATORS
@@ -20,8 +21,12 @@ _CALL = {
         {"type": "string", "minLength": 1},
         {
             "type": "object",
-            "properties": {"name": {"type": "string"}, "arguments": {"type": ["object", "null"]}},
-            "required": ["name"],
+            "properties": {
+                **{name: {"type": "string", "minLength": 1} for name in ("name", "tool_name")},
+                **{name: {"type": ["object", "null"]} for name in ("arguments", "tool_input", "matchers")},
+                **{name: {} for name in sorted(CIRCUMSTANCES)},
+            },
+            "anyOf": [{"required": ["name"]}, {"required": ["tool_name"]}],
             "additionalProperties": False,
         },
         {
