@@ -1,0 +1,280 @@
+"""The source of a function or class, as its syntax: what it says, not how it is laid out.
+
+The syntax tree is compared, not the text and not the bytecode: comments, blank lines and quotes do not matter, and the
+same source means the same on every Python, while bytecode changes with each. The tree is written in our own words, since
+`ast.dump` changes from release to release.
+
+Docstrings are left out where nobody reads them at run time. Frameworks make prompts of the docstrings of functions they
+decorate and of classes they derive from, so there they count.
+"""
+
+import ast
+import functools
+import inspect
+import linecache
+import types
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+from .fingerprint import digest
+
+Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+
+_SILENT = frozenset(
+    {
+        "ABC", "BaseEvaluator", "Enum", "Evaluator", "Generic", "NamedTuple", "Protocol", "ReportEvaluator", "StrEnum",
+        "abstractmethod", "cache", "cached_property", "classmethod", "dataclass", "final", "lru_cache", "object",
+        "override", "property", "staticmethod", "wraps",
+    }
+)  # fmt: skip
+"""Decorators and base classes that do nothing with a docstring."""
+
+
+class NoSourceError(Exception):
+    """The source of something cannot be read."""
+
+
+class Reads(NamedTuple):
+    """What a piece of code names."""
+
+    chains: frozenset[tuple[str, ...]]
+    """Names with the attributes read from them: `text.clean(x)` gives `("text", "clean")` and `("x",)`."""
+    imports: frozenset[tuple[int, str, str]]
+    """Imports inside functions: dots, module, name; the name is empty for `import module`."""
+    attributes: frozenset[str]
+    """Every attribute read from anything."""
+
+
+def definition_of_function(code: types.CodeType) -> Definition:
+    """The syntax of a function.
+
+    Raises:
+        NoSourceError: there is no source, or it is not that of this function any more.
+    """
+    tree = _tree(code.co_filename)
+    found: list[Definition] = [
+        node
+        for node in _definitions(tree)
+        if not isinstance(node, ast.ClassDef) and _first_line(node) == code.co_firstlineno
+    ]
+    if code.co_name == "<lambda>":
+        found = _narrowed([node for node in found if isinstance(node, ast.Lambda)], code)
+    else:
+        found = [node for node in found if getattr(node, "name", None) == code.co_name]
+    if len(found) != 1 or not _has_arguments_of(found[0], code):
+        raise NoSourceError(f"its source in {code.co_filename} is not what runs: was the file edited since?")
+    return found[0]
+
+
+def definition_of_class(kind: type) -> ast.ClassDef:
+    """The syntax of a class.
+
+    Raises:
+        NoSourceError: there is no source, or several classes of that name.
+    """
+    try:
+        file = inspect.getfile(kind)
+    except (TypeError, OSError):
+        raise NoSourceError("it was not read from a file") from None
+    wanted = [part for part in kind.__qualname__.split(".") if part != "<locals>"]
+    found = [node for path, node in _classes(_tree(file), []) if path == wanted]
+    if len(found) > 1:
+        lines = [
+            member.__code__.co_firstlineno
+            for member in vars(kind).values()
+            if isinstance(member, types.FunctionType) and member.__code__.co_filename == file
+        ]
+        found = [node for node in found if lines and node.lineno <= lines[0] <= (node.end_lineno or 0)]
+    if len(found) != 1:
+        raise NoSourceError(f"its source is not to be found in {file}")
+    return found[0]
+
+
+def definition_of_file(file: str) -> str:
+    """A digest of a whole file.
+
+    Raises:
+        NoSourceError: it cannot be read.
+    """
+    return shape(_tree(file))
+
+
+def shape(node: ast.AST) -> str:
+    """A digest of what the code says."""
+    out: list[str] = []
+    _write(node, out, docstrings=True)
+    return digest("\0".join(out).encode("utf-8", "surrogatepass"))
+
+
+def reads(node: ast.AST) -> Reads:
+    """What the code names."""
+    chains: set[tuple[str, ...]] = set()
+    imports: set[tuple[int, str, str]] = set()
+    attributes: set[str] = set()
+    for child in ast.walk(node):
+        match child:
+            case ast.Attribute():
+                attributes.add(child.attr)
+                if chain := _chain(child):
+                    chains.add(chain)
+            case ast.Name():
+                chains.add((child.id,))
+            case ast.Import():
+                imports |= {(0, alias.name, "") for alias in child.names}
+            case ast.ImportFrom():
+                imports |= {(child.level, child.module or "", alias.name) for alias in child.names}
+    return Reads(frozenset(chains), frozenset(imports), frozenset(attributes))
+
+
+def outer_names(node: ast.ClassDef) -> set[str]:
+    """The names that a class reads outside the bodies of its methods."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        child = waiting.pop()
+        if isinstance(child, ast.Name):
+            found.add(child.id)
+        inside = ast.iter_child_nodes(child)
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            body = child.body if isinstance(child.body, list) else [child.body]
+            inside = (part for part in inside if part not in body)
+        waiting.extend(inside)
+    return found
+
+
+def _chain(node: ast.AST) -> tuple[str, ...] | None:
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return (node.id, *reversed(names)) if isinstance(node, ast.Name) else None
+
+
+# ---------------------------------------------------------------------- finding it
+
+
+def _tree(file: str) -> ast.Module:
+    linecache.checkcache(file)
+    text = "".join(linecache.getlines(file))
+    if not text:
+        raise NoSourceError(f"its source cannot be read ({file})")
+    tree = _parsed(text)
+    if tree is None:
+        raise NoSourceError(f"{file} is not Python")
+    return tree
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _definitions(tree: ast.AST) -> Iterator[Definition]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            yield node
+
+
+def _classes(node: ast.AST, path: list[str]) -> Iterator[tuple[list[str], ast.ClassDef]]:
+    for child in ast.iter_child_nodes(node):
+        inside = path
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = [*path, child.name]
+            if isinstance(child, ast.ClassDef):
+                yield inside, child
+        yield from _classes(child, inside)
+
+
+def _first_line(node: Definition) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _narrowed(lambdas: list[ast.Lambda], code: types.CodeType) -> list[Definition]:
+    """Of several lambdas in one line, the one that the code was made of: the innermost that holds all of it."""
+    spots = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
+    ends = [(end, column) for _, end, _, column in code.co_positions() if end and column]
+    holding = [
+        node
+        for node in lambdas
+        if spots
+        and (node.body.lineno, node.body.col_offset) <= min(spots)
+        and (node.body.end_lineno or 0, node.body.end_col_offset or 0) >= max(ends)
+    ]
+    holding.sort(key=lambda node: (node.body.lineno, node.body.col_offset))
+    return list(holding[-1:])
+
+
+def _has_arguments_of(node: Definition, code: types.CodeType) -> bool:
+    if isinstance(node, ast.ClassDef):
+        return False
+    arguments = node.args
+    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    # Names of a method that begin with two underscores are mangled.
+    return len(names) == code.co_argcount + code.co_kwonlyargcount
+
+
+# ---------------------------------------------------------------------- writing it down
+
+
+def _write(node: ast.AST, out: list[str], *, docstrings: bool) -> None:
+    out.append(type(node).__name__)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        docstrings = _may_be_read(node)
+    elif isinstance(node, ast.Constant):
+        out.append(f"{type(node.value).__name__} {node.value!r}")
+        return
+    for name, value in ast.iter_fields(node):
+        # Empty fields come and go with the releases of Python; `kind` and `type_comment` say nothing.
+        if value is None or value == [] or name in {"ctx", "kind", "type_comment"}:
+            continue
+        out.append(f".{name}")
+        items = value if isinstance(value, list) else [value]
+        if isinstance(node, ast.JoinedStr):
+            items = _merged(items)
+        for item in items:
+            if not isinstance(item, ast.AST):
+                out.append(repr(item))
+            elif docstrings or not _is_bare_text(item):
+                _write(item, out, docstrings=docstrings)
+        out.append(f"/{len(items)}" if docstrings else "/")
+
+
+def _merged(items: list[Any]) -> list[Any]:
+    """The items with neighbouring pieces of text in an f-string made one, as some Pythons do and others do not."""
+    merged: list[Any] = []
+    for item in items:
+        last = merged[-1] if merged else None
+        if (
+            isinstance(item, ast.Constant)
+            and isinstance(last, ast.Constant)
+            and isinstance(item.value, str)
+            and isinstance(last.value, str)
+        ):
+            merged[-1] = ast.Constant(last.value + item.value)
+        else:
+            merged.append(item)
+    return merged
+
+
+def _is_bare_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _may_be_read(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Whether a decorator or a base class may make something of the docstring."""
+    given: list[Any] = [*node.decorator_list, *getattr(node, "bases", ())]
+    return any(_last_name(part) not in _SILENT for part in given)
+
+
+def _last_name(node: ast.AST) -> str:
+    while isinstance(node, ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

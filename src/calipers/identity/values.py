@@ -1,0 +1,218 @@
+"""Values as bytes: equal content gives equal bytes, different content different ones, in every process.
+
+`1`, `1.0`, `True` and `"1"` differ, and so do a tuple and a list; the order of a mapping's keys and of a set does not
+matter. Dataclasses, msgspec, attrs and pydantic models are their class's name and their fields; of a dataclass, fields
+that are not compared are left out, for they are no content. Objects of the project's own classes are their attributes.
+What has neither, such as an open connection, has no form, and whoever holds it has no identity.
+"""
+
+import dataclasses
+import re
+import sys
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from datetime import date, datetime, time, timedelta, tzinfo
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from .origin import is_library
+
+_DEEPEST = 100
+
+
+class NoFormError(Exception):
+    """A value of which nobody can say whether it equals another."""
+
+
+def written(value: Any, refer: Callable[[Any], str] | None = None) -> bytes:
+    """The bytes of a value.
+
+    Args:
+        value: anything.
+        refer: gives the name of a function or class found inside the value; without it, those have no form.
+
+    Raises:
+        NoFormError: some part of the value has no form; the message says which.
+    """
+    out: list[bytes] = []
+    try:
+        _Writing(out, refer).write(value)
+    except RecursionError:
+        raise NoFormError("it is nested too deeply") from None
+    return b"".join(out)
+
+
+class _Writing:
+    """One value on its way into bytes."""
+
+    def __init__(self, out: list[bytes], refer: Callable[[Any], str] | None) -> None:
+        self.out = out
+        self.refer = refer
+        self.above: list[int] = []
+
+    def write(self, value: Any) -> None:
+        kind = type(value)
+        if kind is str:
+            self._text(b"s", value)
+        elif value is None or kind is bool or kind is int or kind is float:
+            self.out.append(b"%s;" % repr(value).encode())
+        else:
+            if id(value) in self.above or len(self.above) > _DEEPEST:
+                raise NoFormError(f"a {kind.__name__} contains itself, or is nested too deeply")
+            self.above.append(id(value))
+            if kind is dict:
+                self._mapping(value)
+            elif kind is list or kind is tuple:
+                self._items(b"l" if kind is list else b"t", value)
+            else:
+                self._other(value, kind)
+            self.above.pop()
+
+    def _text(self, tag: bytes, text: str) -> None:
+        raw = text.encode("utf-8", "surrogatepass")
+        self.out.append(b"%s%d:%s" % (tag, len(raw), raw))
+
+    def _items(self, tag: bytes, items: Any) -> None:
+        self.out.append(b"%s%d:" % (tag, len(items)))
+        for item in items:
+            self.write(item)
+
+    def _apart(self, value: Any) -> bytes:
+        """The bytes of a value that is to be sorted among others."""
+        mine, self.out = self.out, []
+        self.write(value)
+        apart, self.out = b"".join(self.out), mine
+        return apart
+
+    def _mapping(self, mapping: Mapping[Any, Any]) -> None:
+        pairs = sorted((self._apart(key), self._apart(item)) for key, item in mapping.items())
+        self.out.append(b"d%d:" % len(pairs))
+        for key, item in pairs:
+            self.out += (key, item)
+
+    def _other(self, value: Any, kind: type) -> None:
+        if isinstance(value, type) or _is_code(value):
+            if self.refer is None:
+                raise NoFormError(f"{_short(value)} is code, not data")
+            self._text(b"c", self.refer(value))
+            return
+        self._text(b"o", f"{kind.__module__}.{kind.__qualname__}")
+        simple = _simple(value)
+        if simple is not None:
+            self._text(b"s", simple)
+        elif isinstance(value, Mapping):
+            self._mapping(value)
+        elif isinstance(value, AbstractSet):
+            self.out.append(b"".join(sorted(self._apart(item) for item in value)) + b";")
+        elif isinstance(value, list | tuple):
+            self._items(b"l", value)
+        elif isinstance(value, bytes | bytearray | memoryview):
+            self.out.append(b"b%d:%s" % (len(bytes(value)), bytes(value)))
+        elif (numpy := sys.modules.get("numpy")) is not None and isinstance(
+            value, numpy.generic | numpy.ndarray
+        ):
+            self._array(value)
+        else:
+            self._fields(value, kind)
+
+    def _array(self, value: Any) -> None:
+        self._text(b"s", f"{value.dtype!r} {value.shape}")
+        if value.dtype.hasobject:
+            self.write(value.tolist())
+        else:
+            self.write(value.tobytes())
+
+    def _fields(self, value: Any, kind: type) -> None:
+        if self.refer is not None and not is_library(kind):
+            self._text(b"c", self.refer(kind))
+        fields = fields_of(value)
+        if fields is None:
+            raise NoFormError(f"{_short(value)} is a {kind.__name__}, of which nobody can tell what is in it")
+        for name in sorted(fields):
+            self._text(b"f", name)
+            try:
+                self.write(fields[name])
+            except NoFormError as error:
+                raise NoFormError(f"{kind.__name__}.{name}: {error}") from None
+        self.out.append(b";")
+
+
+def fields_of(value: Any, *, computed: bool = True) -> dict[str, Any] | None:
+    """What an object holds, by name; `None` if it does not tell.
+
+    Args:
+        value: the object.
+        computed: with those fields of a dataclass that are no arguments of its constructor.
+    """
+    kind = type(value)
+    if dataclasses.is_dataclass(kind):
+        names = [
+            field.name for field in dataclasses.fields(value) if field.compare and (field.init or computed)
+        ]
+        return {name: getattr(value, name) for name in names if hasattr(value, name)}
+    if isinstance(value, msgspec.Struct):
+        return {name: getattr(value, name) for name in value.__struct_fields__}
+    if isinstance(getattr(kind, "model_fields", None), dict):
+        return {**{name: getattr(value, name) for name in kind.model_fields}, **(value.model_extra or {})}
+    if attributes := getattr(kind, "__attrs_attrs__", None):
+        return {a.name: getattr(value, a.name) for a in attributes if a.eq and (a.init or computed)}
+    if callable(own := getattr(kind, "plain_data", None)):
+        return {"": own(value)}
+    if is_library(kind) and not kind.__module__.startswith("calipers."):
+        return None
+    slots = [name for base in kind.__mro__ for name in _slots(base)]
+    if not slots and not hasattr(value, "__dict__"):
+        return None
+    found = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return found | getattr(value, "__dict__", {})
+
+
+def _slots(kind: type) -> list[str]:
+    slots = kind.__dict__.get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else list(slots)
+    return [name for name in names if name not in {"__dict__", "__weakref__"}]
+
+
+def _simple(value: Any) -> str | None:
+    """The text of an object that is one value; `None` if it is not."""
+    match value:
+        case Enum():
+            return value.name
+        case bool() | int() | float() | complex():
+            return repr(value)
+        case str():
+            return str.__str__(value)
+        case datetime() | date() | time():
+            return f"{value.isoformat()} {getattr(value, 'tzinfo', None)!r}"
+        case timedelta() | range() | slice() | Fraction() | Decimal() | tzinfo():
+            return repr(value)
+        case UUID() | PurePath():
+            return str(value)
+        case re.Pattern():
+            return f"{value.flags} {value.pattern!r}"
+    return None if value is not ... and value is not NotImplemented else repr(value)
+
+
+def _is_code(value: Any) -> bool:
+    """Whether this is a function, a method, a partial or the like."""
+    return callable(value) and (
+        hasattr(value, "__code__")
+        or hasattr(value, "__func__")
+        or hasattr(value, "__wrapped__")
+        or (hasattr(value, "func") and hasattr(value, "keywords"))
+        or type(value).__name__ in {"builtin_function_or_method", "method_descriptor", "wrapper_descriptor"}
+    )
+
+
+def _short(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception:
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= 80 else text[:80] + "…"
