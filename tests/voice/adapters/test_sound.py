@@ -1,12 +1,14 @@
 """Sound as the protocols want it."""
 
 import asyncio
+import base64
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.voice.adapters.sound import as_file, as_pcm, paced, pieces
+from calipers.voice.adapters.sound import as_file, as_json_with, as_pcm, paced, pieces, text_of
 from calipers.voice.audio import Audio
 
 FRAMES = bytes(range(200))
@@ -50,3 +52,10 @@ def test_real_time_changes_when_pieces_come_and_not_what_they_are():
         return [piece async for piece in paced(Audio(FRAMES, "pcm", 16000), 2, realtime=realtime)]
 
     assert asyncio.run(collected(realtime=True)) == asyncio.run(collected(realtime=False))
+
+
+@given(st.text(), st.binary(), st.dictionaries(st.text(), st.integers()))
+def test_bytes_among_the_fields_of_a_json_object_are_base64_unless_a_field_has_their_name(name, data, fields):
+    coded = base64.b64encode(data).decode()
+    assert json.loads(as_json_with(name, data, fields)) == {name: coded, **fields}
+    assert text_of(data) == coded

@@ -16,13 +16,14 @@ from .answer import answer_to, read_answer
 from .form import File, as_form
 from .request import as_json, check_audio, check_text
 from .showing import shown_agent
-from .sound import MIME_TYPES, as_file, as_pcm
+from .sound import MIME_TYPES, as_file, as_json_with, as_pcm
 
 if TYPE_CHECKING:
     import aiohttp
     import httpx
 
 _PARSER = JsonResponseParser()
+_JSON = "application/json"
 
 
 @dataclass(repr=False, eq=False)
@@ -68,11 +69,13 @@ class HttpAgent:
         if self.sample_rate is not None:
             audio = as_pcm(audio, self.sample_rate)
         data, form = as_file(audio, ("mp3", "ogg", "flac"))
-        file = data if self.body == "json" else File(f"request.{form}", data, MIME_TYPES[form])
-        fields = {self.audio_field: file, **(self.extra_fields or {})}
+        fields = dict(self.extra_fields or {})
         if self.format_field is not None:
             fields[self.format_field] = form
-        return await self._ask(fields)
+        if self._is_form:
+            file = File(f"request.{form}", data, MIME_TYPES[form])
+            return await self._ask(as_form({self.audio_field: file, **fields}))
+        return await self._ask((as_json_with(self.audio_field, data, fields), _JSON))
 
     async def run_text(self, text: str) -> AgentResponse:
         """What the agent does about what it reads.
@@ -80,21 +83,23 @@ class HttpAgent:
         Raises:
             AgentError: it gave no answer.
         """
-        return await self._ask({self.text_field: check_text(text), **(self.extra_fields or {})})
+        fields = {self.text_field: check_text(text), **(self.extra_fields or {})}
+        return await self._ask(as_form(fields) if self._is_form else (as_json(fields), _JSON))
 
-    async def _ask(self, fields: Mapping[str, Any]) -> AgentResponse:
+    @property
+    def _is_form(self) -> bool:
+        if self.body not in {"json", "multipart"}:
+            raise InvalidOptionError(f"body={self.body!r}: it is 'json' or 'multipart'")
+        return self.body == "multipart"
+
+    async def _ask(self, content: tuple[bytes, str]) -> AgentResponse:
+        """What the agent does about a body of this type."""
         start = perf_counter()
-        content, content_type = self._content(fields)
-        request = Request(self.url, self.method, self.headers, content, content_type, self.timeout)
+        request = Request(self.url, self.method, self.headers, *content, self.timeout)
         raw = await answer_to(request, self.client)
         response = read_answer(self.parser or _PARSER, raw, request)
         response.timings.setdefault("done", perf_counter() - start)
         return response
-
-    def _content(self, fields: Mapping[str, Any]) -> tuple[bytes, str]:
-        if self.body not in {"json", "multipart"}:
-            raise InvalidOptionError(f"body={self.body!r}: it is 'json' or 'multipart'")
-        return as_form(fields) if self.body == "multipart" else (as_json(fields), "application/json")
 
     def __repr__(self) -> str:
         return shown_agent(self)
