@@ -7,7 +7,13 @@ import re
 import pytest
 
 from calipers import Case, Dataset, ToolCall
-from calipers.errors import AgentTimeoutError, InvalidOptionError, InvalidOutputError, TaskContractError
+from calipers.errors import (
+    AgentReplyError,
+    AgentTimeoutError,
+    InvalidOptionError,
+    InvalidOutputError,
+    TaskContractError,
+)
 from calipers.voice import (
     AgentResponse,
     Audio,
@@ -19,6 +25,7 @@ from calipers.voice import (
     run_concurrent,
     tool_call,
 )
+from calipers.voice.parsers import JsonResponseParser
 from calipers.voice.perturbations import Gain
 
 
@@ -317,3 +324,16 @@ def test_a_stored_report_does_not_hold_the_sound():
 def test_inputs_that_are_no_text_fail_with_the_reason():
     report = Dataset(cases=[Case(inputs=3)]).evaluate_sync(VoiceTask(ear, Voice()), progress=False)
     assert "the inputs of a spoken case are its prompt" in report.failures[0].error_message
+
+
+@pytest.mark.parametrize("answer", [{}, {"error": "overloaded"}, {"status": "ok"}], ids=str)
+def test_an_answer_that_is_none_fails_its_run_even_where_no_call_is_expected(answer):
+    @agent
+    def confused(audio):
+        return JsonResponseParser().parse(answer)
+
+    found = batch(prompts="Be quiet", agent=confused, expect=[])
+    assert not found.passed
+    assert "the agent 'confused' gave no answer" in found.runs[0].error
+    with pytest.raises(AgentReplyError, match="gave no answer"):
+        do(prompt="Be quiet", agent=confused, expect=[])

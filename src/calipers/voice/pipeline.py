@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 from calipers.case import Case
 from calipers.context import are_tool_calls
 from calipers.dataset import Dataset
-from calipers.errors import AgentTimeoutError, InvalidOptionError, TaskContractError
+from calipers.errors import AgentReplyError, AgentTimeoutError, InvalidOptionError, TaskContractError
 from calipers.output import read_parts
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
@@ -103,6 +103,7 @@ class VoiceTask:
 
         Raises:
             AgentTimeoutError: the agent had not finished when its time was over.
+            AgentReplyError: what it gave is no answer, as its parser found.
             TaskContractError: the prompt is no text, or a part gave what it should not.
         """
         if not isinstance(prompt, str):
@@ -126,6 +127,8 @@ class VoiceTask:
         response = as_response(answer, by=self.name)
         if response.timed_out:
             raise AgentTimeoutError(f"the agent {self.name!r} had not finished when its time was over")
+        if response.problems and (why := response.no_answer) is not None:
+            raise AgentReplyError(f"the agent {self.name!r} gave no answer: {why}", response=response)
         return Exchange(audio, response, timings)
 
     async def __call__(self, prompt: str) -> Any:

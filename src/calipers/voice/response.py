@@ -4,6 +4,10 @@
 it is there too, but under a name that no expectation has (`unreadable_call`): it must neither vanish nor match as a
 call without arguments. `problems` says what was wrong with it.
 
+A response without calls says that the agent called nothing only if it is a whole answer. One that was broken off, or that
+reports an error, before any call came, and one in which nothing is an answer, have the problem `no_answer`: adapters raise
+`AgentReplyError` for it, and a pipeline that is handed such a response counts a failed run.
+
 A response with `timed_out` is not an answer, whatever it holds: the agent had not finished. Adapters raise
 `AgentTimeoutError` and attach the response; a pipeline that is handed such a response counts a failed run.
 """
@@ -30,7 +34,7 @@ ProblemKind = Literal[
 - `malformed_message`: one message of several that is not what the protocol says
 - `incomplete`: the provider broke the answer off, such as at a token limit or by a filter
 - `error`: the provider reported an error
-- `no_answer`: nothing in the whole reply is an answer; adapters raise this one
+- `no_answer`: nothing in the whole reply is an answer, or it broke off before any call; adapters raise this one
 """
 
 
@@ -64,6 +68,13 @@ class AgentResponse:
     """True when the agent had not finished when its time was over."""
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds from the start of the request to each event that was measured, by the name of the event."""
+
+    @property
+    def no_answer(self) -> str | None:
+        """Why this is no answer, with all that was wrong with it; `None` if it is one."""
+        if not any(problem.kind == "no_answer" for problem in self.problems):
+            return None
+        return "; ".join(problem.message for problem in self.problems)
 
 
 def unreadable_call(name: str | None, arguments: Any, *, error: str, call_id: str | None = None) -> ToolCall:

@@ -62,8 +62,11 @@ def test_an_error_that_comes_with_a_status_of_success_is_no_answer(ask):
         ask(OpenAIAgent("m", base_url=server.url), "hi")
 
 
-def test_an_answer_that_was_broken_off_is_recorded(ask):
-    raw = {"choices": [{"message": {"content": "I"}, "finish_reason": "length"}]}
-    with OpenAIServer(Reply(raw=raw)) as server:
-        response = ask(OpenAIAgent("m", base_url=server.url), "hi")
-    assert [problem.kind for problem in response.problems] == ["incomplete"]
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_an_answer_that_was_broken_off_is_not_one_without_calls(ask, reason):
+    raw = {"choices": [{"message": {"content": "I"}, "finish_reason": reason}]}
+    with (
+        OpenAIServer(Reply(raw=raw)) as server,
+        pytest.raises(AgentReplyError, match=f"broken off.*{reason}"),
+    ):
+        ask(OpenAIAgent("m", base_url=server.url), "hi")

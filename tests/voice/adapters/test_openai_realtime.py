@@ -133,10 +133,12 @@ def test_a_response_that_more_speech_cut_short_is_not_the_answer(ask, audio):
         assert ask(agent, audio).tool_calls == [ToolCall("pay")]
 
 
-def test_an_incomplete_response_is_kept_and_recorded(ask):
-    with OpenAIRealtimeServer(Reply(raw=[done("incomplete", reason="max_output_tokens")])) as server:
-        response = ask(OpenAIRealtimeAgent("m", base_url=server.url), "hi")
-    assert [problem.kind for problem in response.problems] == ["incomplete"]
+def test_an_incomplete_response_without_calls_is_no_answer(ask):
+    raw = [done("incomplete", reason="max_output_tokens")]
+    with OpenAIRealtimeServer(Reply(raw=raw)) as server, pytest.raises(AgentReplyError) as caught:
+        ask(OpenAIRealtimeAgent("m", base_url=server.url), "hi")
+    assert "'incomplete': 'max_output_tokens'" in str(caught.value)
+    assert [problem.kind for problem in caught.value.response.problems] == ["incomplete", "no_answer"]
 
 
 def test_sound_that_comes_back_is_not_kept(ask):

@@ -71,7 +71,9 @@ def test_the_events_of_a_stream_are_put_together():
 @pytest.mark.parametrize(
     ("raw", "found"),
     [
-        (message(reason="refusal"), ["incomplete"]),
+        (message(reason="refusal"), ["incomplete", "no_answer"]),
+        (message({"type": "text", "text": "I"}, reason="max_tokens"), ["incomplete", "no_answer"]),
+        (message({"type": "tool_use", "name": "f"}, reason="max_tokens"), ["incomplete"]),
         (message(), []),
         ({"content": "Hello."}, []),
         ({"content": None}, ["no_answer"]),

@@ -99,15 +99,21 @@ class FinishReason(Enum):
         (None, []),
         (FinishReason.STOP, []),
         (1, []),
-        ("MAX_TOKENS", ["incomplete"]),
-        ("SAFETY", ["incomplete"]),
-        (FinishReason.MAX_TOKENS, ["incomplete"]),
-        ([], ["incomplete"]),
+        ("MAX_TOKENS", ["incomplete", "no_answer"]),
+        ("SAFETY", ["incomplete", "no_answer"]),
+        (FinishReason.MAX_TOKENS, ["incomplete", "no_answer"]),
+        ([], ["incomplete", "no_answer"]),
     ],
     ids=str,
 )
 def test_an_answer_that_was_broken_off_is_recorded(reason, found):
     assert kinds(PARSER.parse(answer({"text": "The"}, reason=reason))) == found
+
+
+def test_an_answer_that_was_broken_off_after_a_call_has_that_call():
+    response = PARSER.parse(answer({"functionCall": {"name": "pay"}}, reason="MAX_TOKENS"))
+    assert [call.name for call in response.tool_calls] == ["pay"]
+    assert kinds(response) == ["incomplete"]
 
 
 def test_a_call_that_the_server_could_not_read_is_a_call_that_cannot_match():

@@ -24,11 +24,15 @@ BOOK = ToolCall("book", {"to": "LA"})
         ({}, {"tool_calls": [{"name": "book", "arguments": None}]}, [ToolCall("book")]),
         ({}, {"tool_calls": None}, []),
         ({}, {"tool_calls": []}, []),
-        ({}, {}, []),
         ({"tool_calls_key": "a.b"}, {"a": {"b": [CALL]}}, [BOOK]),
         ({"tool_calls_key": "a.1.b"}, {"a": [{}, {"b": [CALL]}]}, [BOOK]),
-        ({"tool_calls_key": "a.7.b"}, {"a": [{}]}, []),
-        ({"tool_calls_key": "a.b.c"}, {"a": None}, []),
+        ({"tool_calls_key": "a.7.b"}, {"a": [{}], "text": "no"}, []),
+        ({"tool_calls_key": "a.b.c"}, {"a": {"b": {"c": None}}}, []),
+        ({}, {"text": "There is nothing to do."}, []),
+        ({}, {"transcript": ""}, []),
+        ({}, {"tool_calls": [], "error": None}, []),
+        ({}, [{"status": "thinking"}, {"tool_calls": []}], []),
+        ({"tool_calls_key": ""}, [{"status": "thinking"}, {"text": "Hello."}], []),
         ({"tool_calls_key": r"a\.b"}, {"a.b": [CALL]}, [BOOK]),
         ({"tool_calls_key": ""}, [{"status": "thinking"}, CALL], [BOOK]),
         ({"tool_calls_key": "call", "single": True}, {"call": CALL}, [BOOK]),
@@ -126,6 +130,43 @@ def test_what_holds_no_object_is_no_answer(raw):
     response = JsonResponseParser().parse(raw)
     assert response.tool_calls == []
     assert response.problems[-1].kind == "no_answer"
+
+
+@pytest.mark.parametrize(
+    ("options", "raw"),
+    [
+        ({}, {}),
+        ({}, [{}, {}]),
+        ({}, {"toolCalls": [CALL]}),
+        ({}, {"status": "ok"}),
+        ({}, {"error": "no model"}),
+        ({}, {"tool_calls": [], "error": {"code": 500}}),
+        ({"tool_calls_key": "a.b"}, {"a": {}}),
+        ({"tool_calls_key": "a.b"}, {"a": None}),
+        ({"tool_calls_key": "a.7"}, {"a": []}),
+        ({"tool_calls_key": ""}, [{"status": "thinking"}]),
+        ({"text_key": "said"}, {"text": "Hello."}),
+    ],
+    ids=str,
+)
+def test_what_has_neither_calls_nor_words_is_no_answer(options, raw):
+    response = JsonResponseParser(**options).parse(raw)
+    assert response.tool_calls == []
+    assert response.problems[-1].kind == "no_answer"
+
+
+def test_a_problem_names_the_keys_that_an_answer_would_have():
+    response = JsonResponseParser(tool_calls_key="result.calls").parse({"result": {}})
+    assert response.no_answer == (
+        "there is no answer here: expected a JSON object with 'result.calls' or 'text' or 'transcript', got {'result': {}}"
+    )
+
+
+def test_an_error_beside_calls_is_recorded_and_the_calls_count():
+    response = JsonResponseParser().parse({"tool_calls": [CALL], "error": "the second call failed"})
+    assert response.tool_calls == [BOOK]
+    assert [problem.kind for problem in response.problems] == ["error"]
+    assert response.no_answer is None
 
 
 def test_sound_between_messages_is_passed_over_and_text_that_is_no_json_is_recorded():

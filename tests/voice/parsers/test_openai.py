@@ -100,6 +100,8 @@ def test_malformed_arguments_are_kept_as_they_came(arguments):
 def test_an_answer_that_was_broken_off_is_recorded(reason):
     raw = completion(content="The")
     raw["choices"][0]["finish_reason"] = reason
+    assert kinds(PARSER.parse(raw)) == ["incomplete", "no_answer"]
+    raw["choices"][0]["message"]["tool_calls"] = [function("book", '{"to": "LA"}')]
     assert kinds(PARSER.parse(raw)) == ["incomplete"]
 
 
@@ -162,11 +164,12 @@ def test_items_of_the_responses_api_are_read():
     assert (response.tool_calls, response.text, response.problems) == ([BOOK], "Booked.", [])
 
 
-def test_a_response_without_output_called_nothing():
+def test_a_response_without_output_called_nothing_unless_it_was_broken_off():
+    assert kinds(PARSER.parse({"output": [], "status": "completed"})) == []
     response = PARSER.parse(
         {"output": [], "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     )
-    assert kinds(response) == ["incomplete"]
+    assert kinds(response) == ["incomplete", "no_answer"]
 
 
 # ---------------------------------------------------------------------- Realtime
@@ -265,6 +268,14 @@ def test_calls_of_several_responses_are_merged():
 )
 def test_an_event_of_trouble_is_a_problem(event, kind):
     assert kinds(PARSER.parse([event, done()])) == [kind]
+
+
+@pytest.mark.parametrize("status", ["incomplete", "failed", "cancelled"])
+def test_the_last_response_says_whether_nothing_was_called(status):
+    cut = done(status=status, identity="resp_2")
+    assert "no_answer" in kinds(PARSER.parse([done(), cut]))
+    assert "no_answer" not in kinds(PARSER.parse([cut, done()]))
+    assert "no_answer" not in kinds(PARSER.parse([done(item()), cut]))
 
 
 def test_what_the_server_heard_is_kept():

@@ -67,8 +67,6 @@ def read_answer(parser: ResponseParser, raw: Any, asked: Asked) -> AgentResponse
         AgentReplyError: it found no answer; with what it did find.
     """
     response = parser.parse(raw)
-    for problem in getattr(response, "problems", ()):
-        if problem.kind == "no_answer":
-            said = "; ".join(each.message for each in response.problems)
-            raise AgentReplyError(shown_text(f"{asked.address}: {said}", asked.secrets), response=response)
+    if (said := getattr(response, "no_answer", None)) is not None:
+        raise AgentReplyError(shown_text(f"{asked.address}: {said}", asked.secrets), response=response)
     return response

@@ -4,6 +4,9 @@ Providers answer with dicts or with objects of their SDK, and leave out or set t
 are read by key or by attribute, what is missing reads as `None`, and what cannot be read is recorded as a problem. No
 input makes a parser raise.
 
+An answer that was broken off, or that reports an error, is what it is as far as it has calls. Without any it is none: an
+agent that was not let finish must not pass for one that called nothing.
+
 Arguments that are absent, null or a blank string are those of a call without arguments. Anything else that is neither an
 object nor the JSON text of one is malformed: the call is kept as an `unreadable_call`.
 """
@@ -19,6 +22,8 @@ from calipers.voice.response import AgentResponse, ProblemKind, ResponseProblem,
 
 _PLAIN = (str, bytes, bytearray, int, float, list, tuple, type(None))
 _EXCERPT = 200
+_CUT_SHORT = ("incomplete", "error")
+"""Problems of an answer that ended before its end."""
 
 
 def read(value: Any, *names: str) -> Any:
@@ -57,12 +62,15 @@ class Draft:
         self.response = AgentResponse(raw=raw)
         self.answered = False
         """Whether anything was found that is an answer of this protocol, be it an empty one."""
+        self.cut_short = False
+        """Whether it ended before its end."""
         self._joined_by = joined_by
         self._said: list[str] = []
         self._heard: list[str] = []
 
     def problem(self, kind: ProblemKind, message: str, raw: Any = None) -> None:
         """Record what could not be read."""
+        self.cut_short = self.cut_short or kind in _CUT_SHORT
         self.response.problems.append(ResponseProblem(kind, message, raw))
 
     def say(self, text: Any) -> None:
@@ -140,6 +148,8 @@ class Draft:
         if not self.answered:
             message = f"there is no answer here: expected {expected}, got {excerpt(response.raw)}"
             self.problem("no_answer", message, response.raw)
+        elif self.cut_short and not response.tool_calls:
+            self.problem("no_answer", "no call had come by then, which does not say that none would have")
         return response
 
 

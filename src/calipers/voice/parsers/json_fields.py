@@ -7,16 +7,19 @@ A key may be a path with dots: `result.tool_calls`, `choices.0.message.tool_call
 An answer of several messages is a list. By default the calls of all messages count, in their order. Where each message
 repeats the calls so far, `merge="last"` takes the last message that has any; `merge="first"` takes the first.
 
-A message without calls is an agent that called nothing, so a `tool_calls_key` that is misspelled finds nothing, too.
+An agent that called nothing says so: by an empty list or `null` where the calls would be, or by words, in one message at
+least. An answer that has none of these keys is no answer, be it `{}`, `{"error": …}` or one whose `tool_calls_key` is
+misspelled. An `error` that is reported beside an empty list is an error, too.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from calipers.voice.response import AgentResponse
 
-from .draft import Draft, is_list, read
+from .draft import Draft, excerpt, is_list, read
 
 Merge: TypeAlias = Literal["all", "first", "last"]
 """Which messages of an answer count: all, or the first or last that has calls."""
@@ -53,7 +56,9 @@ class JsonResponseParser:
         draft = Draft(raw)
         found: list[list[Any]] = []
         for message in draft.messages(raw):
-            draft.answered = True
+            draft.answered = draft.answered or self._is_answer(message)
+            if error := read(message, "error"):
+                draft.problem("error", f"the agent reported an error: {excerpt(error)}", message)
             draft.say(at(message, self.text_key))
             draft.hear(at(message, self.transcript_key))
             if calls := self._calls(draft, message):
@@ -62,7 +67,14 @@ class JsonResponseParser:
             found = found[:1] if self.merge == "first" else found[-1:]
         for entry in (entry for calls in found for entry in calls):
             self._add(draft, entry)
-        return draft.finish("a JSON object")
+        return draft.finish(f"a JSON object with {' or '.join(map(repr, self._keys()))}")
+
+    def _keys(self) -> list[str]:
+        """Where an answer has calls or words; any of these is enough."""
+        return [self.tool_calls_key or self.name_key, self.text_key, self.transcript_key]
+
+    def _is_answer(self, message: Any) -> bool:
+        return any(has(message, key) for key in self._keys())
 
     def _calls(self, draft: Draft, message: Any) -> list[Any]:
         if not self.tool_calls_key:
@@ -86,12 +98,25 @@ class JsonResponseParser:
 def at(value: Any, path: str) -> Any:
     """What is at the end of a path, or `None`."""
     for step in steps(path):
-        if is_list(value):
-            index = int(step) if step.isascii() and step.isdigit() else len(value)
-            value = value[index] if index < len(value) else None
-        else:
-            value = read(value, step)
+        value = _below(value, step)
     return value
+
+
+def _below(value: Any, step: str) -> Any:
+    if not is_list(value):
+        return read(value, step)
+    index = int(step) if step.isascii() and step.isdigit() else len(value)
+    return value[index] if index < len(value) else None
+
+
+def has(value: Any, path: str) -> bool:
+    """Whether anything is at the end of a path, be it `None`."""
+    *way, last = steps(path)
+    for step in way:
+        value = _below(value, step)
+    if isinstance(value, Mapping):
+        return last in value
+    return _below(value, last) is not None
 
 
 @lru_cache

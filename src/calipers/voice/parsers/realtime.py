@@ -41,6 +41,8 @@ class RealtimeEvents:
         self._heard: list[Any] = []
         self._problems: list[tuple[ProblemKind, str, Any]] = []
         self._answered = False
+        self._is_whole = False
+        """Whether the last response came to its end, whatever became of those before it."""
 
     def add(self, kind: str, event: Any) -> None:
         """Take in an event of this type."""
@@ -100,7 +102,8 @@ class RealtimeEvents:
             self._take_item(identity, index, item)
         if status == "cancelled" and identity is not None:
             self._cancelled.append(identity)
-        if status in ("cancelled", "incomplete", "failed"):
+        self._is_whole = status not in ("cancelled", "incomplete", "failed")
+        if not self._is_whole:
             details = read(response, "status_details")
             why = read(details, "error") or read(details, "reason")
             kind: ProblemKind = "error" if status == "failed" else "incomplete"
@@ -111,6 +114,8 @@ class RealtimeEvents:
         draft.answered = draft.answered or self._answered
         for kind, message, raw in self._problems:
             draft.problem(kind, message, raw)
+        if self._is_whole:
+            draft.cut_short = False
         for heard in self._heard:
             draft.hear(heard)
         for item in self._items.values():
