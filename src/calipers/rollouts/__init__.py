@@ -8,38 +8,120 @@ from typing import TYPE_CHECKING
 from calipers.late import late_names
 
 if TYPE_CHECKING:
+    from .ast_evaluator import ASTEvaluator
+    from .chat_target import ChatTarget
+    from .environment import Environment
+    from .evaluator import Evaluator, RolloutOptions
     from .graph import Graph, Node
-    from .metrics import GraphMetrics, JSONLike
+    from .metrics import GraphMetrics, JSONLike, MeasuredRollouts, RolloutFailure
+    from .metrics_files import write_csv, write_json, write_parquet
+    from .moderators import (
+        BatchedModerator,
+        EmbeddingModerator,
+        KeywordModerator,
+        LeakModerator,
+        TextModerator,
+        as_moderator,
+    )
     from .players import Attack, Message, Moderator, Reply, SoFar, Target, Tester, turn_seed
+    from .refusal import is_refusal
+    from .stopping import Budget, MaxTurns, OnRefusal, OnSuccess, StopCondition, WallTime
+    from .summary import MetricSummary, summarize_metrics
+    from .targets import MessagesTarget, TextTarget, as_target
+    from .testers import ModelTester, ScriptedTester, TemplateTester, as_tester
 
 _HOMES = {
+    "ASTEvaluator": ".ast_evaluator",
     "Attack": ".players",
+    "BatchedModerator": ".moderators",
+    "Budget": ".stopping",
+    "ChatTarget": ".chat_target",
+    "EmbeddingModerator": ".moderators",
+    "Environment": ".environment",
+    "Evaluator": ".evaluator",
     "Graph": ".graph",
     "GraphMetrics": ".metrics",
     "JSONLike": ".metrics",
+    "KeywordModerator": ".moderators",
+    "LeakModerator": ".moderators",
+    "MaxTurns": ".stopping",
+    "MeasuredRollouts": ".metrics",
     "Message": ".players",
+    "MessagesTarget": ".targets",
+    "MetricSummary": ".summary",
+    "ModelTester": ".testers",
     "Moderator": ".players",
     "Node": ".graph",
+    "OnRefusal": ".stopping",
+    "OnSuccess": ".stopping",
     "Reply": ".players",
+    "RolloutFailure": ".metrics",
+    "RolloutOptions": ".evaluator",
+    "ScriptedTester": ".testers",
     "SoFar": ".players",
+    "StopCondition": ".stopping",
     "Target": ".players",
+    "TemplateTester": ".testers",
     "Tester": ".players",
+    "TextModerator": ".moderators",
+    "TextTarget": ".targets",
+    "WallTime": ".stopping",
+    "as_moderator": ".moderators",
+    "as_target": ".targets",
+    "as_tester": ".testers",
+    "is_refusal": ".refusal",
+    "summarize_metrics": ".summary",
     "turn_seed": ".players",
+    "write_csv": ".metrics_files",
+    "write_json": ".metrics_files",
+    "write_parquet": ".metrics_files",
 }
 
 __all__ = [
+    "ASTEvaluator",
     "Attack",
+    "BatchedModerator",
+    "Budget",
+    "ChatTarget",
+    "EmbeddingModerator",
+    "Environment",
+    "Evaluator",
     "Graph",
     "GraphMetrics",
     "JSONLike",
+    "KeywordModerator",
+    "LeakModerator",
+    "MaxTurns",
+    "MeasuredRollouts",
     "Message",
+    "MessagesTarget",
+    "MetricSummary",
+    "ModelTester",
     "Moderator",
     "Node",
+    "OnRefusal",
+    "OnSuccess",
     "Reply",
+    "RolloutFailure",
+    "RolloutOptions",
+    "ScriptedTester",
     "SoFar",
+    "StopCondition",
     "Target",
+    "TemplateTester",
     "Tester",
+    "TextModerator",
+    "TextTarget",
+    "WallTime",
+    "as_moderator",
+    "as_target",
+    "as_tester",
+    "is_refusal",
+    "summarize_metrics",
     "turn_seed",
+    "write_csv",
+    "write_json",
+    "write_parquet",
 ]
 
 if not TYPE_CHECKING:

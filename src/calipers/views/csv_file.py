@@ -98,6 +98,13 @@ def csv_lines(report: Report) -> Iterator[bytes]:
     return rows.lines()
 
 
+def table_lines(titles: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
+    """The lines of any table of texts, numbers and flags, made safe in the same way; `None` is an empty cell."""
+    yield _csv(map(_safe, _unique(titles)))
+    for row in rows:
+        yield _csv(map(_cell, row))
+
+
 class _Rows:
     """Rows that wait for the columns to be known."""
 

@@ -1,0 +1,139 @@
+"""What the overall metrics of many rollouts say together: mean with its interval, median, quantiles, extremes.
+
+The unit is the rollout. Flags (`True`, `False`) are a rate with Wilson's interval, numbers a mean with Student's t.
+Rollouts of one goal resemble each other: name the goals as `clusters`, and the interval is as wide as it has to be.
+
+A metric that is `None`, or absent, in a rollout was not measured there: the numbers are over the others, and `missing`
+counts it. So the mean of "the first turn at which it happened" is one of the rollouts in which it happened at all; it says
+nothing about how soon it happens, since the rollouts that would have needed longer are not in it.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from calipers.errors import InvalidOptionError, InvalidOutputError
+from calipers.output import read_scalar
+from calipers.stats import Interval, mean, quantiles, rate
+
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One overall metric over all rollouts that have it."""
+
+    n: int
+    """Rollouts in which it was measured."""
+    missing: int
+    """Rollouts in which it was not."""
+    mean: float
+    """Of a flag, the share of rollouts in which it is true."""
+    interval: Interval | None
+    """Where the true mean may lie; `None` where the data cannot tell, as with one rollout."""
+    median: float
+    quantiles: dict[str, float]
+    """By name: `p05` to `p95`."""
+    minimum: float
+    maximum: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, flat: the ends of the interval are `low` and `high`."""
+        low, high = (None, None) if self.interval is None else (self.interval.low, self.interval.high)
+        return {
+            "n": self.n,
+            "missing": self.missing,
+            "mean": self.mean,
+            "low": low,
+            "high": high,
+            "median": self.median,
+            **self.quantiles,
+            "min": self.minimum,
+            "max": self.maximum,
+        }
+
+
+def summarize_metrics(
+    all_metrics: Sequence[Any],
+    *,
+    confidence: float = 0.95,
+    clusters: Sequence[Hashable] | None = None,
+) -> dict[str, MetricSummary]:
+    """The summary of each overall metric that is a number or a flag, by name, in the order they first appear.
+
+    Args:
+        all_metrics: what `compute_metrics` gave for each rollout.
+        confidence: of the intervals.
+        clusters: for each rollout the group it belongs to, such as its goal; default: all are independent.
+
+    Raises:
+        InvalidOutputError: a metric is NaN or infinite in some rollout, or a text or list in some and a number in others.
+    """
+    if clusters is not None and len(clusters) != len(all_metrics):
+        raise InvalidOptionError(
+            f"every rollout needs its cluster: got {len(all_metrics)} rollouts and {len(clusters)} clusters"
+        )
+    names = dict.fromkeys(name for metrics in all_metrics for name in metrics.overall)
+    found: dict[str, MetricSummary] = {}
+    for name in names:
+        measured = {
+            index: value
+            for index, metrics in enumerate(all_metrics)
+            if (value := metrics.overall.get(name)) is not None
+        }
+        values = _numbers(name, measured.values())
+        if values:
+            groups = None if clusters is None else [clusters[index] for index in measured]
+            found[name] = _summary(values, len(all_metrics) - len(values), groups, confidence)
+    return found
+
+
+def _numbers(name: str, values: Iterable[Any]) -> list[float]:
+    """The values as numbers, flags among them; none if they are texts, lists or objects."""
+    found: list[float] = []
+    others = 0
+    for value in values:
+        if isinstance(value, str | list | tuple | dict):
+            others += 1
+            continue
+        try:
+            number = read_scalar(value)
+        except InvalidOutputError as error:
+            raise InvalidOutputError(f"the overall metric {name!r} of a rollout: {error}") from error
+        if isinstance(number, str):
+            others += 1
+        else:
+            found.append(number)
+    if found and others:
+        raise InvalidOutputError(
+            f"the overall metric {name!r} is a number in {len(found)} rollouts and none in {others}: write None for "
+            "what was not measured"
+        )
+    return found
+
+
+def _summary(
+    values: list[float], missing: int, clusters: list[Hashable] | None, confidence: float
+) -> MetricSummary:
+    if all(isinstance(value, bool) for value in values):
+        estimate = rate([(int(value), 1) for value in values], clusters=clusters, confidence=confidence)
+    else:
+        estimate = mean([[value] for value in values], clusters=clusters, confidence=confidence)
+    assert estimate is not None
+    ordered = sorted(map(float, values))
+    at = quantiles(ordered, LEVELS, presorted=True)
+    assert at is not None
+    return MetricSummary(
+        n=len(values),
+        missing=missing,
+        mean=estimate.value,
+        interval=estimate.interval,
+        median=at[LEVELS.index(0.5)],
+        quantiles={
+            f"p{round(level * 100):02}": value
+            for level, value in zip(LEVELS, at, strict=True)
+            if level != 0.5
+        },
+        minimum=ordered[0],
+        maximum=ordered[-1],
+    )
