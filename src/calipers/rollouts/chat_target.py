@@ -1,0 +1,154 @@
+"""`ChatTarget`: any server that speaks OpenAI's chat completions, as a target or as the model behind a tester.
+
+The key and other secrets are in no message and no `repr`. A server that is busy or broken (status 429 or 5xx, or no
+connection) is asked again, by default twice; any other refusal is an error at once.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from time import perf_counter
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from calipers.agents.adapters.json_reply import read_count, read_text, read_tool_calls
+from calipers.errors import AgentConnectionError, AgentReplyError, InvalidOptionError
+from calipers.http.concealment import hidden, shown_address
+from calipers.http.request import Request, check_address, check_seconds
+from calipers.retry import Retry
+from calipers.trace import LLMCall, Trace
+
+from .players import Message, Reply, turn_seed
+from .targets import as_dicts, check_cost
+
+_PATH = "/chat/completions"
+
+
+def is_passing_trouble(error: BaseException) -> bool:
+    """Whether asking again may help: no connection, too many requests, or a server's own failure."""
+    if isinstance(error, AgentReplyError):
+        return error.status is not None and (error.status == 429 or error.status >= 500)
+    return isinstance(error, AgentConnectionError)
+
+
+@dataclass(repr=False, eq=False)
+class ChatTarget:
+    """A chat model behind an address: `POST …/chat/completions`.
+
+    ```python
+    target = ChatTarget("http://localhost:8080/v1", "my-model", options={"temperature": 0})
+    ```
+    """
+
+    url: str
+    """Where the server is, up to `/v1`; or the whole address, ending in `/chat/completions`."""
+    model: str | None = None
+    """Which model; `None` leaves it to the server."""
+    _: KW_ONLY
+    api_key: str | None = None
+    """Sent as a bearer token; `None` sends none."""
+    headers: Mapping[str, str] | None = None
+    """Further headers."""
+    options: Mapping[str, Any] | None = None
+    """Further fields of each request, such as `temperature` and `max_tokens`."""
+    send_seed: bool = False
+    """Send the seed of the turn as `seed`, to servers that draw by it."""
+    input_price: float | None = None
+    """What a million tokens of the conversation cost. With both prices, each reply tells its cost."""
+    output_price: float | None = None
+    """What a million tokens of the reply cost."""
+    timeout: float | None = 60.0
+    """Seconds for one exchange; `None` waits for ever."""
+    retry: Retry | None = field(default_factory=lambda: Retry(on=is_passing_trouble))
+    """When to ask again; `None`: never."""
+    client: Any = None
+    """Your own `httpx.AsyncClient` or `aiohttp.ClientSession`."""
+
+    def __post_init__(self) -> None:
+        check_address(self.url)
+        check_seconds("timeout", self.timeout)
+        check_cost(self.input_price, "a million tokens")
+        check_cost(self.output_price, "a million tokens")
+        if (self.input_price is None) is not (self.output_price is None):
+            raise InvalidOptionError(
+                f"a cost needs both prices, got input_price={self.input_price!r} and output_price={self.output_price!r}"
+            )
+
+    @property
+    def name(self) -> str:
+        """What to call it in reports."""
+        return self.model or urlsplit(shown_address(self.url)).netloc
+
+    async def reply(self, messages: Sequence[Message]) -> Reply:
+        """The model's answer.
+
+        Raises:
+            AgentError: it gave none.
+        """
+        request, tries = self._request(messages), 0
+        while True:
+            tries += 1
+            try:
+                return await self._ask(request)
+            except (AgentReplyError, AgentConnectionError) as error:
+                if self.retry is None or not self.retry.again(error, tries):
+                    error.args = (hidden(str(error), request.secrets),)
+                    raise
+                await asyncio.sleep(self.retry.pause(tries, turn_seed() or 0))
+
+    def _request(self, messages: Sequence[Message]) -> Request:
+        body: dict[str, Any] = {"messages": as_dicts(messages)}
+        if self.model is not None:
+            body["model"] = self.model
+        if self.send_seed and (seed := turn_seed()) is not None:
+            body["seed"] = seed % 2**31
+        body |= self.options or {}
+        try:
+            content = msgspec.json.encode(body)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidOptionError(f"the request to {self.name} cannot be sent as JSON: {error}") from None
+        key = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        headers = {**key, **(self.headers or {})}
+        return Request(
+            _endpoint(self.url), "POST", headers, content, timeout=self.timeout, api_key=self.api_key
+        )
+
+    async def _ask(self, request: Request) -> Reply:
+        start = perf_counter()
+        answer = await request.send(self.client)
+        latency = (perf_counter() - start) * 1000
+        if (refusal := request.refusal(answer)) is not None:
+            raise refusal
+        try:
+            said = msgspec.json.decode(answer.body)
+        except (msgspec.DecodeError, RecursionError):
+            raise AgentReplyError(
+                f"{request.address} answered with what is no JSON: {answer.text:.200}"
+            ) from None
+        calls = read_tool_calls(said, "choices.0.message.tool_calls")
+        text = read_text(said, "choices.0.message.content", may_be_null=bool(calls))
+        given, written = (_tokens(said, name) for name in ("prompt_tokens", "completion_tokens"))
+        cost = None
+        if given is not None and written is not None and None not in {self.input_price, self.output_price}:
+            cost = (given * (self.input_price or 0) + written * (self.output_price or 0)) / 1e6
+        call = LLMCall(
+            model=self.name, input_tokens=given or 0, output_tokens=written or 0, latency_ms=latency
+        )
+        trace = Trace(agent_name=self.name, output_text=text, llm_calls=[call], tool_calls=calls)
+        return Reply(text, cost=cost, trace=trace)
+
+    def __repr__(self) -> str:
+        return f"ChatTarget({shown_address(self.url)!r}, {self.model!r})"
+
+
+def _tokens(answer: Any, name: str) -> int | None:
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    return read_count(usage, name) if isinstance(usage, dict) else None
+
+
+def _endpoint(url: str) -> str:
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/")
+    return urlunsplit(parts._replace(path=path if path.endswith(_PATH) else path + _PATH))

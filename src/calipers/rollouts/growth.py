@@ -1,0 +1,302 @@
+"""One rollout as it grows, level by level: the first turns, the turns after them, and so on.
+
+The turns of one level are under way at the same time. When all of them are there, their texts go to the moderator in one
+call, and the next level begins. So what a rollout does follows from its seed and its players, never from which branch
+happened to be faster, and a budget of calls is shared out in the order of the branches.
+"""
+
+import asyncio
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Literal
+
+from calipers.errors import AgentTimeoutError, RolloutError
+from calipers.result import describe_error
+
+from .calling import ask, is_blocking
+from .graph import Graph, Node
+from .judging import reward_of, succeeded
+from .moderators.moderating import scores_of
+from .players import Attack, Message, SoFar, Target, Tester, turn_seeded
+from .stopping import StopCondition, after_turns
+from .targets import name_of, read_reply
+from .testers import read_attack
+
+_ENDED = "the tester had nothing left to say"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What holds for every rollout of an environment."""
+
+    target: Target
+    tester: Tester
+    moderator: Any
+    """`None`: nobody scores."""
+    stop: StopCondition
+    success: Any
+    reward: Any
+    system_prompt: str | None
+    opening: str
+    depth: int
+    reply_timeout: float | None
+    on_error: Literal["raise", "keep"]
+    context_chars: int
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """One conversation under way."""
+
+    path: tuple[int, ...] = ()
+    """Which of its siblings each turn is, from the root on."""
+    turns: tuple[Node[Any, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Move:
+    """A turn that may be made."""
+
+    branch: _Branch
+    so_far: SoFar
+    path: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """A turn that could not be finished."""
+
+    who: str
+    turn: int
+    error: Exception
+
+    def __str__(self) -> str:
+        return f"turn {self.turn}: the {self.who} failed: {describe_error(self.error)[1]}"
+
+
+@dataclass
+class Growth:
+    """One rollout under way."""
+
+    rules: Rules
+    goal: str
+    seed: int | str
+    width: int
+    graph: Graph[str, str]
+    calls: int = 0
+    cost: float | None = None
+    reasons: list[str] = field(default_factory=list)
+    """Why branches ended, in the order in which they did."""
+    failures: list[_Failure] = field(default_factory=list)
+    start: float = field(default_factory=perf_counter)
+
+    async def finish(self) -> Graph[str, str]:
+        """Grow until every branch has ended.
+
+        Raises:
+            RolloutError: a player failed, or not one turn was made; `graph` has the turns that were.
+        """
+        branches = [_Branch()]
+        while branches:
+            try:
+                moves = self._moves(branches)
+            except Exception as error:
+                raise self._broken(_Failure("stop condition", len(branches[0].turns) + 1, error)) from error
+            made = await self._made(moves)
+            branches = self._attached(branches, moves, made)
+            try:
+                await self._judge(branches)
+            except Exception as error:
+                raise self._broken(_Failure("judge", len(branches[0].turns), error)) from error
+            if self.failures and self.rules.on_error == "raise":
+                raise self._broken(self.failures[0]) from self.failures[0].error
+        self.graph.stopped = "; ".join(dict.fromkeys(self.reasons))
+        if not self.graph.children:
+            if self.failures:
+                raise self._broken(self.failures[0]) from self.failures[0].error
+            raise RolloutError(
+                f"the rollout ended before its first turn: {self.graph.stopped}", graph=self.graph
+            )
+        return self.graph
+
+    def _moves(self, branches: Sequence[_Branch]) -> list[_Move]:
+        """The turns that may be made next. Branches that stop say so."""
+        moves = []
+        for branch in branches:
+            for sibling in range(self.width):
+                path = (*branch.path, sibling)
+                so_far = self._so_far(branch, sibling, path)
+                why = (
+                    after_turns(self.rules.depth)
+                    if len(branch.turns) >= self.rules.depth
+                    else self.rules.stop.reason(so_far)
+                )
+                if why is not None:
+                    self._end(branch, why)
+                    break
+                moves.append(_Move(branch, so_far, path))
+                self.calls += 1
+        return moves
+
+    def _so_far(self, branch: _Branch, sibling: int, path: tuple[int, ...]) -> SoFar:
+        return SoFar(
+            self.goal,
+            branch.turns,
+            random.Random(derived_seed(self.seed, path, "tester")),  # noqa: S311 - chance, not secrets
+            branch=sibling,
+            opening=self.rules.opening,
+            calls=self.calls,
+            cost=self.cost,
+            elapsed=perf_counter() - self.start,
+        )
+
+    async def _made(self, moves: Sequence[_Move]) -> list[Node[str, str] | _Failure | None]:
+        if len(moves) == 1:  # the common case needs no task of its own
+            return [await self._turn(moves[0])]
+        return await asyncio.gather(*(self._turn(move) for move in moves))
+
+    async def _turn(self, move: _Move) -> Node[str, str] | _Failure | None:
+        """One turn; `None` if the tester has nothing to say."""
+        rules, number = self.rules, move.so_far.turn
+        try:
+            blocking = is_blocking(rules.tester, unless_told=False)
+            attack = read_attack(await ask(rules.tester.next_attack, move.so_far, blocking=blocking))
+        except Exception as error:
+            return _Failure("tester", number, error)
+        if attack is None:
+            return None
+        try:
+            return await self._answered(move, attack)
+        except Exception as error:
+            return _Failure("target", number, error)
+
+    async def _answered(self, move: _Move, attack: Attack) -> Node[str, str]:
+        rules, seen = self.rules, move.so_far.seen
+        taken_back = min(attack.rewind, len(seen))
+        seen = seen[: len(seen) - taken_back]
+        start = perf_counter()
+        with turn_seeded(derived_seed(self.seed, move.path, "target")):
+            given = await self._reply([*self._said(seen), Message("user", attack.text)])
+        duration = perf_counter() - start
+        reply = read_reply(given)
+        costs = [cost for cost in (attack.cost, reply.cost) if cost is not None]
+        metadata = {**attack.metadata, **reply.metadata}
+        if attack.name is not None:
+            metadata["attack"] = attack.name
+        if taken_back:
+            metadata["rewind"] = taken_back
+        return Node(
+            context_of(rules.opening, seen, rules.context_chars),
+            attack.text,
+            reply.text,
+            0.0,
+            [],
+            duration=duration,
+            cost=sum(costs) if costs else None,
+            trace=reply.trace,
+            metadata=metadata,
+        )
+
+    async def _reply(self, messages: list[Message]) -> Any:
+        target, seconds = self.rules.target, self.rules.reply_timeout
+        answering = ask(target.reply, messages, blocking=is_blocking(target, unless_told=True))
+        if seconds is None:
+            return await answering
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                return await answering
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise AgentTimeoutError(f"{name_of(target)} did not reply within {seconds:g} s") from error
+
+    def _said(self, seen: Sequence[Node[Any, Any]]) -> list[Message]:
+        """What the target remembers."""
+        rules = self.rules
+        messages = [] if rules.system_prompt is None else [Message("system", rules.system_prompt)]
+        if rules.opening:
+            messages.append(Message("assistant", rules.opening))
+        for turn in seen:
+            messages += [Message("user", turn.attack), Message("assistant", turn.response)]
+        return messages
+
+    def _attached(
+        self,
+        branches: Sequence[_Branch],
+        moves: Sequence[_Move],
+        made: Sequence[Node[str, str] | _Failure | None],
+    ) -> list[_Branch]:
+        """The branches, with the turns that were made in their places in the tree."""
+        longer: list[_Branch] = []
+        for branch in branches:
+            mine = [
+                (move, outcome) for move, outcome in zip(moves, made, strict=True) if move.branch is branch
+            ]
+            children: Any = branch.turns[-1].children if branch.turns else self.graph.children
+            for move, outcome in mine:
+                if isinstance(outcome, Node):
+                    children.append(outcome)
+                    longer.append(_Branch(move.path, (*branch.turns, outcome)))
+                    if outcome.cost is not None:
+                        self.cost = (self.cost or 0.0) + outcome.cost
+                elif outcome is None:
+                    self.calls -= 1
+                else:
+                    self.failures.append(outcome)
+            broken = [outcome for _, outcome in mine if isinstance(outcome, _Failure)]
+            if broken:
+                self._end(branch, f"error: {broken[0]}")
+            elif mine and not any(isinstance(outcome, Node) for _, outcome in mine):
+                self._end(branch, _ENDED)
+        return longer
+
+    async def _judge(self, branches: Sequence[_Branch]) -> None:
+        """Scores, success and rewards of the turns just made."""
+        nodes = [branch.turns[-1] for branch in branches]
+        if self.rules.moderator is not None:
+            texts = [text for node in nodes for text in (node.attack, node.response)]
+            scores = await scores_of(self.rules.moderator, texts)
+            for node, attacked, answered in zip(nodes, scores[::2], scores[1::2], strict=True):
+                node.attack_score, node.response_score = attacked, answered
+        for branch, node in zip(branches, nodes, strict=True):
+            node.success = await succeeded(self.rules.success, self.goal, branch.turns)
+            node.reward = await reward_of(self.rules.reward, self.goal, branch.turns)
+
+    def _end(self, branch: _Branch, why: str) -> None:
+        self.reasons.append(why)
+        if branch.turns:
+            branch.turns[-1].metadata["stopped"] = why
+
+    def _broken(self, failure: _Failure) -> RolloutError:
+        self.graph.stopped = f"error: {failure}"
+        return RolloutError(str(failure), graph=self.graph)
+
+
+def context_of(opening: str, seen: Sequence[Node[Any, Any]], longest: int) -> str:
+    """What the target remembers as a text, no longer than this: the end of it, where it is longer.
+
+    Every turn has such a text. In full, they would grow with the square of the length of a conversation.
+    """
+    lines: list[str] = []
+    size = 0
+    for turn in reversed(seen):
+        if size > longest:
+            break
+        lines.append(f"user: {turn.attack}\nassistant: {turn.response}")
+        size += len(lines[-1]) + 1
+    if opening and size <= longest:
+        lines.append(f"assistant: {opening}")
+    text = "\n".join(reversed(lines))
+    return text if len(text) <= longest else f"…{text[len(text) - longest + 1 :]}"
+
+
+def derived_seed(seed: int | str, path: Sequence[int], purpose: str) -> int:
+    """A seed for one purpose at one place of the tree."""
+    text = f"{type(seed).__name__}\0{seed}\0{','.join(map(str, path))}\0{purpose}"
+    return int.from_bytes(
+        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big"
+    )

@@ -1,0 +1,141 @@
+"""What a turn is: whether the target gave way in it, and what it was worth to the tester.
+
+Success is judged by one of
+
+- a number, the threshold: the moderator's score of the response reaches it. Without a moderator nobody judges;
+- a function whose parameters are named for what it needs: `goal`, `attack`, `response`, `turns` (all of the branch, this
+  one last), `node` (this turn), `score` (the moderator's, of the response);
+- an evaluator of any style, for which the goal is the inputs and the response the output. It asserts that the target
+  *gave way*: what it passes is a success of the tester.
+
+The reward is a function of the same names that gives a number; by default it is the score of the response, or 0 where
+nobody scored it.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from calipers.context import EvaluatorContext
+from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.output import read_output
+from calipers.plain import safe_repr
+from calipers.result import Skipped
+from calipers.styles import as_evaluator
+
+from .calling import ask
+from .graph import Node
+
+NAMES: Final = ("goal", "attack", "response", "turns", "node", "score")
+"""What a function that judges a turn may ask for."""
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """One turn, as those who judge it see it."""
+
+    goal: str
+    turns: Sequence[Node[Any, Any]]
+
+    def value(self, name: str) -> Any:
+        node = self.turns[-1]
+        values = {"goal": self.goal, "turns": tuple(self.turns), "node": node, "score": node.response_score}
+        return values[name] if name in values else getattr(node, name)
+
+
+async def succeeded(judge: Any, goal: str, turns: Sequence[Node[Any, Any]]) -> bool | None:
+    """Whether the target gave way in the last of these turns; `None`: nobody can tell.
+
+    Raises:
+        InvalidRolloutError: the judge gave what is no such answer.
+    """
+    turn = _Turn(goal, turns)
+    node = turns[-1]
+    if isinstance(judge, int | float):
+        return None if node.response_score is None else node.response_score >= judge
+    wanted = wanted_by(judge)
+    if wanted is not None:
+        said = await ask(judge, *(turn.value(name) for name in wanted), blocking=False)
+        if said is None or isinstance(said, bool):
+            return said
+        raise InvalidRolloutError(
+            f"success=... must say True, False, or None for what cannot be told, got {safe_repr(said):.200}"
+        )
+    ctx: EvaluatorContext[Any, Any, Any] = EvaluatorContext(
+        name=None,
+        inputs=goal,
+        metadata=None,
+        expected_output=None,
+        output=node.response,
+        duration=node.duration or 0.0,
+        _span_tree=None,
+        attributes={},
+        metrics={},
+        trace=node.trace,
+    )
+    found = read_output(await ask(as_evaluator(judge).evaluate, ctx, blocking=False))
+    if isinstance(found, Skipped):
+        return None
+    values = [each.value for each in found]
+    if len(values) != 1 or not isinstance(values[0], bool):
+        raise InvalidRolloutError(
+            f"success=... must be an evaluator that gives one assertion, True or False, got {values!r:.200}"
+        )
+    return values[0]
+
+
+async def reward_of(judge: Any, goal: str, turns: Sequence[Node[Any, Any]]) -> float:
+    """What the last of these turns was worth.
+
+    Raises:
+        InvalidRolloutError: the judge gave what is no finite number.
+    """
+    if judge is None:
+        return turns[-1].response_score or 0.0
+    turn = _Turn(goal, turns)
+    said = await ask(judge, *(turn.value(name) for name in wanted_by(judge) or ()), blocking=False)
+    if isinstance(said, bool) or not isinstance(said, int | float) or not math.isfinite(said):
+        raise InvalidRolloutError(f"reward=... must give a finite number, got {safe_repr(said):.200}")
+    return float(said)
+
+
+def wanted_by(judge: Any) -> list[str] | None:
+    """What a function asks for, if it asks in the words of a turn; `None` if it does not, or is none."""
+    if not callable(judge) or inspect.isclass(judge) or hasattr(judge, "evaluate"):
+        return None
+    try:
+        parameters = inspect.signature(judge).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    needed = [each for each in parameters if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
+    names = [each.name for each in needed if each.kind in {each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD}]
+    return names if names and len(names) == len(needed) and set(names) <= set(NAMES) else None
+
+
+def check_success(judge: Any) -> None:
+    """Check who judges success.
+
+    Raises:
+        InvalidOptionError: a threshold that is no finite number.
+        NotAnEvaluatorError: something of no shape that is known.
+    """
+    if isinstance(judge, bool) or (isinstance(judge, float) and not math.isfinite(judge)):
+        raise InvalidOptionError(
+            f"success=... must be a finite threshold, a function or an evaluator, got {judge!r}"
+        )
+    if not isinstance(judge, int | float) and wanted_by(judge) is None:
+        as_evaluator(judge)
+
+
+def check_reward(judge: Callable[..., Any] | None) -> None:
+    """Check who gives rewards.
+
+    Raises:
+        InvalidOptionError: it is no function in the words of a turn.
+    """
+    if judge is not None and wanted_by(judge) is None:
+        raise InvalidOptionError(
+            f"reward=... must be a function with parameters among {', '.join(NAMES)}, got {safe_repr(judge):.200}"
+        )

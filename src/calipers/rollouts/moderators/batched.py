@@ -1,0 +1,113 @@
+"""`BatchedModerator`: the texts of many rollouts, scored together.
+
+Rollouts that run side by side each ask for a few scores at a time. Where a call has a price of its own, such as a model
+or a request over a network, it pays to wait a moment and ask for all of them at once.
+
+One who gives up waiting takes nothing away from the others: texts nobody waits for any more are not sent, and what comes
+back goes to those who are still there. If the moderator fails, all of that batch hear of it.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from calipers.errors import InvalidOptionError
+
+from .moderating import as_moderator, check_texts, scores_of
+
+
+@dataclass(eq=False)
+class BatchedModerator:
+    """Gathers texts for a moment, and has another moderator score them in one call."""
+
+    moderator: Any
+    """Who scores, in any shape that `as_moderator` takes."""
+    _: KW_ONLY
+    max_batch: int = 64
+    """Texts in one call at most; as soon as there are so many, nobody waits."""
+    max_wait: float = 0.01
+    """Seconds that the first text waits for others at most."""
+    _windows: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Window]" = field(
+        default_factory=WeakKeyDictionary, init=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        as_moderator(self.moderator)
+        if isinstance(self.max_batch, bool) or not isinstance(self.max_batch, int) or self.max_batch < 1:
+            raise InvalidOptionError(f"max_batch must be a whole number from 1, got {self.max_batch!r}")
+        if isinstance(self.max_wait, bool) or not 0 <= self.max_wait <= 60:
+            raise InvalidOptionError(f"max_wait must be from 0 to 60 seconds, got {self.max_wait!r}")
+
+    async def moderate(self, texts: Sequence[str]) -> list[float]:
+        """One score for each text, in the same order."""
+        if not check_texts(texts):
+            return []
+        loop = asyncio.get_running_loop()
+        window = self._windows.get(loop)
+        if window is None:
+            window = self._windows[loop] = _Window(
+                as_moderator(self.moderator), self.max_batch, self.max_wait
+            )
+        return await window.scores(list(texts))
+
+    async def score(self, texts: Sequence[str]) -> list[float]:
+        """`moderate`, under its other name."""
+        return await self.moderate(texts)
+
+
+class _Window:
+    """The texts that wait in one event loop."""
+
+    def __init__(self, moderator: Any, max_batch: int, max_wait: float) -> None:
+        self.moderator = moderator
+        self.max_batch = max_batch
+        self.max_wait = max_wait
+        self.waiting: list[tuple[list[str], asyncio.Future[list[float]]]] = []
+        self.timer: asyncio.TimerHandle | None = None
+        self.sent: set[asyncio.Task[None]] = set()  # the event loop alone would not keep them
+
+    def scores(self, texts: list[str]) -> "asyncio.Future[list[float]]":
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[list[float]] = loop.create_future()
+        self.waiting.append((texts, future))
+        if sum(len(texts) for texts, future in self.waiting if not future.done()) >= self.max_batch:
+            self.send()
+        elif self.timer is None:
+            self.timer = loop.call_later(self.max_wait, self.send)
+        return future
+
+    def send(self) -> None:
+        """Send what waits."""
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+        batch = [(texts, future) for texts, future in self.waiting if not future.done()]
+        self.waiting = []
+        if batch:
+            # In a task of its own: the one who came last may give up while the others wait.
+            task = asyncio.get_running_loop().create_task(self._score(batch))
+            self.sent.add(task)
+            task.add_done_callback(self.sent.discard)
+
+    async def _score(self, batch: list[tuple[list[str], "asyncio.Future[list[float]]"]]) -> None:
+        every = [text for texts, _ in batch for text in texts]
+        scores: list[float] = []
+        try:
+            for start in range(0, len(every), self.max_batch):
+                scores += await scores_of(self.moderator, every[start : start + self.max_batch])
+        except Exception as error:
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+            return
+        except asyncio.CancelledError:
+            for _, future in batch:
+                future.cancel()
+            raise
+        start = 0
+        for texts, future in batch:
+            if not future.done():
+                future.set_result(scores[start : start + len(texts)])
+            start += len(texts)

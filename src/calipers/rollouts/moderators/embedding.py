@@ -1,0 +1,63 @@
+"""`EmbeddingModerator`: how close a text is in meaning to examples of what it should not be.
+
+The model is that of `calipers.embeddings`: it comes with a package, needs no network, and takes well under a millisecond
+a sentence. It is a rough judge. It knows which words a text has, not how they are put together: to refuse a thing is close
+to doing it. Give examples of both sides, close to what your target really says, and measure the moderator on texts of
+your own before you believe it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+
+from calipers.embeddings import cosine_similarity, embed
+from calipers.errors import InvalidOptionError
+
+from .moderating import TextModerator
+
+
+@dataclass(frozen=True)
+class EmbeddingModerator(TextModerator):
+    """Scores a text by its similarity to the nearest example.
+
+    With `harmless` examples the score says which side is nearer: 0.5 where both are equally near, above it where the
+    nearest of `examples` is nearer. Without them it is the similarity itself, and the threshold is yours to find.
+    """
+
+    examples: Sequence[str]
+    """Texts that score high."""
+    _: KW_ONLY
+    harmless: Sequence[str] = ()
+    """Texts that score low."""
+    sharpness: float = 12.0
+    """How quickly the score leaves 0.5 as one side comes nearer."""
+
+    def __post_init__(self) -> None:
+        for name, texts in (("examples", self.examples), ("harmless", self.harmless)):
+            if isinstance(texts, str) or not all(isinstance(text, str) and text.strip() for text in texts):
+                raise InvalidOptionError(
+                    f"{name} must be a list of texts that are not empty, got {texts!r:.200}"
+                )
+        if not self.examples:
+            raise InvalidOptionError("an EmbeddingModerator needs at least one example of what scores high")
+        if isinstance(self.sharpness, bool) or not 0 < self.sharpness < math.inf:
+            raise InvalidOptionError(f"sharpness must be a finite number above 0, got {self.sharpness!r}")
+
+    def score_text(self, text: str) -> float:
+        """The score of one text.
+
+        Raises:
+            MissingExtraError: wordllama is not installed.
+        """
+        (vector,) = embed([text])
+        high, low = self._vectors
+        near = max(cosine_similarity(vector, each) for each in high)
+        if not low:
+            return max(0.0, near)
+        lead = near - max(cosine_similarity(vector, each) for each in low)
+        return 1 / (1 + math.exp(-self.sharpness * lead)) if self.sharpness * lead > -700 else 0.0
+
+    @cached_property
+    def _vectors(self) -> tuple[list[list[float]], list[list[float]]]:
+        return embed(self.examples), embed(self.harmless)

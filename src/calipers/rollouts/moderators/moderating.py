@@ -1,0 +1,143 @@
+"""Moderators: who scores texts, from 0, harmless, to 1. Every shape becomes one, and every answer is checked.
+
+| you have | what it becomes |
+|---|---|
+| an object with `moderate(texts)`, or `score(texts)` | itself |
+| a function of one text that gives a number | a moderator that calls it for each text |
+
+Sync or async, each. A moderator must give as many finite numbers as it was given texts, in their order.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.plain import safe_repr
+from calipers.rollouts.calling import ask, is_async, is_blocking
+
+_SHAPES = """A moderator is one of:
+  1. an object with moderate(texts), which gives a list of numbers
+  2. an object with score(texts), which gives a list of numbers
+  3. a function of one text, which gives a number"""
+
+
+def as_moderator(x: Any) -> Any:
+    """A moderator made of `x`, whichever of the three shapes it has.
+
+    Raises:
+        InvalidOptionError: it has none of them; the message names them.
+    """
+    if inspect.isclass(x):
+        raise InvalidOptionError(
+            f"{x.__name__} is a class: make a moderator of it, {x.__name__}(...).\n{_SHAPES}"
+        )
+    if callable(getattr(x, "moderate", None)) or callable(getattr(x, "score", None)):
+        return x
+    if callable(x):
+        return FunctionModerator(x)
+    raise InvalidOptionError(f"{safe_repr(x):.200} is no moderator.\n{_SHAPES}")
+
+
+class TextModerator:
+    """A moderator that scores one text at a time, without waiting: say how in `score_text`."""
+
+    def score_text(self, text: str) -> float:
+        """The score of one text, from 0 to 1."""
+        raise NotImplementedError
+
+    def moderate(self, texts: Sequence[str]) -> list[float]:
+        """One score for each text, in the same order."""
+        return [self.score_text(text) for text in check_texts(texts)]
+
+    def score(self, texts: Sequence[str]) -> list[float]:
+        """`moderate`, under its other name."""
+        return self.moderate(texts)
+
+
+@dataclass(frozen=True)
+class FunctionModerator:
+    """A moderator that is a function of one text."""
+
+    function: Callable[[str], Any]
+
+    @property
+    def blocking(self) -> bool:
+        """Whether the function is called in a thread: only if it says so."""
+        return is_blocking(self.function, unless_told=False)
+
+    def moderate(self, texts: Sequence[str]) -> Any:
+        """One score for each text, in the same order, or what to await them by."""
+        if is_async(self.function):
+            return self._moderate_async(texts)
+        return [self.function(text) for text in check_texts(texts)]
+
+    def score(self, texts: Sequence[str]) -> Any:
+        """`moderate`, under its other name."""
+        return self.moderate(texts)
+
+    async def _moderate_async(self, texts: Sequence[str]) -> list[Any]:
+        return [await self.function(text) for text in check_texts(texts)]
+
+
+async def scores_of(moderator: Any, texts: Sequence[str]) -> list[float]:
+    """What a moderator says of these texts, in one call.
+
+    Raises:
+        InvalidRolloutError: it does not give one finite number for each.
+    """
+    if not texts:
+        return []
+    method = getattr(moderator, "moderate", None) or moderator.score
+    return read_scores(
+        await ask(method, list(texts), blocking=is_blocking(moderator, unless_told=False)), len(texts)
+    )
+
+
+def read_scores(given: Any, texts: int) -> list[float]:
+    """The scores of so many texts.
+
+    Raises:
+        InvalidRolloutError: these are none, or not so many.
+    """
+    try:
+        scores = [] if isinstance(given, str | bytes) else list(given)
+    except TypeError:
+        scores = []
+    good = [_number(score) for score in scores]
+    if len(scores) != texts or None in good:
+        raise InvalidRolloutError(
+            f"a moderator must give one finite number for each of its {texts} texts, in their order, "
+            f"got {safe_repr(given):.300}"
+        )
+    return [score for score in good if score is not None]
+
+
+def check_texts(texts: Any) -> Sequence[str]:
+    """The same, if it is a list of texts.
+
+    Raises:
+        InvalidRolloutError: it is something else, such as one text.
+    """
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise InvalidRolloutError(f"a moderator takes a list of texts, got {safe_repr(texts):.200}")
+    return texts  # type: ignore[no-any-return]  # just checked
+
+
+def _number(score: Any) -> float | None:
+    """A finite number, be it Python's, numpy's or a tensor's; a bool is none."""
+    if not isinstance(score, Real) and callable(item := getattr(score, "item", None)):
+        try:
+            score = item()
+        except (TypeError, ValueError, RuntimeError):
+            return None
+    if isinstance(score, bool) or not isinstance(score, Real):
+        return None
+    try:
+        number = float(score)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,216 @@
+"""When a conversation ends before its depth is reached: stop conditions, as values that combine.
+
+```python
+stop=[OnSuccess(), OnRefusal(times=2), Budget(calls=20)]      # whichever comes first
+stop=OnRefusal() & MaxTurns(3)                                # both at once
+```
+
+A condition looks at what happened in one branch before each of its turns. Where it holds, the branch ends, and the
+reason is in `Graph.stopped`, and in the metadata of the branch's last turn. A plain function of `SoFar` is a condition
+too: it returns whether to stop, or why.
+
+`Budget` and `WallTime` look at the whole rollout, so they end every branch. A budget of calls is never exceeded: branches
+take from it in order. A cost is known only afterwards, so the turns that exceed it have happened.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.plain import safe_repr
+
+from .players import SoFar
+from .refusal import is_refusal
+
+
+class StopCondition:
+    """Says whether a conversation ends. Conditions combine by `|` and `&`."""
+
+    def reason(self, so_far: SoFar) -> str | None:
+        """Why to stop now; `None` to go on."""
+        raise NotImplementedError
+
+    def __or__(self, other: Any) -> "StopCondition":
+        return AnyOf((self, as_stop_condition(other)))
+
+    def __and__(self, other: Any) -> "StopCondition":
+        return AllOf((self, as_stop_condition(other)))
+
+
+@dataclass(frozen=True)
+class AnyOf(StopCondition):
+    """Stops where one of these does; made by `|`."""
+
+    conditions: tuple[StopCondition, ...]
+
+    def reason(self, so_far: SoFar) -> str | None:
+        """The reason of the first that stops."""
+        return next((why for each in self.conditions if (why := each.reason(so_far)) is not None), None)
+
+
+@dataclass(frozen=True)
+class AllOf(StopCondition):
+    """Stops where all of these do; made by `&`."""
+
+    conditions: tuple[StopCondition, ...]
+
+    def reason(self, so_far: SoFar) -> str | None:
+        """All of the reasons."""
+        reasons = [each.reason(so_far) for each in self.conditions]
+        return None if None in reasons else " and ".join(why for why in reasons if why is not None)
+
+
+@dataclass(frozen=True)
+class MaxTurns(StopCondition):
+    """Stops after so many turns."""
+
+    turns: int
+
+    def __post_init__(self) -> None:
+        _check_count("MaxTurns", self.turns)
+
+    def reason(self, so_far: SoFar) -> str | None:
+        """Why to stop now."""
+        return after_turns(self.turns) if len(so_far.turns) >= self.turns else None
+
+
+@dataclass(frozen=True)
+class OnSuccess(StopCondition):
+    """Stops when the target has given way."""
+
+    def reason(self, so_far: SoFar) -> str | None:
+        """Why to stop now."""
+        return "success" if so_far.last is not None and so_far.last.success else None
+
+
+@dataclass(frozen=True)
+class OnRefusal(StopCondition):
+    """Stops when the target has refused, in so many turns in a row."""
+
+    times: int = 1
+    detector: Callable[[str], bool] = field(default=is_refusal)
+    """Tells a refusal from another response; default: the rules of `is_refusal`, which know English."""
+
+    def __post_init__(self) -> None:
+        _check_count("OnRefusal", self.times)
+        if not callable(self.detector):
+            raise InvalidOptionError(f"detector is a function of a response, got {self.detector!r}")
+
+    def reason(self, so_far: SoFar) -> str | None:
+        """Why to stop now."""
+        last = so_far.turns[-self.times :]
+        if len(last) < self.times or not all(self.detector(turn.response) for turn in last):
+            return None
+        return "refusal" if self.times == 1 else f"{self.times} refusals in a row"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget(StopCondition):
+    """Stops when the whole rollout has asked the target so often, or has cost so much."""
+
+    calls: int | None = None
+    cost: float | None = None
+    """In the unit of the players' prices."""
+
+    def __post_init__(self) -> None:
+        if self.calls is None and self.cost is None:
+            raise InvalidOptionError("a Budget needs calls=... or cost=..., or both")
+        if self.calls is not None:
+            _check_count("Budget(calls=...)", self.calls)
+        if self.cost is not None:
+            _check_amount("Budget(cost=...)", self.cost)
+
+    def reason(self, so_far: SoFar) -> str | None:
+        """Why to stop now.
+
+        Raises:
+            InvalidRolloutError: a cost is limited, and no player tells what it costs.
+        """
+        if self.calls is not None and so_far.calls >= self.calls:
+            return f"budget of {self.calls} calls"
+        if self.cost is None:
+            return None
+        if so_far.turns and so_far.cost is None:
+            raise InvalidRolloutError(
+                f"Budget(cost={self.cost:g}) has nothing to count: neither target nor tester tells its cost. "
+                "Give a Reply or an Attack with cost=..., prices to a ChatTarget, or Budget(calls=...)"
+            )
+        return f"budget of {self.cost:g}" if (so_far.cost or 0.0) >= self.cost else None
+
+
+@dataclass(frozen=True)
+class WallTime(StopCondition):
+    """Stops when the rollout has taken so many seconds. A turn that has begun is not broken off."""
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        _check_amount("WallTime", self.seconds)
+
+    def reason(self, so_far: SoFar) -> str | None:
+        """Why to stop now."""
+        return f"wall time of {self.seconds:g} s" if so_far.elapsed >= self.seconds else None
+
+
+@dataclass(frozen=True)
+class Condition(StopCondition):
+    """A stop condition that is a function of what happened so far."""
+
+    function: Callable[[SoFar], bool | str | None]
+
+    def reason(self, so_far: SoFar) -> str | None:
+        """Why to stop now: what the function says, or its name if it says True.
+
+        Raises:
+            InvalidRolloutError: it says neither.
+        """
+        said = self.function(so_far)
+        if isinstance(said, str):
+            return said or self._name
+        if said is None or said is False or said is True:
+            return self._name if said else None
+        raise InvalidRolloutError(
+            f"the stop condition {self._name!r} must return True, False, None or why to stop, got {safe_repr(said):.200}"
+        )
+
+    @property
+    def _name(self) -> str:
+        named = getattr(self.function, "__name__", type(self.function).__name__)
+        return "stop condition" if named == "<lambda>" else named
+
+
+def as_stop_condition(x: Any) -> StopCondition:
+    """A stop condition made of one, of a function of `SoFar`, or of a list of either, of which any stops.
+
+    Raises:
+        InvalidOptionError: it is none of these.
+    """
+    if isinstance(x, StopCondition):
+        return x
+    if isinstance(x, Sequence) and not isinstance(x, str):
+        return AnyOf(tuple(as_stop_condition(each) for each in x))
+    function: Any = x
+    if callable(x) and not inspect.isclass(x) and not inspect.iscoroutinefunction(x):
+        return Condition(function)
+    raise InvalidOptionError(
+        f"{safe_repr(x):.200} is no stop condition: give MaxTurns(n), OnSuccess(), OnRefusal(), Budget(...), "
+        "WallTime(seconds), a function of a SoFar that is not async, or a list of these"
+    )
+
+
+def after_turns(turns: int) -> str:
+    """The reason of a conversation that was as long as it might be."""
+    return f"{turns} turn{'s' if turns != 1 else ''}"
+
+
+def _check_count(what: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidOptionError(f"{what} needs a whole number from 1, got {value!r}")
+
+
+def _check_amount(what: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise InvalidOptionError(f"{what} needs a finite number above 0, got {value!r}")

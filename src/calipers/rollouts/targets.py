@@ -1,0 +1,169 @@
+"""Targets: the system under test, whatever it is, as something that replies to a conversation.
+
+| you have | what it is given |
+|---|---|
+| an object with `reply(messages)` | the conversation, as `Message` objects |
+| a function with a parameter `conversation` | the conversation, as `Message` objects |
+| a function with a parameter `messages` | the conversation, as `{"role": …, "content": …}`, as chat APIs take it |
+| any other function of one argument, or an object with `invoke` (an agent's adapter) | the last message, as a text |
+
+A target of a text alone has no memory of the conversation, unless it keeps one itself, which would mix up rollouts that
+run side by side. `TextTarget(task, transcript=True)` hands it the whole conversation as one text instead.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.plain import safe_repr
+from calipers.trace import Trace
+
+from .calling import is_async
+from .players import Message, Reply, Target
+
+_SHAPES = """A target is one of:
+  1. an object with reply(messages)
+  2. a function with a parameter named `messages` or `conversation`
+  3. a function of one text
+  4. an object with invoke(text), such as an adapter of an agent"""
+
+
+def as_target(x: Any) -> Target:
+    """A target made of `x`, whichever of the four shapes it has.
+
+    Raises:
+        InvalidOptionError: it has none of them; the message names them.
+    """
+    if inspect.isclass(x):
+        raise InvalidOptionError(
+            f"{x.__name__} is a class: make a target of it, {x.__name__}(...).\n{_SHAPES}"
+        )
+    if callable(getattr(x, "reply", None)):
+        return x  # type: ignore[no-any-return]  # it has what a target must have
+    if callable(x):
+        found = next((name for name in ("messages", "conversation") if name in _parameters(x)), None)
+        return TextTarget(x) if found is None else MessagesTarget(x, found)
+    if callable(getattr(x, "invoke", None)):
+        return TextTarget(x)
+    raise InvalidOptionError(f"{safe_repr(x):.200} is no target.\n{_SHAPES}")
+
+
+@dataclass(frozen=True)
+class TextTarget:
+    """A target that is given a text: a function of one argument, or an object with `invoke`."""
+
+    task: Any
+    _: KW_ONLY
+    transcript: bool = False
+    """Give it the whole conversation as one text, `role: words` a message, rather than the last message alone."""
+
+    @property
+    def blocking(self) -> bool:
+        """Whether the task is called in a thread: yes, unless it is async or says otherwise."""
+        told = getattr(self.task, "blocking", None)
+        return told if isinstance(told, bool) else not is_async(self._function)
+
+    @property
+    def name(self) -> str:
+        """What to call it in reports."""
+        return name_of(self.task)
+
+    def reply(self, messages: Sequence[Message]) -> Any:
+        """The task's answer, or what to await it by."""
+        return self._function(transcript(messages) if self.transcript else messages[-1].content)
+
+    @property
+    def _function(self) -> Callable[[str], Any]:
+        return self.task if callable(self.task) else self.task.invoke  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class MessagesTarget:
+    """A target that is a function of the conversation."""
+
+    function: Callable[..., Any]
+    parameter: str = "messages"
+    """Which of its parameters takes the conversation: `messages` has plain dictionaries, any other `Message` objects."""
+
+    @property
+    def blocking(self) -> bool:
+        """Whether the function is called in a thread: yes, unless it is async or says otherwise."""
+        told = getattr(self.function, "blocking", None)
+        return told if isinstance(told, bool) else not is_async(self.function)
+
+    @property
+    def name(self) -> str:
+        """What to call it in reports."""
+        return name_of(self.function)
+
+    def reply(self, messages: Sequence[Message]) -> Any:
+        """The function's answer, or what to await it by."""
+        if self.parameter == "messages":
+            return self.function(messages=as_dicts(messages))
+        return self.function(**{self.parameter: list(messages)})
+
+
+def as_dicts(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """A conversation as chat APIs take it."""
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def transcript(messages: Sequence[Message]) -> str:
+    """A conversation as one text, a message a line."""
+    return "\n".join(f"{message.role}: {message.content}" for message in messages)
+
+
+def name_of(x: Any) -> str:
+    """What to call a player: the name it gives itself, else that of its function or class."""
+    for attribute in ("name", "__name__"):
+        named = getattr(x, attribute, None)
+        if isinstance(named, str) and named and named != "<lambda>":
+            return named
+    return type(x).__name__
+
+
+def read_reply(given: Any) -> Reply:
+    """What a target gave, as a `Reply`: a text, a `Reply`, or the `Trace` of an agent.
+
+    Raises:
+        InvalidRolloutError: it is something else.
+    """
+    if isinstance(given, str):
+        return Reply(given)
+    if isinstance(given, Trace):
+        return Reply(given.output_text, trace=given)
+    if isinstance(given, Reply):
+        if not isinstance(given.text, str):
+            raise InvalidRolloutError(f"the text of a Reply must be a str, got {safe_repr(given.text):.200}")
+        check_cost(given.cost, "a Reply")
+        return given
+    raise InvalidRolloutError(
+        f"a target answers with a text, a Reply or a Trace, got {safe_repr(given):.200} ({type(given).__name__})"
+    )
+
+
+def check_cost(cost: Any, of: str) -> None:
+    """Check what a move cost.
+
+    Raises:
+        InvalidRolloutError: it is neither `None` nor a finite number from 0.
+    """
+    if cost is None:
+        return
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf:
+        raise InvalidRolloutError(f"the cost of {of} must be a finite number from 0, or None, got {cost!r}")
+
+
+def _parameters(function: Callable[..., Any]) -> Sequence[str]:
+    try:
+        found = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # a built-in that does not tell: it is given the text
+        return ()
+    if not found:
+        raise InvalidOptionError(
+            f"{safe_repr(function):.200} takes no argument, so nothing can be said to it.\n{_SHAPES}"
+        )
+    return list(found)
