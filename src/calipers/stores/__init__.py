@@ -8,23 +8,33 @@ from typing import TYPE_CHECKING
 from calipers.late import late_names
 
 if TYPE_CHECKING:
+    from .opening import open_store
     from .packing import Facts, Panel, facts_of, pack, pack_cells, unpack
+    from .postgresql import PostgresqlStore
     from .records import Known, StoredAttempt, StoredCell
+    from .redaction import hide_keys, hide_matches
     from .run_info import GitState, Owner, RunInfo, StoredEvaluator
+    from .sqlite import MemoryStore, SqliteStore
     from .store import Store
 
 _HOMES = {
     "Facts": ".packing",
     "GitState": ".run_info",
     "Known": ".records",
+    "MemoryStore": ".sqlite",
     "Owner": ".run_info",
     "Panel": ".packing",
+    "PostgresqlStore": ".postgresql",
     "RunInfo": ".run_info",
+    "SqliteStore": ".sqlite",
     "Store": ".store",
     "StoredAttempt": ".records",
     "StoredCell": ".records",
     "StoredEvaluator": ".run_info",
     "facts_of": ".packing",
+    "hide_keys": ".redaction",
+    "hide_matches": ".redaction",
+    "open_store": ".opening",
     "pack": ".packing",
     "pack_cells": ".packing",
     "unpack": ".packing",
@@ -34,14 +44,20 @@ __all__ = [
     "Facts",
     "GitState",
     "Known",
+    "MemoryStore",
     "Owner",
     "Panel",
+    "PostgresqlStore",
     "RunInfo",
+    "SqliteStore",
     "Store",
     "StoredAttempt",
     "StoredCell",
     "StoredEvaluator",
     "facts_of",
+    "hide_keys",
+    "hide_matches",
+    "open_store",
     "pack",
     "pack_cells",
     "unpack",

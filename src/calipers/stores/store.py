@@ -12,14 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
+from calipers.errors import InvalidOptionError
 from calipers.report import Report
 from calipers.summary import Totals
 
+from .counting import KEEPS, Census, Counted, bare_report, check_whole, count, put_in
+from .packing import Panel, Record, pack, unpack
 from .records import Known, StoredAttempt, StoredCell
 from .run_info import RunInfo, Status, StoredEvaluator
 
 Redact: TypeAlias = Callable[[Any], Any]
 """Takes plain data and returns what of it may be written."""
+
+_BATCH = 1000
+"""Attempts of a whole report that are written at once."""
 
 
 class Store(ABC):
@@ -137,22 +143,96 @@ class Store(ABC):
             failed: whether an attempt whose task did not finish is an answer too.
         """
 
-    @abstractmethod
+    # ------------------------------------------------------------------ reports
+
     def totals(self, run: str) -> Totals:
         """What all attempts of a run say together. Counted when first asked for, then kept with the run."""
+        return self._count(self._info(run)).totals
 
-    @abstractmethod
     def report(self, run: str, *, keep: str = "all") -> Report:
         """A run as a report.
 
         Args:
             run: its id.
             keep: "all" attempts; only the first thousand "failed" ones, with exact totals of all; or "none" of them.
+
+        Raises:
+            InvalidOptionError: `keep` is none of these.
         """
+        if keep not in KEEPS:
+            raise InvalidOptionError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {keep!r}")
+        info = self._info(run)
+        report = bare_report(info)
+        if keep == "all":
+            found = self.judged(run)
+        else:
+            counted = self._count(info)
+            report.totals = counted.totals
+            found = self._judged_at(run, counted.not_passed) if keep == "failed" else iter(())
+        for attempt, cells in found:
+            put_in(report, unpack(attempt, cells, info.evaluators))
+        return report
+
+    def add_report(self, report: Report, *, parameters: Mapping[str, Any] | None = None) -> RunInfo:
+        """Store a whole report as a run that is over.
+
+        Raises:
+            StoreError: the report does not hold every attempt of its run.
+        """
+        check_whole(report)
+        records: list[Record] = [*report.cases, *report.failures]
+        census = Census()
+        places = [census.of(record) for record in records]
+        run = self.begin_run(
+            RunInfo(
+                name=report.name,
+                dataset_name=report.dataset_name,
+                parameters=dict(parameters or {}),
+                repeat=report.repeat,
+                seed=report.seed,
+                total=len(records),
+                metadata=report.metadata,
+                started_at=report.started_at or "",
+                evaluators=tuple(census.evaluators),
+            )
+        )
+        for start in range(0, len(records), _BATCH):
+            packed = [
+                pack(records[position], position, Panel(run.evaluators, places[position]))
+                for position in range(start, min(start + _BATCH, len(records)))
+            ]
+            self.append(
+                run.id, [attempt for attempt, _ in packed], [cell for _, cells in packed for cell in cells]
+            )
+        status: Status = "finished" if report.incomplete is None else "interrupted"
+        return self.finish_run(run.id, status=status, report=report)
+
+    def _count(self, run: RunInfo) -> Counted:
+        """What was counted of a run, or is now."""
+        kept, changes = self._read_counted(run.id)
+        if kept is not None:
+            return kept
+        counted = count(lambda failed: self.judged(run.id, failed=failed, parts=False), run.evaluators)
+        self._keep_counted(run.id, counted, changes)
+        return counted
 
     @abstractmethod
-    def add_report(self, report: Report, *, parameters: Mapping[str, Any] | None = None) -> RunInfo:
-        """Store a whole report as a run that is over."""
+    def _info(self, run: str) -> RunInfo:
+        """The run of an id."""
+
+    @abstractmethod
+    def _judged_at(
+        self, run: str, positions: Sequence[int]
+    ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
+        """Attempts at some positions, in order, each with its cells."""
+
+    @abstractmethod
+    def _read_counted(self, run: str) -> tuple[Counted | None, int]:
+        """What was counted of a run, if nothing was appended since; and how often something was appended."""
+
+    @abstractmethod
+    def _keep_counted(self, run: str, counted: Counted, changes: int) -> None:
+        """Keep what was counted with a run, unless something was appended since."""
 
     # ------------------------------------------------------------------ life
 

@@ -1,0 +1,76 @@
+"""Large texts, kept once by the hash of their content and compressed.
+
+Inputs that every run repeats, and traces that are megabytes long, would fill a database with copies. A text longer than
+`LARGEST_INLINE` is replaced by a reference, `blob:<hash>:<length>`, which is never the beginning of JSON. A shorter one
+takes less space where it is than its reference and a row of its own would.
+
+zlib, because every Python has it: on the JSON of traces a faster codec saves little of what storing costs.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from calipers.errors import StoreError
+
+LARGEST_INLINE: Final = 1024
+"""Characters of the longest text that is stored where it belongs."""
+_LEVEL: Final = 3
+_MARK: Final = "blob:"
+
+
+class Reference(NamedTuple):
+    """What stands in the place of a large text."""
+
+    hash: bytes
+    length: int
+    """Of the text, in characters."""
+
+
+class Blobs:
+    """The large texts of one batch."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[bytes, bytes] = {}
+        """What is to be stored, compressed, by hash."""
+
+    def take(self, text: str) -> str:
+        """The text, or the reference to it if it is large."""
+        if len(text) <= LARGEST_INLINE:
+            return text
+        data = text.encode()
+        digest = hashlib.blake2b(data, digest_size=16).digest()
+        if digest not in self.bodies:
+            self.bodies[digest] = zlib.compress(data, _LEVEL)
+        return f"{_MARK}{digest.hex()}:{len(text)}"
+
+
+def reference(text: str | None) -> Reference | None:
+    """The reference that a stored text is; `None` if it is the text itself."""
+    if text is None or not text.startswith(_MARK):
+        return None
+    digest, _, length = text.removeprefix(_MARK).partition(":")
+    return Reference(bytes.fromhex(digest), int(length))
+
+
+def restore(text: str, bodies: Mapping[bytes, bytes]) -> str:
+    """The text of a stored one, with the compressed bodies that were read for it."""
+    found = reference(text)
+    if found is None:
+        return text
+    body = bodies.get(found.hash)
+    if body is None:
+        raise StoreError(f"the store is damaged: it lacks the value {found.hash.hex()}")
+    try:
+        data = zlib.decompress(body)
+    except zlib.error as error:
+        raise StoreError(
+            f"the store is damaged: the value {found.hash.hex()} cannot be read ({error})"
+        ) from None
+    return data.decode()
+
+
+def references(texts: Iterable[str | None]) -> list[Reference]:
+    """The references among stored texts."""
+    return [found for text in texts if (found := reference(text)) is not None]

@@ -1,0 +1,140 @@
+"""What the stored attempts of a run say together, and the report of a run.
+
+Attempts are read as a stream and counted one by one, so that a run of any length fits into memory. They are counted in
+the order in which a report in memory counts its own, finished ones first, so that both say the same.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from calipers.errors import StoreError
+from calipers.plain import plain
+from calipers.record import ReportCase
+from calipers.report import Report
+from calipers.result import EvaluatorSpec
+from calipers.runner import KEPT_FAILED
+from calipers.summary import Tally, Totals
+
+from .packing import Record, unpack
+from .records import StoredAttempt, StoredCell
+from .run_info import RunInfo, StoredEvaluator
+
+Judged: TypeAlias = Iterator[tuple[StoredAttempt, list[StoredCell]]]
+"""Attempts with their cells."""
+
+KEEPS: Final = ("all", "failed", "none")
+"""Which attempts a report from a store may hold."""
+
+
+class Counted(msgspec.Struct, kw_only=True):
+    """What is kept with a run once somebody asked for it."""
+
+    totals: Totals
+    not_passed: list[int]
+    """The positions of the first attempts that did not pass, as many as a report keeps."""
+
+
+def count(judged: Callable[[bool], Judged], evaluators: Sequence[StoredEvaluator]) -> Counted:
+    """Count attempts; `judged` gives those that failed (True) or did not (False)."""
+    tally = Tally()
+    lost: list[int] = []
+    for failed in (False, True):
+        found = 0
+        for attempt, cells in judged(failed):
+            record = unpack(attempt, cells, evaluators, parts=False)
+            tally.add(record)
+            if found < KEPT_FAILED and record.passed is False:
+                lost.append(attempt.position)
+                found += 1
+    return Counted(totals=tally.totals(), not_passed=sorted(lost)[:KEPT_FAILED])
+
+
+def ending_of(report: Report) -> dict[str, Any]:
+    """What a report says besides its attempts, as plain data."""
+    bare = msgspec.structs.replace(report, cases=[], failures=[], totals=None).to_dict()
+    return {key: value for key, value in bare.items() if key not in {"cases", "failures", "totals"}}
+
+
+def bare_report(run: RunInfo) -> Report:
+    """The report of a run without its attempts."""
+    if run.ending is not None:
+        return Report.from_dict({**run.ending, "cases": [], "failures": []})
+    of = "" if run.total is None else f" of {run.total}"
+    so_far = f"after {run.attempts}{of} attempts"
+    if run.status == "finished":
+        incomplete = None if run.total in {None, run.attempts} else f"ended {so_far}"
+    elif run.status == "running":
+        incomplete = f"{'abandoned' if run.is_abandoned() else 'still running'} {so_far}"
+    else:
+        incomplete = f"{run.status} {so_far}"
+    return Report(
+        name=run.name,
+        cases=[],
+        dataset_name=run.dataset_name,
+        metadata=run.metadata,
+        repeat=run.repeat,
+        seed=run.seed,
+        started_at=run.started_at,
+        incomplete=incomplete,
+    )
+
+
+def put_in(report: Report, record: Record) -> None:
+    """Add an attempt to a report."""
+    if isinstance(record, ReportCase):
+        report.cases.append(record)
+    else:
+        report.failures.append(record)
+
+
+class Census:
+    """The evaluators that the records of a report name, which a report does not list itself."""
+
+    def __init__(self) -> None:
+        self.evaluators: list[StoredEvaluator] = []
+        self._places: dict[bytes, int] = {}
+        self._by_name: dict[str, int] = {}
+
+    def of(self, record: Record) -> list[int]:
+        """The places of a record's evaluators, in the order they ran as far as it tells."""
+        if not isinstance(record, ReportCase):
+            return [self._of_name(name) for name in record.not_run]
+        places: dict[str, int] = {}
+        for result in record.results:
+            if result.evaluator not in places:
+                version = result.evaluator_version
+                places[result.evaluator] = self._place(result.evaluator, result.source, version)
+        for failure in record.evaluator_failures:
+            places.setdefault(failure.name, self._place(failure.name, failure.source, None))
+        for skip in record.skipped:
+            places.setdefault(skip.evaluator, self._of_name(skip.evaluator))
+        return list(places.values())
+
+    def _of_name(self, name: str) -> int:
+        """The first evaluator of that name; one that no result tells more of has but its name."""
+        found = self._by_name.get(name)
+        return self._place(name, EvaluatorSpec(name), None) if found is None else found
+
+    def _place(self, name: str, spec: EvaluatorSpec, version: str | None) -> int:
+        told = EvaluatorSpec(spec.name, plain(spec.arguments))
+        evaluator = StoredEvaluator(name=name, spec=told, version=version, shared=False)
+        key = msgspec.json.encode(evaluator)
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = len(self.evaluators)
+            self.evaluators.append(evaluator)
+            self._by_name.setdefault(name, place)
+        return place
+
+
+def check_whole(report: Report) -> None:
+    """Refuse a report that does not hold every attempt of its run: counting what is left would give other numbers."""
+    held = len(report.cases) + len(report.failures)
+    made = report.counts().attempts
+    if held != made:
+        raise StoreError(
+            f"the report holds {held} of its {made} attempts, and a store would count no others: "
+            "run with keep='all', or with store="
+        )

@@ -1,0 +1,75 @@
+"""A store by its URL.
+
+| URL | store |
+|---|---|
+| `sqlite:///runs.db`, `sqlite:////data/runs.db`, or a plain path | a file, relative or absolute |
+| `postgresql://user@host/database` | a server, shared by a team |
+| `memory:` | gone when the process ends |
+
+`?mode=ro` opens a file for reading only; `?schema=name` puts the tables of a server into a schema other than `calipers`.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from calipers.errors import StoreError
+
+from .postgresql import PostgresqlStore, without_password
+from .sqlite import MemoryStore, SqliteStore
+from .store import Redact, Store
+
+_FORMS = "sqlite:///path, postgresql://user@host/database, memory:, or the path of a file"
+
+
+def open_store(url: str | os.PathLike[str], *, redact: Sequence[Redact] = ()) -> Store:
+    """The store of a URL, made if it is not there.
+
+    Args:
+        url: see above; a path is taken for an SQLite file.
+        redact: hooks that take out what must not be written, such as `hide_keys("api_key")`.
+
+    Raises:
+        StoreError: it is no URL of a store, or the store cannot be opened; the message says what to do.
+        MissingExtraError: PostgreSQL, and psycopg is not installed.
+    """
+    if not isinstance(url, str | os.PathLike) or not os.fspath(url):
+        raise StoreError(f"a store is named by {_FORMS}; got {url!r}")
+    if callable(redact) or not all(callable(hook) for hook in redact):
+        raise StoreError(f"redact is a list of functions, got {redact!r}")
+    if isinstance(url, os.PathLike):
+        return SqliteStore(os.fspath(url), redact=redact)
+    if url == "memory:":
+        return MemoryStore(redact=redact)
+    scheme = re.match(r"([a-zA-Z][a-zA-Z0-9+.-]+):", url)  # of two letters at least: C:\runs.db is a path
+    if scheme is None:
+        return SqliteStore(url, redact=redact)
+    match scheme[1].lower():
+        case "sqlite":
+            return _sqlite(url, redact)
+        case "postgresql" | "postgres":
+            return PostgresqlStore(url, redact=redact)
+        case "memory":
+            raise StoreError(f"a store in memory has no name: write memory:, got {url!r}")
+    shown = without_password(url)
+    raise StoreError(f"there is no store of the kind {scheme[1]!r} ({shown!r}): a store is named by {_FORMS}")
+
+
+def _sqlite(url: str, redact: Sequence[Redact]) -> Store:
+    parts = urlsplit(url)
+    path = unquote(parts.path).removeprefix("/")
+    if path == ":memory:" or (not path and not parts.netloc):
+        raise StoreError(f"{url!r} names no file: write sqlite:///path, or memory: for a store in memory")
+    if parts.netloc or not url[len("sqlite:") :].startswith("///"):
+        raise StoreError(
+            f"{url!r} is no place of a file: write sqlite:/// and a path, so sqlite:///runs.db beside you and "
+            "sqlite:////data/runs.db from the root"
+        )
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    mode = options.pop("mode", "rw")
+    if options or mode not in {"ro", "rw"}:
+        raise StoreError(
+            f"{url!r} has an option that is none: there is ?mode=ro, to open a store for reading only"
+        )
+    return SqliteStore(path, redact=redact, read_only=mode == "ro")

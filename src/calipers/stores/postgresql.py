@@ -1,0 +1,237 @@
+"""A store in a PostgreSQL database: one place for a team.
+
+The tables live in a schema of their own, `calipers` unless the URL says otherwise. Batches are written by COPY. A
+connection that is lost is made again when the store is next used; a batch whose fate was unknown may be appended again.
+"""
+
+import contextlib
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+from typing_extensions import override
+
+from calipers.errors import MissingExtraError, StoreError, StoreUnavailableError
+
+from .schema import VERSION, migrations
+from .sql import Row, Session, marks
+from .sql_store import SqlStore
+from .store import Redact
+
+if TYPE_CHECKING:
+    import psycopg
+
+_WORDS: Final = {"number": "BIGSERIAL", "bytes": "BYTEA", "clustered": ""}
+_OPENING: Final = 0x43414C49
+"""The advisory lock that is held while tables are made, and between prune and append."""
+CONNECT_SECONDS: Final = 10
+"""How long to wait for a server that does not answer."""
+
+
+class PostgresqlStore(SqlStore):
+    """Runs in a PostgreSQL database."""
+
+    def __init__(self, url: str, *, redact: Sequence[Redact] = ()) -> None:
+        """Connect, and make the tables if they are not there.
+
+        Args:
+            url: `postgresql://user@host/database`; `?schema=name` for another schema than `calipers`.
+            redact: hooks that take out what must not be written; see `calipers.stores.hide_keys`.
+        """
+        super().__init__(without_password(url), redact)
+        self.read_only = False
+        self._address, self.schema = _parts(url)
+        self._writer = _Line(self._address, self.url, self.schema)
+        self._reader = _Line(self._address, self.url, self.schema)
+        with self._writer.transaction() as db:
+            _prepare(db, self.url, self.schema)
+
+    @contextlib.contextmanager
+    @override
+    def _reading(self) -> Iterator[Session]:
+        with self._reader.transaction() as db:
+            yield db
+
+    @contextlib.contextmanager
+    @override
+    def _writing(self) -> Iterator[Session]:
+        with self._writer.transaction() as db:
+            # Shared among writers: a prune must not remove what a batch that is not yet visible refers to.
+            db.run("SELECT pg_advisory_xact_lock_shared(?)", (_OPENING,))
+            yield db
+
+    @override
+    def prune(self) -> int:
+        with self._writer.transaction() as db:
+            db.run("SELECT pg_advisory_xact_lock(?)", (_OPENING,))
+            return self._remove_unused(db)
+
+    @override
+    def close(self) -> None:
+        self._reader.close()
+        self._writer.close()
+
+
+class _Line:
+    """A connection that is made when it is needed, used by one thread at a time, and made again when it was lost."""
+
+    def __init__(self, address: str, url: str, schema: str) -> None:
+        self._address = address
+        self._url = url
+        self._schema = schema
+        self._connection: psycopg.Connection[Row] | None = None
+        self._lock = threading.RLock()
+        self._closed = False
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator["_PostgresqlSession"]:
+        """A session in a transaction."""
+        with self._lock, _explained(self._url, self._address):
+            connection = self._connected()
+            try:
+                with connection.transaction():
+                    yield _PostgresqlSession(connection)
+            except BaseException:
+                if connection.broken or connection.closed:
+                    self._connection = None
+                raise
+
+    def _connected(self) -> "psycopg.Connection[Row]":
+        if self._closed:
+            raise StoreError(f"the store {self._url!r} was used after it was closed")
+        if self._connection is None or self._connection.closed:
+            try:
+                import psycopg
+            except ImportError:
+                raise MissingExtraError.of("a PostgreSQL store", "postgresql") from None
+            self._connection = psycopg.connect(
+                self._address, autocommit=True, connect_timeout=CONNECT_SECONDS, prepare_threshold=None
+            )
+            self._connection.execute(f"SET search_path TO {self._schema}".encode())
+        return self._connection
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+
+class _PostgresqlSession:
+    """A connection as a session."""
+
+    def __init__(self, connection: "psycopg.Connection[Row]") -> None:
+        self._connection = connection
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
+        return cursor.fetchall() if cursor.description else []
+
+    def insert(self, table: str, columns: str, rows: Sequence[Row]) -> None:
+        if not rows:
+            return
+        with (
+            self._connection.cursor() as cursor,
+            cursor.copy(f"COPY {table} ({columns}) FROM STDIN".encode()) as copy,
+        ):
+            for row in rows:
+                copy.write_row(row)
+
+    def insert_missing(self, table: str, columns: str, rows: Sequence[Row]) -> None:
+        sql = f"INSERT INTO {table} ({columns}) VALUES {marks(len(rows[0]))} ON CONFLICT DO NOTHING"  # noqa: S608 - our own words
+        with self._connection.cursor() as cursor:
+            cursor.executemany(sql.replace("?", "%s").encode(), rows)
+
+
+# ---------------------------------------------------------------------- opening
+
+
+def without_password(url: str) -> str:
+    """The URL with its password hidden."""
+    return re.sub(r"(?i)([?&]password=)[^&#]*", r"\1***", re.sub(r"(//[^/@:]*):[^/]*@", r"\1:***@", url))
+
+
+def _parts(url: str) -> tuple[str, str]:
+    """The address for psycopg, and the schema."""
+    parts = urlsplit(url)
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    schema = next((value for name, value in options if name == "schema"), "calipers")
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
+        raise StoreError(f"a schema is named by small letters, digits and _, got {schema!r}")
+    rest = urlencode([(name, value) for name, value in options if name != "schema"])
+    return urlunsplit(parts._replace(query=rest)), schema
+
+
+def _prepare(db: _PostgresqlSession, url: str, schema: str) -> None:
+    """Make sure that the tables are ours and of today."""
+    db.run("SELECT pg_advisory_xact_lock(?)", (_OPENING,))
+    tables = {
+        name
+        for (name,) in db.run(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = ?", (schema,)
+        )
+    }
+    if not tables:
+        db.run(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        db.run("CREATE TABLE calipers_store (version INTEGER NOT NULL)")
+        db.run("INSERT INTO calipers_store VALUES (0)")
+    elif "calipers_store" not in tables:
+        raise StoreError(
+            f"the schema {schema!r} of {url!r} holds tables of another program, and nothing was changed in it: "
+            "name another one with ?schema="
+        )
+    ((version,),) = db.run("SELECT version FROM calipers_store")
+    if version > VERSION:
+        raise StoreError(
+            f"the store {url!r} has version {version}, and this release reads up to {VERSION}: install a newer calipers"
+        )
+    if version < VERSION:
+        for statement in migrations(version, **_WORDS):
+            db.run(statement)
+        db.run("UPDATE calipers_store SET version = ?", (VERSION,))
+
+
+@contextlib.contextmanager
+def _explained(url: str, address: str) -> Iterator[None]:
+    """The server's errors in our words, without the password."""
+    try:
+        yield
+    except Exception as error:
+        import psycopg
+
+        if not isinstance(error, psycopg.Error):
+            raise
+        said = _hide(" ".join(str(error).split()), address)
+        if isinstance(error, psycopg.OperationalError):
+            final = _refusal(said)
+            if final is not None:
+                raise StoreError(f"the store {url!r} cannot be opened: {said}. {final}") from None
+            raise StoreUnavailableError(
+                f"the store {url!r} cannot be reached now ({said}): what was stored before is safe. Is the server up?"
+            ) from None
+        if isinstance(error, psycopg.errors.InsufficientPrivilege):
+            raise StoreError(
+                f"the store {url!r} may not be used: {said}. Ask for the right to create and write the schema"
+            ) from None
+        raise StoreError(f"the store {url!r} failed: {said}") from None
+
+
+def _refusal(said: str) -> str | None:
+    """What to do about a refusal that waiting does not heal; `None` if it may."""
+    if "password" in said or "authentication" in said:
+        return "Check the user and the password; PGPASSWORD or ~/.pgpass keeps it out of the URL"
+    if re.search(r'(role|database|user) "[^"]*" does not exist', said):
+        return "Create it, or name another one"
+    return None
+
+
+def _hide(text: str, address: str) -> str:
+    parts = urlsplit(address)
+    given = [parts.password, *(value for name, value in parse_qsl(parts.query) if name == "password")]
+    for secret in given:
+        for spelling in {secret, unquote(secret)} if secret else ():
+            text = text.replace(spelling, "***")
+    return text

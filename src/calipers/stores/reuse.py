@@ -1,0 +1,83 @@
+"""What any run of a store in SQL knows about an attempt, so that a later run need not make it again.
+
+A cell holds for the very output that was judged. Two runs may have made the attempt of one key each, with different
+outputs: cells are taken from the newest attempt, and from those that are copies of the same one.
+"""
+
+from collections.abc import Sequence
+
+from .records import Known, StoredAttempt, StoredCell
+from .sql import Row, Session, select_in
+
+_COPIES = 5
+"""Of how many runs that took an attempt over, the cells are looked at."""
+
+_HEAD = "a.position, a.name, a.source_case_name, a.repeat, a.failed, a.key, a.case_hash, a.origin, a.facts"
+
+
+def find_known(db: Session, keys: Sequence[bytes], *, failed: bool) -> dict[bytes, Known]:
+    """What is known by key; large values are still references."""
+    sql = "SELECT a.key, a.run, a.position, COALESCE(a.origin, r.id), r.id FROM attempts a JOIN runs r ON r.no = a.run"
+    which = "" if failed else "a.failed = 0 AND "
+    places = select_in(db, f"{sql} WHERE {which}a.key IN", (), keys)
+    copies: dict[bytes, list[Row]] = {}
+    for row in sorted(places, key=lambda row: row[4], reverse=True):
+        same = copies.setdefault(bytes(row[0]), [])
+        if not same or (same[0][3] == row[3] and len(same) < _COPIES):
+            same.append(row)
+    attempts = _attempts(db, [same[0] for same in copies.values()])
+    cells = _cells(db, [row for same in copies.values() for row in same])
+    found: dict[bytes, Known] = {}
+    for key, same in copies.items():
+        known = Known(attempt=attempts[same[0][1:3]], origin=same[0][3], cells={})
+        for row in same:
+            for identity, cell in cells.get(row[1:3], ()):
+                known.cells.setdefault(identity, cell)
+        found[key] = known
+    return found
+
+
+def _by_run(rows: Sequence[Row]) -> dict[tuple[int, str], list[int]]:
+    """Positions by the number and the id of their run."""
+    found: dict[tuple[int, str], list[int]] = {}
+    for _, number, position, _, run in rows:
+        found.setdefault((number, run), []).append(position)
+    return found
+
+
+def _attempts(db: Session, rows: Sequence[Row]) -> dict[Row, StoredAttempt]:
+    sql = f"SELECT {_HEAD}, a.given, a.output, a.trace FROM attempts a WHERE a.run = ? AND a.position IN"  # noqa: S608
+    return {
+        (number, row[0]): StoredAttempt(
+            position=row[0],
+            name=row[1],
+            source_case_name=row[2],
+            repeat=row[3],
+            failed=bool(row[4]),
+            key=row[5],
+            case_hash=row[6],
+            origin=row[7],
+            facts=row[8],
+            given=row[9],
+            output=row[10],
+            trace=row[11],
+            run=run,
+        )
+        for (number, run), positions in _by_run(rows).items()
+        for row in select_in(db, sql, (number,), positions)
+    }
+
+
+def _cells(db: Session, rows: Sequence[Row]) -> dict[Row, list[tuple[str, StoredCell]]]:
+    """The cells that have an identity, by the number of their run and their position."""
+    sql = (
+        "SELECT c.position, c.evaluator, c.origin, c.body, e.identity FROM cells c "
+        "JOIN evaluators e ON e.run = c.run AND e.place = c.evaluator "
+        "WHERE e.identity IS NOT NULL AND c.run = ? AND c.position IN"
+    )
+    found: dict[Row, list[tuple[str, StoredCell]]] = {}
+    for (number, run), positions in _by_run(rows).items():
+        for position, evaluator, origin, body, identity in select_in(db, sql, (number,), positions):
+            cell = StoredCell(position=position, evaluator=evaluator, origin=origin, body=body, run=run)
+            found.setdefault((number, position), []).append((identity, cell))
+    return found

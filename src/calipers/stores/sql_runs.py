@@ -1,0 +1,289 @@
+"""The runs of a store in SQL: beginning, resuming, ending, finding and deleting them."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import msgspec
+from typing_extensions import override
+
+from calipers.errors import StoreError
+from calipers.plain import plain
+from calipers.report import Report
+from calipers.result import EvaluatorSpec
+
+from .counting import Counted, ending_of
+from .redaction import redacted_data
+from .run_info import (
+    Owner,
+    RunInfo,
+    Status,
+    StoredEvaluator,
+    git_state,
+    new_run_id,
+    this_environment,
+    this_process,
+    timestamp,
+)
+from .sql import Row, Session, safe_text, select_in
+from .store import Redact, Store
+
+_RUN = "no, status, ended_at, owner, heartbeat, attempts, failures, info, ending, counted"
+
+
+class SqlRuns(Store):
+    """The runs of a store in SQL."""
+
+    def __init__(self, url: str, redact: Sequence[Redact] = ()) -> None:
+        self.url = url
+        self.redact = tuple(redact)
+        self.read_only = False
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[Session]:
+        """A session for reading."""
+
+    @abstractmethod
+    def _writing(self) -> AbstractContextManager[Session]:
+        """A session in a transaction, which is committed when the block is left and rolled back if it raises."""
+
+    @override
+    def begin_run(self, run: RunInfo) -> RunInfo:
+        owner = this_process()
+        begun = msgspec.structs.replace(
+            run,
+            id=new_run_id(),
+            status="running",
+            started_at=run.started_at or timestamp(),
+            environment=run.environment or this_environment(),
+            git=run.git or git_state(),
+            owner=owner,
+            heartbeat=timestamp(),
+            parameters=redacted_data(plain(run.parameters), self.redact),
+            metadata=redacted_data(plain(run.metadata), self.redact),
+            evaluators=tuple(_plain_evaluator(evaluator) for evaluator in run.evaluators),
+            ended_at=None,
+            ending=None,
+            totals=None,
+            attempts=0,
+            failures=0,
+        )
+        info = msgspec.structs.replace(begun, evaluators=())
+        with self._writing() as db:
+            db.run(
+                "INSERT INTO runs (id, name, dataset_name, status, owner, heartbeat, info) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    begun.id,
+                    safe_text(begun.name),
+                    safe_text(begun.dataset_name),
+                    begun.status,
+                    to_json(owner),
+                    begun.heartbeat,
+                    to_json(plain(info)),
+                ),
+            )
+            number = run_number(db, begun.id)
+            _insert_evaluators(db, number, 0, begun.evaluators)
+        return begun
+
+    @override
+    def add_evaluators(self, run: str, evaluators: Sequence[StoredEvaluator]) -> list[int]:
+        places: list[int] = []
+        with self._writing() as db:
+            number = run_number(db, run)
+            rows = db.run("SELECT body, place FROM evaluators WHERE run = ? ORDER BY place", (number,))
+            known: dict[str, int] = dict(reversed(rows))
+            new: list[StoredEvaluator] = []
+            for evaluator in evaluators:
+                told = _plain_evaluator(evaluator)
+                place = known.setdefault(to_json(told), len(rows) + len(new))
+                if place == len(rows) + len(new):
+                    new.append(told)
+                places.append(place)
+            _insert_evaluators(db, number, len(rows), new)
+            if new:
+                run_changed(db, run)
+        return places
+
+    @override
+    def beat(self, run: str) -> None:
+        with self._writing() as db:
+            db.run("UPDATE runs SET heartbeat = ? WHERE id = ?", (timestamp(), run))
+
+    @override
+    def resume_run(self, run: str) -> RunInfo:
+        owner = this_process()
+        with self._writing() as db:
+            found = self._infos(db, "WHERE id = ?", (run,))
+            if not found:
+                raise unknown(run)
+            if found[0].status == "running" and not found[0].is_abandoned() and found[0].owner != owner:
+                raise StoreError(
+                    f"run {run!r} is being written by another process (its last sign of life: "
+                    f"{found[0].heartbeat}): wait for its end, or stop it"
+                )
+            db.run(
+                "UPDATE runs SET status = 'running', owner = ?, heartbeat = ?, ended_at = NULL, ending = NULL "
+                "WHERE id = ?",
+                (to_json(owner), timestamp(), run),
+            )
+        return self._info(run)
+
+    @override
+    def finish_run(self, run: str, *, status: Status = "finished", report: Report | None = None) -> RunInfo:
+        ending = None if report is None else to_json(redacted_data(ending_of(report), self.redact))
+        with self._writing() as db:
+            done = db.run(
+                "UPDATE runs SET status = ?, ended_at = ?, ending = ?, heartbeat = NULL WHERE id = ? RETURNING no",
+                (status, timestamp(), ending, run),
+            )
+            if not done:
+                raise unknown(run)
+        return self._info(run)
+
+    @override
+    def delete_run(self, run: str) -> None:
+        with self._writing() as db:
+            number = run_number(db, run)
+            for table in ("cells", "attempts", "evaluators", "blob_uses"):
+                db.run(f"DELETE FROM {table} WHERE run = ?", (number,))  # noqa: S608 - four fixed names
+            db.run("DELETE FROM runs WHERE no = ?", (number,))
+
+    @override
+    def runs(
+        self,
+        *,
+        name: str | None = None,
+        dataset_name: str | None = None,
+        status: Status | None = None,
+        limit: int | None = None,
+    ) -> list[RunInfo]:
+        given = {"name": safe_text(name), "dataset_name": safe_text(dataset_name), "status": status}
+        asked = {column: value for column, value in given.items() if value is not None}
+        where = " AND ".join(f"{column} = ?" for column in asked)
+        last = "" if limit is None else f"LIMIT {int(limit)}"
+        with self._reading() as db:
+            return self._infos(
+                db, f"{'WHERE ' * bool(where)}{where} ORDER BY id DESC {last}", [*asked.values()]
+            )
+
+    @override
+    def run(self, which: str) -> RunInfo:
+        with self._reading() as db:
+            found = self._infos(db, "WHERE id = ?", (which,))
+            if not found and which == "latest":
+                found = self._infos(db, "ORDER BY id DESC LIMIT 1", ())
+                if not found:
+                    raise StoreError(f"the store {self.url!r} has no runs yet")
+            if not found and which:
+                found = self._infos(db, "WHERE name = ? ORDER BY id DESC LIMIT 1", (safe_text(which),))
+            if not found and which:
+                # Ids have no signs that LIKE takes for more than themselves; what was asked for may have.
+                found = self._infos(
+                    db, "WHERE substr(id, 1, ?) = ? ORDER BY id DESC LIMIT 6", (len(which), which)
+                )
+        if not found:
+            raise unknown(which)
+        if len(found) > 1:
+            raise StoreError(
+                f"{which!r} is the beginning of several runs: {', '.join(info.id for info in found[:5])}"
+                f"{', …' * (len(found) > 5)}; give more of the id"
+            )
+        return found[0]
+
+    @override
+    def _info(self, run: str) -> RunInfo:
+        with self._reading() as db:
+            found = self._infos(db, "WHERE id = ?", (run,))
+        if not found:
+            raise unknown(run)
+        return found[0]
+
+    def _infos(self, db: Session, where: str, values: Sequence[Any]) -> list[RunInfo]:
+        rows = db.run(f"SELECT {_RUN} FROM runs {where}", values)  # noqa: S608 - our own words
+        evaluators: dict[int, list[StoredEvaluator]] = {row[0]: [] for row in rows}
+        sql = "SELECT run, place, body FROM evaluators WHERE run IN"
+        for number, _, body in sorted(select_in(db, sql, (), evaluators)):
+            evaluators[number].append(msgspec.json.decode(body, type=StoredEvaluator))
+        return [_run_info(row, evaluators[row[0]]) for row in rows]
+
+    # ------------------------------------------------------------------ what was counted
+
+    @override
+    def _read_counted(self, run: str) -> tuple[Counted | None, int]:
+        with self._reading() as db:
+            rows = db.run("SELECT counted, changes FROM runs WHERE id = ?", (run,))
+        if not rows:
+            raise unknown(run)
+        counted, changes = rows[0]
+        return None if counted is None else msgspec.json.decode(counted, type=Counted), changes
+
+    @override
+    def _keep_counted(self, run: str, counted: Counted, changes: int) -> None:
+        if self.read_only:
+            return
+        with self._writing() as db:
+            db.run(
+                "UPDATE runs SET counted = ? WHERE id = ? AND changes = ?",
+                (to_json(plain(counted)), run, changes),
+            )
+
+
+# ---------------------------------------------------------------------- rows
+
+
+def run_number(db: Session, run: str) -> int:
+    """The number by which rows name a run."""
+    rows = db.run("SELECT no FROM runs WHERE id = ?", (run,))
+    if not rows:
+        raise unknown(run)
+    return int(rows[0][0])
+
+
+def run_changed(db: Session, run: str) -> int:
+    """Note that what was counted of a run does not hold any more, and return its number."""
+    rows = db.run("UPDATE runs SET changes = changes + 1, counted = NULL WHERE id = ? RETURNING no", (run,))
+    if not rows:
+        raise unknown(run)
+    return int(rows[0][0])
+
+
+def unknown(run: str) -> StoreError:
+    """The error of a run that is not there."""
+    return StoreError(f"the store has no run {run!r}: `calipers runs` lists those it has")
+
+
+def to_json(data: Any) -> str:
+    """Plain data, or a record of it, as text."""
+    return msgspec.json.encode(data).decode()
+
+
+def _insert_evaluators(db: Session, number: int, first: int, evaluators: Sequence[StoredEvaluator]) -> None:
+    rows = [
+        (number, place, evaluator.identity, to_json(evaluator))
+        for place, evaluator in enumerate(evaluators, first)
+    ]
+    db.insert("evaluators", "run, place, identity, body", rows)
+
+
+def _plain_evaluator(evaluator: StoredEvaluator) -> StoredEvaluator:
+    spec = EvaluatorSpec(plain(evaluator.spec.name), plain(evaluator.spec.arguments))
+    return msgspec.structs.replace(evaluator, spec=spec, name=plain(evaluator.name))
+
+
+def _run_info(row: Row, evaluators: Sequence[StoredEvaluator]) -> RunInfo:
+    _, status, ended_at, owner, heartbeat, attempts, failures, info, ending, counted = row
+    found = msgspec.json.decode(info, type=RunInfo)
+    return msgspec.structs.replace(
+        found,
+        status=status,
+        ended_at=ended_at,
+        owner=None if owner is None else msgspec.json.decode(owner, type=Owner),
+        heartbeat=heartbeat,
+        attempts=attempts,
+        failures=failures,
+        evaluators=tuple(evaluators),
+        ending=None if ending is None else msgspec.json.decode(ending),
+        totals=None if counted is None else msgspec.json.decode(counted, type=Counted).totals,
+    )

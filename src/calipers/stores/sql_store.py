@@ -1,0 +1,306 @@
+"""The attempts of a store in SQL: writing them by batches, and reading them as a stream.
+
+Reading goes page by page, each page a statement of its own that starts after the last key of the one before: nothing
+holds a transaction open while its caller thinks, and what is written meanwhile is seen or not, but never half.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from typing_extensions import override
+
+from calipers.errors import StoreError
+
+from .blobs import Blobs, references, restore
+from .records import Known, StoredAttempt, StoredCell
+from .redaction import redacted_attempt, redacted_cell
+from .reuse import find_known
+from .run_info import timestamp
+from .sql import Row, Session, chunks, marks, safe_text, select_in
+from .sql_runs import SqlRuns, run_changed, run_number
+
+_PAGE = 500
+"""Attempts that are read at once."""
+_MOST_TEXT = 4_000_000
+"""Characters of large values that are read at once."""
+
+_HEAD = "position, name, source_case_name, repeat, failed, key, case_hash, origin, facts"
+_ATTEMPT = f"{_HEAD}, given, output, trace"
+_CELL = "position, evaluator, origin, body"
+
+
+class SqlStore(SqlRuns):
+    """A store in an SQL database."""
+
+    # ------------------------------------------------------------------ in
+
+    @override
+    def append(
+        self, run: str, attempts: Sequence[StoredAttempt] = (), cells: Sequence[StoredCell] = ()
+    ) -> None:
+        blobs = Blobs()
+        take = blobs.take
+        if self.redact:
+            attempts = [redacted_attempt(attempt, self.redact) for attempt in attempts]
+            cells = [redacted_cell(cell, self.redact) for cell in cells]
+        # The last of several with one place wins.
+        rows = {
+            a.position: (
+                *(a.position, safe_text(a.name), safe_text(a.source_case_name), a.repeat, int(a.failed)),
+                *(a.key, a.case_hash, a.origin, a.facts, take(a.given), take(a.output)),
+                None if a.trace is None else take(a.trace),
+            )
+            for a in attempts
+        }
+        judged = {(c.position, c.evaluator): (c.position, c.evaluator, c.origin, take(c.body)) for c in cells}
+        with self._writing() as db:
+            number = run_changed(db, run)
+            replaced = _remove(db, number, rows, judged)
+            _check_cells(db, run, number, rows, judged)
+            db.insert("attempts", f"run, {_ATTEMPT}", [(number, *row) for row in rows.values()])
+            db.insert("cells", f"run, {_CELL}", [(number, *row) for row in judged.values()])
+            if blobs.bodies:
+                # In one order, so that two writers never wait for each other.
+                bodies = sorted(blobs.bodies.items())
+                db.insert_missing("blobs", "hash, body", bodies)
+                db.insert_missing("blob_uses", "run, hash", [(number, digest) for digest, _ in bodies])
+            db.run(
+                "UPDATE runs SET attempts = attempts + ?, failures = failures + ?, heartbeat = ? WHERE no = ?",
+                (
+                    len(rows) - len(replaced),
+                    sum(row[4] for row in rows.values()) - sum(replaced.values()),
+                    timestamp(),
+                    number,
+                ),
+            )
+
+    @override
+    def prune(self) -> int:
+        with self._writing() as db:
+            return self._remove_unused(db)
+
+    @staticmethod
+    def _remove_unused(db: Session) -> int:
+        unused = "FROM blobs WHERE NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.hash = blobs.hash)"
+        count = int(db.run(f"SELECT COUNT(*) {unused}")[0][0])
+        if count:
+            db.run(f"DELETE {unused}")
+        return count
+
+    # ------------------------------------------------------------------ out
+
+    @override
+    def attempts(
+        self,
+        run: str,
+        *,
+        after: int = -1,
+        name: str | None = None,
+        failed: bool | None = None,
+        parts: bool = True,
+    ) -> Iterator[StoredAttempt]:
+        with self._reading() as db:
+            number = run_number(db, run)
+        where = "run = ?"
+        values: list[Any] = [number]
+        if name is not None:
+            where += " AND (name = ? OR source_case_name = ?)"
+            values += [safe_text(name)] * 2
+        if failed is not None:
+            where += " AND failed = ?"
+            values.append(int(failed))
+        sql = (
+            f"SELECT {_ATTEMPT if parts else _HEAD} FROM attempts WHERE {where} AND position > ? "  # noqa: S608
+            f"ORDER BY position LIMIT {_PAGE}"
+        )
+        while True:
+            with self._reading() as db:
+                rows = db.run(sql, [*values, after])
+            yield from self._restored([_attempt(row, run) for row in rows])
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1][0]
+
+    @override
+    def cells(self, run: str, *, evaluator: int | None = None, after: int = -1) -> Iterator[StoredCell]:
+        with self._reading() as db:
+            number = run_number(db, run)
+        which, values = ("", []) if evaluator is None else (" AND evaluator = ?", [evaluator])
+        sql = (
+            f"SELECT {_CELL} FROM cells WHERE run = ?{which} "  # noqa: S608
+            f"AND (position, evaluator) > (?, ?) ORDER BY position, evaluator LIMIT {4 * _PAGE}"
+        )
+        last = (after, 1 << 30)
+        while True:
+            with self._reading() as db:
+                rows = db.run(sql, [number, *values, *last])
+            yield from self._restored_cells([_cell(row, run) for row in rows])
+            if len(rows) < 4 * _PAGE:
+                return
+            last = rows[-1][:2]
+
+    @override
+    def judged(
+        self, run: str, *, after: int = -1, failed: bool | None = None, parts: bool = True
+    ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
+        with self._reading() as db:
+            number = run_number(db, run)
+        sql = (
+            f"SELECT {_CELL} FROM cells WHERE run = ? AND position BETWEEN ? AND ? "  # noqa: S608
+            "ORDER BY position, evaluator"
+        )
+        for page in chunks(self.attempts(run, after=after, failed=failed, parts=parts), _PAGE):
+            with self._reading() as db:
+                rows = db.run(sql, (number, page[0].position, page[-1].position))
+            yield from self._with_cells(page, rows)
+
+    @override
+    def _judged_at(
+        self, run: str, positions: Sequence[int]
+    ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
+        for some in chunks(positions):
+            with self._reading() as db:
+                number = run_number(db, run)
+                sql = f"SELECT {_ATTEMPT} FROM attempts WHERE run = ? AND position IN"  # noqa: S608
+                found = sorted(select_in(db, sql, (number,), some), key=lambda row: row[0])
+                sql = f"SELECT {_CELL} FROM cells WHERE run = ? AND position IN"  # noqa: S608
+                rows = sorted(select_in(db, sql, (number,), some), key=lambda row: row[:2])
+            yield from self._with_cells(self._restored([_attempt(row, run) for row in found]), rows)
+
+    def _with_cells(
+        self, attempts: Iterable[StoredAttempt], rows: Sequence[Any]
+    ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
+        by_position = {position: list(group) for position, group in groupby(rows, key=lambda row: row[0])}
+        for attempt in attempts:
+            cells = [_cell(row, attempt.run) for row in by_position.get(attempt.position, ())]
+            yield attempt, list(self._restored_cells(cells))
+
+    def _restored(self, attempts: Sequence[StoredAttempt]) -> Iterator[StoredAttempt]:
+        """The attempts with their large values, read a few at a time."""
+        waiting: list[StoredAttempt] = []
+        size = 0
+        for attempt in attempts:
+            large = references((attempt.given, attempt.output, attempt.trace))
+            if not large and not waiting:
+                yield attempt
+                continue
+            waiting.append(attempt)
+            size += sum(one.length for one in large)
+            if size >= _MOST_TEXT:
+                yield from self._inflated(waiting)
+                waiting, size = [], 0
+        yield from self._inflated(waiting)
+
+    def _inflated(self, attempts: Sequence[StoredAttempt]) -> Iterator[StoredAttempt]:
+        bodies = self._bodies(text for a in attempts for text in (a.given, a.output, a.trace))
+        for attempt in attempts:
+            attempt.given = restore(attempt.given, bodies)
+            attempt.output = restore(attempt.output, bodies)
+            attempt.trace = None if attempt.trace is None else restore(attempt.trace, bodies)
+            yield attempt
+
+    def _restored_cells(self, cells: Sequence[StoredCell]) -> Iterator[StoredCell]:
+        bodies = self._bodies(cell.body for cell in cells)
+        for cell in cells:
+            cell.body = restore(cell.body, bodies)
+            yield cell
+
+    def _bodies(self, texts: Iterable[str | None]) -> dict[bytes, bytes]:
+        hashes = dict.fromkeys(one.hash for one in references(texts))
+        if not hashes:
+            return {}
+        with self._reading() as db:
+            return dict(select_in(db, "SELECT hash, body FROM blobs WHERE hash IN", (), hashes))
+
+    @override
+    def done(self, run: str) -> list[range]:
+        # Positions minus their rank are equal within a row of neighbours.
+        sql = (
+            "SELECT MIN(position), MAX(position) FROM (SELECT position, "
+            "position - ROW_NUMBER() OVER (ORDER BY position) AS row FROM attempts WHERE run = ?) AS places "
+            "GROUP BY row ORDER BY 1"
+        )
+        with self._reading() as db:
+            return [range(first, last + 1) for first, last in db.run(sql, (run_number(db, run),))]
+
+    @override
+    def find(self, keys: Iterable[bytes], *, failed: bool = False) -> dict[bytes, Known]:
+        found: dict[bytes, Known] = {}
+        for some in chunks(keys):
+            with self._reading() as db:
+                known = find_known(db, some, failed=failed)
+            attempts = self._restored([one.attempt for one in known.values()])
+            found.update({one.key: known[one.key] for one in attempts if one.key is not None})
+        for one in found.values():
+            one.cells = dict(zip(one.cells, self._restored_cells([*one.cells.values()]), strict=True))
+        return found
+
+
+# ---------------------------------------------------------------------- rows
+
+
+def _remove(
+    db: Session, number: int, attempts: Mapping[int, Row], cells: Mapping[tuple[int, int], Row]
+) -> dict[int, int]:
+    """Remove what is about to be replaced, and return whether each removed attempt had failed, by position."""
+    sql = "SELECT position, failed FROM attempts WHERE run = ? AND position IN"
+    replaced: dict[int, int] = dict(select_in(db, sql, (number,), attempts))
+    for some in chunks(replaced):
+        for table in ("attempts", "cells"):
+            db.run(f"DELETE FROM {table} WHERE run = ? AND position IN {marks(len(some))}", [number, *some])  # noqa: S608
+    again: dict[int, list[int]] = {}
+    for position, evaluator in cells:
+        if position not in attempts:
+            again.setdefault(evaluator, []).append(position)
+    for evaluator, positions in again.items():
+        for some in chunks(positions):
+            db.run(
+                f"DELETE FROM cells WHERE run = ? AND evaluator = ? AND position IN {marks(len(some))}",  # noqa: S608
+                [number, evaluator, *some],
+            )
+    return replaced
+
+
+def _check_cells(
+    db: Session, run: str, number: int, attempts: Mapping[int, Row], cells: Mapping[tuple[int, int], Row]
+) -> None:
+    """Refuse cells of attempts or evaluators that the run does not have: nobody would ever find them."""
+    if not cells:
+        return
+    known = db.run("SELECT COUNT(*) FROM evaluators WHERE run = ?", (number,))[0][0]
+    strange = sorted({evaluator for _, evaluator in cells if not 0 <= evaluator < known})
+    if strange:
+        raise StoreError(f"run {run!r} has {known} evaluators, and none in the places {strange[:5]}")
+    others = {position for position, _ in cells if position not in attempts}
+    sql = "SELECT position FROM attempts WHERE run = ? AND position IN"
+    lacking = sorted(others - {row[0] for row in select_in(db, sql, (number,), others)})
+    if lacking:
+        raise StoreError(
+            f"run {run!r} has no attempts at the positions {lacking[:5]} to which cells were given"
+        )
+
+
+def _attempt(row: Row, run: str) -> StoredAttempt:
+    position, name, source, repeat, failed, key, case_hash, origin, facts, *parts = row
+    given, output, trace = parts or ("", "", None)
+    return StoredAttempt(
+        position=position,
+        name=name,
+        source_case_name=source,
+        repeat=repeat,
+        failed=bool(failed),
+        key=key,
+        case_hash=case_hash,
+        origin=origin,
+        facts=facts,
+        given=given,
+        output=output,
+        trace=trace,
+        run=run,
+    )
+
+
+def _cell(row: Row, run: str) -> StoredCell:
+    position, evaluator, origin, body = row
+    return StoredCell(position=position, evaluator=evaluator, origin=origin, body=body, run=run)

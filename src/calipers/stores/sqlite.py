@@ -1,0 +1,255 @@
+"""A store in one SQLite file: the embedded default, and the store in memory for tests.
+
+The file is in WAL mode: any number of processes read while one writes, and writers wait for each other. A process that
+is killed loses nothing that was appended. `synchronous=NORMAL`: when the power fails, the last appends may be missing,
+but the file is whole.
+
+Rows are inserted many by one statement. Python's `sqlite3` gives up the interpreter's lock around every statement, and a
+thread that has to win it back a million times from a busy run would be slower by orders of magnitude.
+"""
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from typing_extensions import override
+
+from calipers.errors import StoreError, StoreUnavailableError
+
+from .schema import VERSION, migrations
+from .sql import Row, Session, marks
+from .sql_store import SqlStore
+from .store import Redact
+
+APPLICATION_ID: Final = 0x43414C49
+"""Says in the file's header that it is ours: "CALI"."""
+BUSY_SECONDS: Final = 30.0
+"""How long a writer waits for another one."""
+_WORDS: Final = {"number": "INTEGER", "bytes": "BLOB", "clustered": "WITHOUT ROWID"}
+_SIZES: Final = (256, 32, 4, 1)
+"""How many rows one statement inserts; few sizes, so that their statements are prepared once."""
+_PASSING: Final = (
+    "SQLITE_FULL",
+    "SQLITE_BUSY",
+    "SQLITE_LOCKED",
+    "SQLITE_IOERR",
+    "SQLITE_CANTOPEN",
+    "SQLITE_PROTOCOL",
+)
+
+
+class SqliteStore(SqlStore):
+    """Runs in one SQLite file."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, redact: Sequence[Redact] = (), read_only: bool = False
+    ) -> None:
+        """Open the file, or make it.
+
+        Args:
+            path: of the file; folders that are missing are made.
+            redact: hooks that take out what must not be written; see `calipers.stores.hide_keys`.
+            read_only: open a file that exists, and write nothing.
+        """
+        self.path = Path(path)
+        super().__init__(f"sqlite:///{quote(os.fspath(self.path))}{'?mode=ro' * read_only}", redact)
+        self.read_only = read_only
+        _check_place(self.path, read_only=read_only)
+        with _explained(self.url):
+            self._writer = self._connect()
+            _prepare(self._writer, self.url, read_only=read_only)
+            self._reader = self._connect()
+        # Both connections may be used from any thread, by one at a time.
+        self._write_lock = threading.RLock()
+        self._read_lock = threading.RLock()
+
+    def _connect(self) -> sqlite3.Connection:
+        mode = "ro" if self.read_only else "rwc"
+        address = f"file:{quote(os.fspath(self.path.absolute()))}?mode={mode}"
+        return _tuned(sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None))
+
+    @contextlib.contextmanager
+    @override
+    def _reading(self) -> Iterator[Session]:
+        with self._read_lock, _explained(self.url):
+            yield _SqliteSession(self._reader)
+
+    @contextlib.contextmanager
+    @override
+    def _writing(self) -> Iterator[Session]:
+        if self.read_only:
+            raise StoreError(
+                f"the store {self.url!r} was opened for reading only: leave out mode=ro to write"
+            )
+        with self._write_lock, _explained(self.url):
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield _SqliteSession(self._writer)
+                self._writer.execute("COMMIT")
+            except BaseException:
+                # A full disk may have ended the transaction already.
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+
+    @override
+    def prune(self) -> int:
+        removed = super().prune()
+        with self._write_lock, _explained(self.url):
+            self._writer.execute("VACUUM")
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return removed
+
+    @override
+    def close(self) -> None:
+        with self._write_lock, self._read_lock:
+            self._reader.close()
+            self._writer.close()
+
+
+class MemoryStore(SqliteStore):
+    """Runs in memory, gone when it is closed: for tests, and for runs that are to be judged again at once."""
+
+    def __init__(self, *, redact: Sequence[Redact] = ()) -> None:
+        SqlStore.__init__(self, "memory:", redact)
+        self.read_only = False
+        self._writer = _tuned(sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None))
+        _prepare(self._writer, self.url, read_only=False)
+        self._reader = self._writer
+        self._write_lock = self._read_lock = threading.RLock()
+
+
+class _SqliteSession:
+    """A connection as a session."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def insert(self, table: str, columns: str, rows: Sequence[Row], *, verb: str = "INSERT") -> None:
+        start = 0
+        for size in _SIZES:
+            while len(rows) - start >= size:
+                some = rows[start : start + size]
+                values = [value for row in some for value in row]
+                places = ", ".join([marks(len(some[0]))] * size)
+                self._connection.execute(f"{verb} INTO {table} ({columns}) VALUES {places}", values)
+                start += size
+
+    def insert_missing(self, table: str, columns: str, rows: Sequence[Row]) -> None:
+        self.insert(table, columns, rows, verb="INSERT OR IGNORE")
+
+
+# ---------------------------------------------------------------------- opening
+
+
+def _tuned(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def _check_place(path: Path, *, read_only: bool) -> None:
+    """Refuse a path that cannot be a store, before SQLite makes anything of it."""
+    if path.is_dir():
+        raise StoreError(
+            f"{os.fspath(path)!r} is a folder: name a file in it, such as {os.fspath(path / 'runs.db')!r}"
+        )
+    if read_only and not path.exists():
+        raise StoreError(f"there is no store {os.fspath(path)!r} to read")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            with path.open("rb") as file:
+                head = file.read(16)
+            if head and head != b"SQLite format 3\0":
+                raise StoreError(
+                    f"{os.fspath(path)!r} is no store: it is a file of another kind. Name another file"
+                )
+            if not read_only and not os.access(path, os.W_OK):
+                raise StoreError(
+                    f"{os.fspath(path)!r} may not be written: make it writable, or open it for reading only "
+                    "(sqlite:///…?mode=ro)"
+                )
+    except OSError as error:
+        raise StoreError(
+            f"the store {os.fspath(path)!r} cannot be opened: {error.strerror or error}"
+        ) from error
+
+
+def _prepare(connection: sqlite3.Connection, url: str, *, read_only: bool) -> None:
+    """Make sure that the tables are ours and of today."""
+    if sqlite3.sqlite_version_info < (3, 35):
+        raise StoreError(f"stores need SQLite 3.35 or later, and this Python has {sqlite3.sqlite_version}")
+    if _version(connection, url) < VERSION:
+        if read_only:
+            raise StoreError(
+                f"the store {url!r} is of an older version: open it for writing once to bring it up to date"
+            )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in migrations(_version(connection, url), **_WORDS):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def _version(connection: sqlite3.Connection, url: str) -> int:
+    """The version of the tables, 0 in a new file.
+
+    Raises:
+        StoreError: they are not ours, or of a later release.
+    """
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        if tables or application or version:
+            raise StoreError(
+                f"{url!r} is a database of another program, and nothing was changed in it: name another file"
+            )
+        return 0
+    if version > VERSION:
+        raise StoreError(
+            f"the store {url!r} has version {version}, and this release reads up to {VERSION}: install a newer calipers"
+        )
+    return int(version)
+
+
+@contextlib.contextmanager
+def _explained(url: str) -> Iterator[None]:
+    """SQLite's errors in our words."""
+    try:
+        yield
+    except sqlite3.ProgrammingError as error:
+        raise StoreError(f"the store {url!r} was used after it was closed, or wrongly: {error}") from error
+    except sqlite3.DatabaseError as error:
+        name = getattr(error, "sqlite_errorname", "") or ""
+        if name.startswith(_PASSING):
+            raise StoreUnavailableError(
+                f"the store {url!r} cannot be used now ({error}): what was stored before is whole. Free space, or wait for "
+                "whoever holds it"
+            ) from error
+        if name.startswith("SQLITE_READONLY"):
+            raise StoreError(
+                f"the store {url!r} may not be written: make it and its folder writable"
+            ) from error
+        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+            raise StoreError(
+                f"the store {url!r} is damaged ({error}): restore it from a backup, or save what can be read with "
+                "`sqlite3 FILE .recover`"
+            ) from error
+        raise StoreError(f"the store {url!r} failed: {error}") from error
