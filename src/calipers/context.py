@@ -66,6 +66,8 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
     """What the agent did, where the task returned or recorded a trace."""
     _attempt: AttemptFacts | None = None
     _earlier: Sequence[EvaluationResult] = ()
+    _asked: set[str] | None = None
+    """What evaluators looked at beyond the attempt, noted where somebody wants to know; copies share it."""
 
     @property
     def case(self) -> Any:
@@ -75,6 +77,7 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
     @property
     def seed(self) -> int | None:
         """The seed of this attempt; `None` in a context built by hand."""
+        self._note("seed")
         return None if self._attempt is None else self._attempt.seed
 
     @property
@@ -89,7 +92,12 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
     @property
     def results(self) -> dict[str, EvaluationResult]:
         """The results that earlier evaluators gave for this attempt, by name."""
+        self._note("results")
         return {result.name: result for result in self._earlier}
+
+    def _note(self, what: str) -> None:
+        if self._asked is not None:
+            self._asked.add(what)
 
     @property
     def span_tree(self) -> "SpanTree":

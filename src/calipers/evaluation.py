@@ -7,19 +7,23 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any, Protocol, TypeVar, cast
 
-from .errors import InvalidOptionError
+import msgspec
+
+from .errors import CalipersError, InvalidOptionError
 from .interrupt import on_interrupt
+from .journal import Journal, Keeping, Setup
+from .plain import plain
 from .record import ReportCase, ReportCaseFailure
 from .report import Report
 from .report_evaluator import run_report_evaluators
 from .result import describe_error
 from .runner import Options, Run
-from .scoring import Plan, Scoring, make_plan
+from .scoring import NotedScoring, Plan, Scoring, make_plan
 from .spans import span_recorder
 from .task import Invokable, Task, as_task
 from .work import WorkQueue, work_items
@@ -71,14 +75,33 @@ async def evaluate(
     dataset_name: str | None = None,
     metadata: dict[str, Any] | None = None,
     progress: Progress | None = None,
+    keeping: Keeping | None = None,
 ) -> Report:
-    """Run the task over the cases, judge what comes of it, and report."""
+    """Run the task over the cases, judge what comes of it, and report. `keeping` opens the journal of the run."""
     the_task = as_task(task)
     plan = make_plan(evaluators)
     if options.keep != "all" and report_evaluators:
         raise InvalidOptionError("report evaluators look at every attempt: keep='all', or leave them out")
     total = len(cases) * options.repeat if isinstance(cases, list) else None
-    run = make_run(the_task, cases, plan, options)
+    name = name or the_task.name
+    journal = None
+    if keeping is not None:
+        setup = Setup(
+            task=task,
+            task_name=the_task.name,
+            name=name,
+            plan=plan,
+            dataset_name=dataset_name,
+            total=total,
+            repeat=options.repeat,
+            seed=options.seed,
+            has_lifecycle=options.lifecycle is not None,
+            options=_limits(options),
+            metadata=metadata,
+        )
+        journal = keeping(setup)
+        options = msgspec.structs.replace(options, seed=journal.seed)
+    run = make_run(the_task, cases, plan, options, journal)
     workers: LoopWorkers | ThreadWorkers
     if the_task.is_async or options.lifecycle is not None or run.announces:
         workers = LoopWorkers(run)
@@ -89,29 +112,57 @@ async def evaluate(
         run.stop("interrupted by Ctrl-C")
         workers.stop()
 
-    name = name or the_task.name
-    async with _announced(options, name, dataset_name, total, metadata) as reports:
+    async with _announced(options, name, dataset_name, total, metadata) as reports, _kept(journal, reports):
         started_at, start = datetime.now(UTC), perf_counter()
         with nullcontext() if progress is None else progress(Counts(run, total)), on_interrupt(interrupt):
             await workers.finish()
-        report = Report(
+        report = _reported(
+            run,
+            total,
             name=name,
-            cases=[record for record in run.records if isinstance(record, ReportCase)],
-            failures=[record for record in run.records if isinstance(record, ReportCaseFailure)],
-            totals=None if run.tally is None else run.tally.totals(),
             dataset_name=dataset_name,
             metadata=metadata,
-            repeat=options.repeat,
-            seed=options.seed,
             started_at=started_at.isoformat(),
             duration=perf_counter() - start,
-            incomplete=_incomplete(run, total),
-            unfinished=run.queue.handed_out - run.finished,
-            blocked=run.scoring.blocked,
         )
         await run_report_evaluators(report, report_evaluators, plan)
         reports.append(report)
     return report
+
+
+def _reported(run: Run, total: int | None, **given: Any) -> Report:
+    """What a run that is over says."""
+    return Report(
+        cases=[record for record in run.records if isinstance(record, ReportCase)],
+        failures=[record for record in run.records if isinstance(record, ReportCaseFailure)],
+        totals=None if run.tally is None else run.tally.totals(),
+        repeat=run.options.repeat,
+        seed=run.options.seed,
+        incomplete=_incomplete(run, total),
+        unfinished=run.queue.handed_out - run.finished,
+        blocked=run.scoring.blocked,
+        **given,
+    )
+
+
+@asynccontextmanager
+async def _kept(journal: Journal | None, reports: list[Report]) -> AsyncIterator[None]:
+    """Close the journal when the block is left, with the report that the block made, if it made one."""
+    if journal is None:
+        yield
+        return
+    try:
+        yield
+    except BaseException:
+        # What is raised here is what went wrong; that the journal could not be closed either is no news.
+        with suppress(Exception):
+            journal.finish(None)
+        raise
+    report = reports[0]
+    try:
+        report.reuse = journal.finish(report)
+    except CalipersError as error:
+        report.incomplete = report.incomplete or f"not all of it could be stored ({error})"
 
 
 @asynccontextmanager
@@ -142,18 +193,30 @@ async def _announced(
         await options.plugins.dispatch("on_suite_end", name=name, report=reports[0] if reports else None)
 
 
-def make_run(task: Task, cases: Iterable[Any], plan: Plan, options: Options) -> Run:
+def _limits(options: Options) -> dict[str, Any]:
+    """Those options that a stored run keeps."""
+    kept = ("max_concurrency", "task_timeout", "evaluator_timeout", "retry")
+    found = {name: plain(getattr(options, name)) for name in kept}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def make_run(
+    task: Task, cases: Iterable[Any], plan: Plan, options: Options, journal: Journal | None = None
+) -> Run:
     """The state of a run that has not begun."""
     wants_spans = plan.needs_spans or (
         isinstance(cases, list)
         and any(make_plan(case.evaluators).needs_spans for case in cases if case.evaluators)
     )
+    items = work_items(cases, plan, repeat=options.repeat)
+    scoring = Scoring if journal is None else NotedScoring
     return Run(
         task,
-        WorkQueue(work_items(cases, plan, repeat=options.repeat)),
-        Scoring(timeout=options.evaluator_timeout),
+        WorkQueue(items if journal is None else journal.prepared(items)),
+        scoring(timeout=options.evaluator_timeout),
         span_recorder(wants_spans),
         options,
+        journal,
     )
 
 

@@ -17,6 +17,7 @@ import msgspec
 from .analysis import Analysis
 from .errors import InvalidOptionError, InvalidTraceError, ReportFormatError
 from .plain import plain, safe_repr
+from .recalled import Reuse
 from .record import ReportCase, ReportCaseFailure
 from .result import EvaluatorFailure
 from .scoring import BlockedLoop
@@ -105,6 +106,8 @@ class Report(msgspec.Struct, kw_only=True):
     """Attempts that were begun and given up when the run ended early."""
     blocked: dict[str, BlockedLoop] = {}
     """Synchronous evaluators that held up the event loop, by name; an async task that did is called `(task)`."""
+    reuse: Reuse | None = None
+    """How much of it was taken from a store, and under which id it is there; `None`: it was not kept."""
 
     # ------------------------------------------------------------------ what it says
 

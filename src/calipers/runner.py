@@ -23,7 +23,9 @@ import msgspec
 from .case import Case
 from .context import EvaluatorContext
 from .errors import AttemptTimeoutError, InvalidOptionError, TaskContractError
+from .journal import Journal
 from .lifecycle import CaseLifecycle, LifecycleFactory, RunHooks
+from .recalled import Recalled
 from .record import Failure, ReportCase, ReportCaseFailure
 from .result import describe_error
 from .retry import Retry
@@ -119,10 +121,12 @@ class Run:
         scoring: Scoring,
         spans: SpanRecorder | Exception,
         options: Options,
+        journal: Journal | None = None,
     ) -> None:
         self.task = task
         self.queue = queue
         self.scoring = scoring
+        self.journal = journal
         self.on_record = options.on_record
         self.recorder = spans if isinstance(spans, SpanRecorder) else None
         self.no_spans = None if isinstance(spans, SpanRecorder) else spans
@@ -155,13 +159,12 @@ class Run:
             {},
             {},
             spans=self.no_spans,
+            recalled=work.recalled,
         )
 
     def keep(self, position: int, record: Record) -> None:
         """Put a finished record in its place."""
-        if _forks != self._forks:
-            # A task or evaluator forked and let the child return: the child must not go on with the run.
-            os._exit(70)
+        self._check_process()
         passed = record.passed
         self.finished += 1
         if passed is False:
@@ -179,6 +182,11 @@ class Run:
             if position > len(records):
                 records.extend([None] * (position + 1 - len(records)))
             records[position] = record
+
+    def _check_process(self) -> None:
+        if _forks != self._forks:
+            # A task or evaluator forked and let the child return: the child must not go on with the run.
+            os._exit(70)
 
     def _tell(self, record: Record) -> None:
         """Hand the record to whoever listens. If that fails (a full disk, say), no new work begins, and nothing is lost."""
@@ -199,10 +207,13 @@ class Run:
 
     # ------------------------------------------------------------------ one attempt
 
-    async def work(self, work: Work) -> Record:
+    async def work(self, work: Work, attempt: Attempt | None = None) -> Record:
         """Make one attempt on the event loop and judge it."""
         start = perf_counter()
-        attempt = self.attempt(work)
+        if attempt is None:
+            attempt = self.attempt(work)
+        if attempt.recalled is not None:
+            return await self.recall(attempt, attempt.recalled, work)
         if work.problem is not None:
             attempt.error = work.problem
             return self.failure(attempt, work, start)
@@ -213,6 +224,40 @@ class Run:
             return self.failure(attempt, work, start)
         return await self.judge(attempt, work, start)
 
+    async def journaled(self, work: Work) -> Record:
+        """Make one attempt, judge it, and note it in the journal."""
+        attempt = self.attempt(work)
+        record = await self.work(work, attempt)
+        self.note_down(work, attempt, record)
+        return record
+
+    def note_down(self, work: Work, attempt: Attempt, record: Record) -> None:
+        """Note a finished attempt in the journal, unless that has failed before. If it fails, no new work begins."""
+        self._check_process()
+        if self.journal is None:
+            return
+        try:
+            self.journal.append(work, attempt, record)
+        except Exception as error:
+            _, message, _ = describe_error(error)
+            self.stopped = self.stopped or f"the journal failed ({message})"
+            self.journal = None
+            self.queue.close()
+
+    async def recall(self, attempt: Attempt, recalled: Recalled, work: Work) -> Record:
+        """The record of an attempt that an earlier run made, judged by those evaluators that have not judged it yet."""
+        known = recalled.record
+        if isinstance(known, ReportCaseFailure):
+            return known
+        start = perf_counter()
+        attempt.output, attempt.metrics, attempt.attributes = known.output, known.metrics, known.attributes
+        attempt.duration, attempt.tries, attempt.trace = known.task_duration, known.tries, known.trace
+        attempt.trace_id, attempt.span_id, attempt.spans = known.trace_id, known.span_id, recalled.spans
+        record = await self.scoring.score(attempt, work.plan, self.scoring.context(attempt))
+        record.teardown_failure = known.teardown_failure
+        record.total_duration = known.total_duration + (perf_counter() - start if attempt.asked else 0.0)
+        return record
+
     async def announced(self, work: Work) -> Record:
         """Make one attempt and judge it, and tell the plugins when it begins and ends."""
         plugins = self.options.plugins
@@ -221,7 +266,7 @@ class Run:
         await plugins.dispatch("on_test_start", **details)
         record: Record | None = None
         try:
-            record = await self.work(work)
+            record = await (self.work(work) if self.journal is None else self.journaled(work))
             return record
         finally:
             await plugins.dispatch("on_test_end", **details, record=record)
@@ -297,7 +342,7 @@ class Run:
             attempt.duration = perf_counter() - start
             if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries):
                 return
-            await asyncio.sleep(retry.pause(attempt.tries, attempt.seed))
+            await asyncio.sleep(retry.pause(attempt.tries, attempt.derived_seed()))
             attempt.tries += 1
 
     def _coroutine(self, attempt: Attempt) -> Coroutine[Any, Any, Any]:

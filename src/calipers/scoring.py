@@ -10,11 +10,11 @@ every case, whatever evaluators a single case adds. A name that is taken gets `_
 
 import asyncio
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import isawaitable
 from math import isfinite
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,6 +22,7 @@ from .context import EvaluatorContext
 from .errors import AttemptTimeoutError, NotAnEvaluatorError
 from .evaluator import Evaluator
 from .output import Abstention, read_parts
+from .recalled import Cell
 from .record import ReportCase
 from .result import (
     EvaluationResult,
@@ -122,6 +123,21 @@ class Plan:
         # A case of its own may bring an evaluator of that name.
         return unique(name, others)
 
+    def claims(self, judge: Judge, cell: Cell) -> bool:
+        """Whether the results of a recalled cell may have their names in this run; from then on they are its own.
+
+        The keys of a mapping are named in the order they are met, so that another evaluator may have such a name now.
+        """
+        names = [result.name for result in cell.results if result.name != judge.name]
+        names += [skip.name for skip in cell.skipped if skip.key_of is not None]
+        for name in names:
+            owner = next((owner for (owner, _), taken in self.keys.items() if taken == name), judge.name)
+            if owner != judge.name or name in self.names:
+                return False
+        for name in names:
+            self.keys.setdefault((judge.name, name), name)
+        return True
+
 
 def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:
     """A plan for evaluators of any style; with `extend`, they run before that plan's and yield it the names."""
@@ -185,12 +201,18 @@ class Scoring:
 
     async def score(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> ReportCase:
         """What the evaluators of the plan say of an attempt whose task finished."""
-        results: list[EvaluationResult] = []
-        failures: list[EvaluatorFailure] = []
-        skipped: list[SkippedEvaluation] = []
-        ctx._earlier = results  # noqa: SLF001 - the scorer fills in what earlier judges said
+        said = _Said([], [], [])
+        ctx._earlier = said.results  # noqa: SLF001 - the scorer fills in what earlier judges said
+        await self._ask(plan.judges, plan, ctx, said)
+        return self._record(attempt, said)
+
+    async def _ask(
+        self, judges: Iterable[Judge], plan: Plan, ctx: EvaluatorContext[Any, Any, Any], said: "_Said"
+    ) -> None:
+        """Add what the judges say."""
+        results, failures, skipped = said
         before = perf_counter()
-        for judge in plan.judges:
+        for judge in judges:
             try:
                 output = judge.evaluate(ctx) if self.timeout is None else await self._timed(judge, ctx)
                 # The common outputs come first: this loop is most of what a run costs beyond the user's own code.
@@ -216,7 +238,6 @@ class Scoring:
             if now - before > BLOCKING_SECONDS:
                 self.note(judge.name, now - before)
             before = now
-        return self._record(attempt, results, failures, skipped)
 
     def _take(
         self,
@@ -275,13 +296,7 @@ class Scoring:
             output = await within(max(0.0, deadline - perf_counter()), output, late)
         return output
 
-    def _record(
-        self,
-        attempt: Attempt,
-        results: list[EvaluationResult],
-        failures: list[EvaluatorFailure],
-        skipped: list[SkippedEvaluation],
-    ) -> ReportCase:
+    def _record(self, attempt: Attempt, said: "_Said") -> ReportCase:
         case = attempt.case
         return ReportCase(
             name=attempt.name,
@@ -291,9 +306,9 @@ class Scoring:
             output=attempt.output,
             metrics=attempt.metrics,
             attributes=attempt.attributes,
-            results=tuple(results),
-            evaluator_failures=tuple(failures),
-            skipped=tuple(skipped),
+            results=tuple(said.results),
+            evaluator_failures=tuple(said.failures),
+            skipped=tuple(said.skipped),
             task_duration=attempt.duration,
             total_duration=attempt.duration,
             source_case_name=attempt.case_name if attempt.name is not attempt.case_name else None,
@@ -304,6 +319,44 @@ class Scoring:
             span_id=attempt.span_id,
             trace=attempt.trace,
         )
+
+
+class _Said(NamedTuple):
+    """What the judges of an attempt have said so far."""
+
+    results: list[EvaluationResult]
+    failures: list[EvaluatorFailure]
+    skipped: list[SkippedEvaluation]
+
+
+class NotedScoring(Scoring):
+    """Judges attempts for a run that keeps a journal.
+
+    What is recalled of an attempt is taken as it is, and only the other judges are asked. It is noted which of them
+    looked beyond the attempt: at earlier results, or at the seed.
+    """
+
+    async def score(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> ReportCase:
+        """What the evaluators of the plan say of an attempt, or are known to have said."""
+        said = _Said([], [], [])
+        asked: set[str] = set()
+        ctx._earlier, ctx._asked = said.results, asked  # noqa: SLF001 - the scorer fills in what earlier judges said
+        noted = attempt.asked = {}
+        cells: Mapping[str, Cell] = {} if attempt.recalled is None else attempt.recalled.cells
+        holds = True
+        """Whether all that was said so far is what was said then."""
+        for judge in plan.judges:
+            cell = cells.get(judge.name)
+            if cell is not None and (holds or not cell.saw_results) and plan.claims(judge, cell):
+                said.results.extend(cell.results)
+                said.failures.extend(cell.failures)
+                said.skipped.extend(cell.skipped)
+                continue
+            holds = False
+            asked.clear()
+            await self._ask((judge,), plan, ctx, said)
+            noted[judge.name] = frozenset(asked)
+        return self._record(attempt, said)
 
 
 async def within(seconds: float, awaitable: Any, late: Exception) -> Any:

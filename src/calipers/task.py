@@ -23,6 +23,7 @@ import msgspec
 from .case import Case
 from .errors import InvalidOptionError, InvalidTraceError, TaskContractError
 from .plain import safe_repr
+from .recalled import Recalled
 from .trace import Trace
 
 
@@ -54,6 +55,12 @@ class Attempt(msgspec.Struct):
     """A `SpanTree`, or the error that says why there is none."""
     trace_id: str | None = None
     span_id: str | None = None
+    recalled: Recalled | None = None
+    """What an earlier run knows of it; `None` if it is to be made."""
+    seed_was_read: bool = False
+    """Whether anybody asked for the seed: then the output may depend on it."""
+    asked: dict[str, frozenset[str]] | None = None
+    """What its evaluators looked at beyond the attempt, by their names; `None` where no journal is kept."""
 
     @property
     def trace_so_far(self) -> Trace | None:
@@ -63,6 +70,11 @@ class Attempt(msgspec.Struct):
     @property
     def seed(self) -> int:
         """A seed for this attempt alone: the same for the same run seed, case name and repeat, in any order."""
+        self.seed_was_read = True
+        return self.derived_seed()
+
+    def derived_seed(self) -> int:
+        """The seed, for those whose use of it changes no output."""
         text = f"{self.run_seed}\0{self.case_name}\0{self.repeat_index}"
         return int.from_bytes(
             hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big"

@@ -13,6 +13,7 @@ import msgspec
 
 from .case import Case, not_a_case
 from .errors import InvalidCaseError
+from .recalled import Recalled
 from .scoring import Plan, make_plan, unique
 
 REMEMBERED_NAMES = 100_000
@@ -31,6 +32,10 @@ class Work(msgspec.Struct, frozen=True):
     plan: Plan
     problem: Exception | None = None
     """Why it cannot be made."""
+    recalled: Recalled | None = None
+    """What an earlier run knows of it; `None` if it is to be made."""
+    key: str | None = None
+    """What a journal finds the case's content by; `None` without a journal, or where it cannot be known."""
 
 
 def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator[Work]:

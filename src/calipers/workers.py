@@ -70,7 +70,8 @@ class LoopWorkers:
 
     async def _work(self) -> None:
         run = self.run
-        attempt = run.announced if run.announces else run.work
+        plain = run.work if run.journal is None else run.journaled
+        attempt = run.announced if run.announces else plain
         fair_until = perf_counter() + FAIR_SECONDS
         while not run.stopping:
             work = run.queue.next()
@@ -167,7 +168,7 @@ class ThreadWorkers:
             start = perf_counter()
             if work.problem is not None:
                 attempt.error = work.problem
-            elif not self._execute(me, work, attempt):
+            elif work.recalled is None and not self._execute(me, work, attempt):
                 return True
             self.finished.append((work, attempt, start))
             self._signal()
@@ -196,7 +197,7 @@ class ThreadWorkers:
     def _pause(self, attempt: Attempt) -> None:
         retry = self.run.options.retry
         if retry is not None and attempt.tries > 1:
-            self.stopped.wait(retry.pause(attempt.tries - 1, attempt.seed))
+            self.stopped.wait(retry.pause(attempt.tries - 1, attempt.derived_seed()))
 
     def _call(self, attempt: Attempt) -> None:
         begin(attempt)
@@ -270,10 +271,14 @@ class ThreadWorkers:
                 self.signalled = True
                 self.loop.call_soon(self._wake)
             record: Record
-            if attempt.error is not None:
+            if attempt.recalled is not None:
+                record = await run.recall(attempt, attempt.recalled, work)
+            elif attempt.error is not None:
                 record = run.failure(attempt, work, start)
             else:
                 record = await run.judge(attempt, work, start)
+            if run.journal is not None:
+                run.note_down(work, attempt, record)
             run.keep(work.position, record)
             self.room.release()
             if perf_counter() > fair_until:

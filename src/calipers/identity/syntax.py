@@ -244,9 +244,11 @@ def _write(node: ast.AST, out: list[str], *, docstrings: bool) -> None:
 
 
 def _merged(items: list[Any]) -> list[Any]:
-    """The items with neighbouring pieces of text in an f-string made one, as some Pythons do and others do not."""
+    """The parts of an f-string without empty texts, and with neighbouring ones made one: some Pythons do, some do not."""
     merged: list[Any] = []
     for item in items:
+        if isinstance(item, ast.Constant) and item.value == "":
+            continue
         last = merged[-1] if merged else None
         if (
             isinstance(item, ast.Constant)
