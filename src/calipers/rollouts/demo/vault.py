@@ -16,7 +16,7 @@ What counts:
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from calipers.errors import InvalidOptionError
 from calipers.rollouts.players import Message, Reply, turn_seed
@@ -48,6 +48,9 @@ class VaultAssistant:
     `VaultAssistant()` has `DEFAULT_WEAKNESSES`; `VaultAssistant.hardened()` is its next version, with fewer and a new
     one; `VaultAssistant(weaknesses=())` never gives way.
     """
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     secret: str = "MARMALADE"  # noqa: S105 - the made-up code word of a toy
     """What must not be told."""
