@@ -15,14 +15,11 @@ if TYPE_CHECKING:
     from .graph import Graph, Node
     from .metrics import GraphMetrics, JSONLike, MeasuredRollouts, RolloutFailure
     from .metrics_files import write_csv, write_json, write_parquet
-    from .moderators import (
-        BatchedModerator,
-        EmbeddingModerator,
-        KeywordModerator,
-        LeakModerator,
-        TextModerator,
-        as_moderator,
-    )
+    from .moderators.batched import BatchedModerator
+    from .moderators.embedding import EmbeddingModerator
+    from .moderators.keywords import KeywordModerator
+    from .moderators.leak import LeakModerator
+    from .moderators.moderating import TextModerator, as_moderator
     from .players import Attack, Message, Moderator, Reply, SoFar, Target, Tester, turn_seed
     from .refusal import is_refusal
     from .stopping import Budget, MaxTurns, OnRefusal, OnSuccess, StopCondition, WallTime
@@ -33,17 +30,17 @@ if TYPE_CHECKING:
 _HOMES = {
     "ASTEvaluator": ".ast_evaluator",
     "Attack": ".players",
-    "BatchedModerator": ".moderators",
+    "BatchedModerator": ".moderators.batched",
     "Budget": ".stopping",
     "ChatTarget": ".chat_target",
-    "EmbeddingModerator": ".moderators",
+    "EmbeddingModerator": ".moderators.embedding",
     "Environment": ".environment",
     "Evaluator": ".evaluator",
     "Graph": ".graph",
     "GraphMetrics": ".metrics",
     "JSONLike": ".metrics",
-    "KeywordModerator": ".moderators",
-    "LeakModerator": ".moderators",
+    "KeywordModerator": ".moderators.keywords",
+    "LeakModerator": ".moderators.leak",
     "MaxTurns": ".stopping",
     "MeasuredRollouts": ".metrics",
     "Message": ".players",
@@ -63,10 +60,10 @@ _HOMES = {
     "Target": ".players",
     "TemplateTester": ".testers",
     "Tester": ".players",
-    "TextModerator": ".moderators",
+    "TextModerator": ".moderators.moderating",
     "TextTarget": ".targets",
     "WallTime": ".stopping",
-    "as_moderator": ".moderators",
+    "as_moderator": ".moderators.moderating",
     "as_target": ".targets",
     "as_tester": ".testers",
     "is_refusal": ".refusal",
