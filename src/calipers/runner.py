@@ -59,6 +59,11 @@ def _count_fork() -> None:
     _forks += 1
 
 
+def _leave_child() -> None:
+    """End this process: a task or evaluator forked and let the child return, which must not go on with the run."""
+    os._exit(70)
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
 
@@ -164,7 +169,8 @@ class Run:
 
     def keep(self, position: int, record: Record) -> None:
         """Put a finished record in its place."""
-        self._check_process()
+        if _forks != self._forks:
+            _leave_child()
         passed = record.passed
         self.finished += 1
         if passed is False:
@@ -182,11 +188,6 @@ class Run:
             if position > len(records):
                 records.extend([None] * (position + 1 - len(records)))
             records[position] = record
-
-    def _check_process(self) -> None:
-        if _forks != self._forks:
-            # A task or evaluator forked and let the child return: the child must not go on with the run.
-            os._exit(70)
 
     def _tell(self, record: Record) -> None:
         """Hand the record to whoever listens. If that fails (a full disk, say), no new work begins, and nothing is lost."""
@@ -233,7 +234,8 @@ class Run:
 
     def note_down(self, work: Work, attempt: Attempt, record: Record) -> None:
         """Note a finished attempt in the journal, unless that has failed before. If it fails, no new work begins."""
-        self._check_process()
+        if _forks != self._forks:
+            _leave_child()
         if self.journal is None:
             return
         try:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import isawaitable
 from math import isfinite
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -39,6 +39,9 @@ from .threads import call_in_thread
 _FREQUENT_LABELS = 100
 """Labels of an evaluator that are kept to be shared, and the length they may have."""
 
+
+_Said: TypeAlias = tuple[list[EvaluationResult], list[EvaluatorFailure], list[SkippedEvaluation]]
+"""What the judges of an attempt have said so far: results, failures and skips."""
 
 MEASURABLE = 0.05
 """A timeout shorter than this is judged with so much patience, for the event loop has other things to do."""
@@ -201,13 +204,13 @@ class Scoring:
 
     async def score(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> ReportCase:
         """What the evaluators of the plan say of an attempt whose task finished."""
-        said = _Said([], [], [])
-        ctx._earlier = said.results  # noqa: SLF001 - the scorer fills in what earlier judges said
+        said: _Said = ([], [], [])
+        ctx._earlier = said[0]  # noqa: SLF001 - the scorer fills in what earlier judges said
         await self._ask(plan.judges, plan, ctx, said)
         return self._record(attempt, said)
 
     async def _ask(
-        self, judges: Iterable[Judge], plan: Plan, ctx: EvaluatorContext[Any, Any, Any], said: "_Said"
+        self, judges: Iterable[Judge], plan: Plan, ctx: EvaluatorContext[Any, Any, Any], said: _Said
     ) -> None:
         """Add what the judges say."""
         results, failures, skipped = said
@@ -296,8 +299,9 @@ class Scoring:
             output = await within(max(0.0, deadline - perf_counter()), output, late)
         return output
 
-    def _record(self, attempt: Attempt, said: "_Said") -> ReportCase:
+    def _record(self, attempt: Attempt, said: _Said) -> ReportCase:
         case = attempt.case
+        results, failures, skipped = said
         return ReportCase(
             name=attempt.name,
             inputs=attempt.inputs,
@@ -306,9 +310,9 @@ class Scoring:
             output=attempt.output,
             metrics=attempt.metrics,
             attributes=attempt.attributes,
-            results=tuple(said.results),
-            evaluator_failures=tuple(said.failures),
-            skipped=tuple(said.skipped),
+            results=tuple(results),
+            evaluator_failures=tuple(failures),
+            skipped=tuple(skipped),
             task_duration=attempt.duration,
             total_duration=attempt.duration,
             source_case_name=attempt.case_name if attempt.name is not attempt.case_name else None,
@@ -321,14 +325,6 @@ class Scoring:
         )
 
 
-class _Said(NamedTuple):
-    """What the judges of an attempt have said so far."""
-
-    results: list[EvaluationResult]
-    failures: list[EvaluatorFailure]
-    skipped: list[SkippedEvaluation]
-
-
 class NotedScoring(Scoring):
     """Judges attempts for a run that keeps a journal.
 
@@ -338,9 +334,10 @@ class NotedScoring(Scoring):
 
     async def score(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> ReportCase:
         """What the evaluators of the plan say of an attempt, or are known to have said."""
-        said = _Said([], [], [])
+        said: _Said = ([], [], [])
+        results, failures, skipped = said
         asked: set[str] = set()
-        ctx._earlier, ctx._asked = said.results, asked  # noqa: SLF001 - the scorer fills in what earlier judges said
+        ctx._earlier, ctx._asked = results, asked  # noqa: SLF001 - the scorer fills in what earlier judges said
         noted = attempt.asked = {}
         cells: Mapping[str, Cell] = {} if attempt.recalled is None else attempt.recalled.cells
         holds = True
@@ -348,9 +345,9 @@ class NotedScoring(Scoring):
         for judge in plan.judges:
             cell = cells.get(judge.name)
             if cell is not None and (holds or not cell.saw_results) and plan.claims(judge, cell):
-                said.results.extend(cell.results)
-                said.failures.extend(cell.failures)
-                said.skipped.extend(cell.skipped)
+                results.extend(cell.results)
+                failures.extend(cell.failures)
+                skipped.extend(cell.skipped)
                 continue
             holds = False
             asked.clear()
