@@ -35,6 +35,8 @@ def best_assignment(rows: Sequence[Levels], columns: int) -> list[int | None]:
 def best_pairs(table: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     """The best pairs of row and column of a table of similarities: most full matches, then the largest total."""
     columns = len(table[0]) if table else 0
+    if len(table) == columns == 1:  # most requests lead to one call
+        return [(0, 0)] if weight_of(table[0][0], 0) > 0 else []
     full = full_bonus(len(table), columns)
     rows = [levels_of((weight_of(value, full), 1 << j) for j, value in enumerate(row)) for row in table]
     found = best_assignment(rows, columns)

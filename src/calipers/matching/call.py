@@ -67,8 +67,10 @@ def compare_calls(expected: ToolCall, actual: ToolCall, rules: CallRules | None 
     return CallComparison(expected, actual, score, found)
 
 
-def expected_arguments(call: ToolCall, rules: CallRules) -> dict[str, Any]:
+def expected_arguments(call: ToolCall, rules: CallRules) -> Mapping[str, Any]:
     """The arguments of an expected call that count, as they are to be compared."""
+    if rules.take_arguments_as_they_are:
+        return call.arguments
     tool, ignored = call.name, rules.ignored_for(call.name)
     found = {
         name: rules.expected_value(tool, name, value)
@@ -83,8 +85,10 @@ def expected_arguments(call: ToolCall, rules: CallRules) -> dict[str, Any]:
     return found
 
 
-def actual_arguments(call: ToolCall, rules: CallRules) -> dict[str, Any]:
+def actual_arguments(call: ToolCall, rules: CallRules) -> Mapping[str, Any]:
     """The arguments of an actual call that count."""
+    if rules.take_arguments_as_they_are:
+        return call.arguments
     ignored = rules.ignored_for(call.name)
     found = {name: value for name, value in call.arguments.items() if name not in ignored}
     if rules.mode_for(call.name) != "superset":

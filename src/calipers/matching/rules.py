@@ -106,6 +106,11 @@ class CallRules:
                 f"got {self.names!r}"
             )
 
+    @property
+    def take_arguments_as_they_are(self) -> bool:
+        """Whether no argument is left out, filled in or compared in a way of its own."""
+        return not (self.ignore or self.defaults or self.compare)
+
     def name_of(self, tool: str) -> str:
         """The name by which a tool is compared."""
         if self.names == "exact":

@@ -17,8 +17,17 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
-as_text = json.JSONEncoder(sort_keys=True).encode
-"""JSON data as text, the same for the same data."""
+import msgspec
+
+_ENCODER = msgspec.json.Encoder(order="sorted")
+
+
+def as_text(data: Any) -> str:
+    """JSON data as text, the same for the same data."""
+    try:
+        return _ENCODER.encode(data).decode()
+    except ValueError:  # half of a character that takes two
+        return json.dumps(data, sort_keys=True)
 
 
 class NotPlainError(Exception):
