@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .environment import Environment
     from .evaluator import Evaluator, RolloutOptions
     from .graph import Graph, Node
+    from .local_model import LocalModel
     from .metrics import GraphMetrics, JSONLike, MeasuredRollouts, RolloutFailure
     from .metrics_files import write_csv, write_json, write_parquet
     from .moderators.batched import BatchedModerator
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from .moderators.moderating import TextModerator, as_moderator
     from .players import Attack, Message, Moderator, Reply, SoFar, Target, Tester, turn_seed
     from .refusal import is_refusal
+    from .rollout_task import RolloutTask
+    from .simulated_user import ModelUser, Persona, SimulatedUser
     from .stopping import Budget, MaxTurns, OnRefusal, OnSuccess, StopCondition, WallTime
     from .summary import MetricSummary, summarize_metrics
     from .targets import MessagesTarget, TextTarget, as_target
@@ -41,20 +44,25 @@ _HOMES = {
     "JSONLike": ".metrics",
     "KeywordModerator": ".moderators.keywords",
     "LeakModerator": ".moderators.leak",
+    "LocalModel": ".local_model",
     "MaxTurns": ".stopping",
     "MeasuredRollouts": ".metrics",
     "Message": ".players",
     "MessagesTarget": ".targets",
     "MetricSummary": ".summary",
     "ModelTester": ".testers",
+    "ModelUser": ".simulated_user",
     "Moderator": ".players",
     "Node": ".graph",
     "OnRefusal": ".stopping",
     "OnSuccess": ".stopping",
+    "Persona": ".simulated_user",
     "Reply": ".players",
     "RolloutFailure": ".metrics",
     "RolloutOptions": ".evaluator",
+    "RolloutTask": ".rollout_task",
     "ScriptedTester": ".testers",
+    "SimulatedUser": ".simulated_user",
     "SoFar": ".players",
     "StopCondition": ".stopping",
     "Target": ".players",
@@ -88,20 +96,25 @@ __all__ = [
     "JSONLike",
     "KeywordModerator",
     "LeakModerator",
+    "LocalModel",
     "MaxTurns",
     "MeasuredRollouts",
     "Message",
     "MessagesTarget",
     "MetricSummary",
     "ModelTester",
+    "ModelUser",
     "Moderator",
     "Node",
     "OnRefusal",
     "OnSuccess",
+    "Persona",
     "Reply",
     "RolloutFailure",
     "RolloutOptions",
+    "RolloutTask",
     "ScriptedTester",
+    "SimulatedUser",
     "SoFar",
     "StopCondition",
     "Target",

@@ -1,0 +1,113 @@
+"""`RolloutTask`: rollouts as a task, so that they run over a dataset, with repeats, reports, pytest and the command line.
+
+What a case gives as its inputs is a goal (a text), a seed (a whole number: the environment draws a goal by it), or both, as
+`{"goal": …, "seed": …}`. Where it gives no seed, that of the attempt is used, which follows from the run's seed, the case's
+name and the repeat: so repeats differ, and the same run gives the same rollouts again.
+
+The output is the `Graph`. The attempt counts `turns`, and `cost` where it is known. A rollout that fails is a failed
+attempt, never one without success; its turns so far are the trace of the failure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from calipers.errors import InvalidCaseError, RolloutError
+from calipers.evaluation import draw_seed
+from calipers.plain import safe_repr
+from calipers.task import current_attempt, increment_eval_metric, record_trace
+from calipers.trace import Trace, Turn, TurnType
+
+from .environment import Environment
+from .graph import Graph
+from .targets import name_of
+
+_KEYS = {"goal", "seed"}
+
+
+@dataclass(frozen=True)
+class RolloutTask:
+    """One rollout for each attempt.
+
+    ```python
+    dataset = Dataset(cases=[Case(inputs="get the code word")], evaluators=[...])
+    report = dataset.evaluate_sync(RolloutTask(environment), repeat=10)
+    ```
+    """
+
+    environment: Environment
+
+    is_async = True
+    """It is awaited."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in reports: the target's name."""
+        return name_of(self.environment.target)
+
+    async def __call__(self, inputs: Any) -> Graph[str, str]:
+        """The rollout.
+
+        Raises:
+            InvalidCaseError: the inputs are neither a goal nor a seed.
+            RolloutError: a player failed.
+        """
+        goal, seed = read_inputs(inputs)
+        if seed is None:
+            attempt = current_attempt()
+            seed = draw_seed() if attempt is None else attempt.seed
+        try:
+            graph = await self.environment.eval_rollout_async(seed, goal=goal)
+        except RolloutError as error:
+            if error.graph is not None:
+                _count(error.graph)
+                record_trace(conversation_trace(error.graph, self.name))
+            raise
+        _count(graph)
+        return graph
+
+
+def read_inputs(inputs: Any) -> tuple[str | None, int | None]:
+    """The goal and the seed that a case gives; `None` for what it does not.
+
+    Raises:
+        InvalidCaseError: it gives neither.
+    """
+    goal: Any
+    seed: Any
+    if isinstance(inputs, Mapping) and inputs and set(inputs) <= _KEYS:
+        goal, seed = inputs.get("goal"), inputs.get("seed")
+    else:
+        goal, seed = (inputs, None) if isinstance(inputs, str) else (None, inputs)
+    is_goal = goal is None or (isinstance(goal, str) and bool(goal.strip()))
+    is_seed = seed is None or (isinstance(seed, int) and not isinstance(seed, bool))
+    if not is_goal or not is_seed or (goal is None and seed is None):
+        raise InvalidCaseError(
+            "the inputs of a rollout are a goal (a text), a seed (a whole number), or {'goal': ..., 'seed': ...}, "
+            f"got {safe_repr(inputs):.200}"
+        )
+    return goal, seed
+
+
+def conversation_trace(graph: Graph[Any, Any], agent_name: str = "") -> Trace:
+    """The first conversation of a rollout as a trace: what was said, and the tools that were called on the way."""
+    path = next(graph.paths(), ())
+    turns: list[Turn] = []
+    for node in path:
+        turns.append(Turn(turn_type=TurnType.USER_MESSAGE, content=str(node.attack)))
+        turns += [] if node.trace is None else node.trace.turns
+        turns.append(Turn(turn_type=TurnType.AGENT_MESSAGE, content=str(node.response)))
+    return Trace(
+        agent_name=agent_name,
+        input_text=str(graph.metadata.get("goal", "")),
+        output_text=str(path[-1].response) if path else "",
+        turns=turns,
+    )
+
+
+def _count(graph: Graph[Any, Any]) -> None:
+    nodes = list(graph.walk())
+    increment_eval_metric("turns", len(nodes))
+    costs = [node.cost for node in nodes if node.cost is not None]
+    if costs:
+        increment_eval_metric("cost", sum(costs))
