@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .run_info import GitState, Owner, RunInfo, StoredEvaluator
     from .sqlite import MemoryStore, SqliteStore
     from .store import Store
+    from .writer import Pace, Writer
 
 _HOMES = {
     "Facts": ".packing",
@@ -23,6 +24,7 @@ _HOMES = {
     "Known": ".records",
     "MemoryStore": ".sqlite",
     "Owner": ".run_info",
+    "Pace": ".writer",
     "Panel": ".packing",
     "PostgresqlStore": ".postgresql",
     "RunInfo": ".run_info",
@@ -31,6 +33,7 @@ _HOMES = {
     "StoredAttempt": ".records",
     "StoredCell": ".records",
     "StoredEvaluator": ".run_info",
+    "Writer": ".writer",
     "facts_of": ".packing",
     "hide_keys": ".redaction",
     "hide_matches": ".redaction",
@@ -46,6 +49,7 @@ __all__ = [
     "Known",
     "MemoryStore",
     "Owner",
+    "Pace",
     "Panel",
     "PostgresqlStore",
     "RunInfo",
@@ -54,6 +58,7 @@ __all__ = [
     "StoredAttempt",
     "StoredCell",
     "StoredEvaluator",
+    "Writer",
     "facts_of",
     "hide_keys",
     "hide_matches",

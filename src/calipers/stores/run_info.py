@@ -43,6 +43,10 @@ class StoredEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     """A hash of its code, arguments and version; `None` if it cannot be known, so that its results are never reused."""
     shared: bool = True
     """Whether it judges every attempt; False: it belongs to single cases."""
+    parts: dict[str, str] = {}
+    """What its identity was made of, by label, so that a difference can be named; see `calipers.identity`."""
+    unknown: str | None = None
+    """Why its identity cannot be known; `None` if it is known, or nobody asked."""
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):

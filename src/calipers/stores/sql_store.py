@@ -76,6 +76,16 @@ class SqlStore(SqlRuns):
             )
 
     @override
+    def remove_attempts(self, run: str, positions: Iterable[int]) -> None:
+        with self._writing() as db:
+            number = run_changed(db, run)
+            removed = _remove(db, number, dict.fromkeys(positions, ()), {})
+            db.run(
+                "UPDATE runs SET attempts = attempts - ?, failures = failures - ? WHERE no = ?",
+                (len(removed), sum(removed.values()), number),
+            )
+
+    @override
     def prune(self) -> int:
         with self._writing() as db:
             return self._remove_unused(db)
@@ -156,7 +166,7 @@ class SqlStore(SqlRuns):
             yield from self._with_cells(page, rows)
 
     @override
-    def _judged_at(
+    def judged_at(
         self, run: str, positions: Sequence[int]
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
         for some in chunks(positions):

@@ -56,6 +56,10 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def remove_attempts(self, run: str, positions: Iterable[int]) -> None:
+        """Remove attempts of a run with their cells, all or nothing; positions without one are left alone."""
+
+    @abstractmethod
     def beat(self, run: str) -> None:
         """Say that the run's owner is alive."""
 
@@ -131,6 +135,12 @@ class Store(ABC):
         """The attempts of a run in order, each with its cells, read a page at a time."""
 
     @abstractmethod
+    def judged_at(
+        self, run: str, positions: Sequence[int]
+    ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
+        """Attempts at some positions, in order, each with its cells."""
+
+    @abstractmethod
     def done(self, run: str) -> list[range]:
         """The positions of the stored attempts, as ranges in order."""
 
@@ -168,7 +178,7 @@ class Store(ABC):
         else:
             counted = self._count(info)
             report.totals = counted.totals
-            found = self._judged_at(run, counted.not_passed) if keep == "failed" else iter(())
+            found = self.judged_at(run, counted.not_passed) if keep == "failed" else iter(())
         for attempt, cells in found:
             put_in(report, unpack(attempt, cells, info.evaluators))
         return report
@@ -219,12 +229,6 @@ class Store(ABC):
     @abstractmethod
     def _info(self, run: str) -> RunInfo:
         """The run of an id."""
-
-    @abstractmethod
-    def _judged_at(
-        self, run: str, positions: Sequence[int]
-    ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
-        """Attempts at some positions, in order, each with its cells."""
 
     @abstractmethod
     def _read_counted(self, run: str) -> tuple[Counted | None, int]:
