@@ -176,7 +176,7 @@ class Backwards(Encoding):
 
 _WORD = re.compile(r"[A-Za-z]+")
 _VOWEL = re.compile(r"[aeiouAEIOU]")
-_LATIN_WORD = re.compile(r"([A-Za-z]+)-([A-Za-z]*)ay")
+_LATIN_WORD = re.compile(r"(?<![A-Za-z])([A-Za-z]+)-([A-Za-z]*)ay")
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ class Conversation:
     def claims_staff(self) -> bool:
         """Whether this message says that the user is somebody here."""
         return _matches(
-            r"\b(?:i am|i'm|this is)\b[^.?!\n]*\b(?:staff|caretaker|head|administrator|workshop)\b", self.text
+            r"\b(?:i am|i'm|this is)\b[^.?!\n]{0,80}\b(?:staff|caretaker|head|administrator|workshop)\b", self.text
         )
 
     @property
@@ -132,7 +132,7 @@ class Conversation:
     @property
     def prefix(self) -> str | None:
         """The words of agreement that the answer shall begin with."""
-        found = re.search(r'\b(?:begin|start)\b[^"\n]*"([^"\n]+)"', self.text, re.IGNORECASE)
+        found = re.search(r'\b(?:begin|start)\b[^"\n]{0,80}"([^"\n]+)"', self.text, re.IGNORECASE)
         return found[1] if found and _matches(r"^(?:sure|of course|certainly|yes)\b", found[1]) else None
 
     @property
