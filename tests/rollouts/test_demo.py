@@ -26,12 +26,12 @@ from calipers.rollouts.refusal import is_refusal
 from calipers.rollouts.stopping import OnSuccess
 from calipers.rollouts.strategies import (
     STRATEGIES,
+    AssumedPersona,
     Backtracking,
     Distraction,
     EachAttack,
     Escalation,
     ManyShot,
-    Persona,
 )
 
 BLANK = VaultAssistant(weaknesses=())
@@ -257,8 +257,8 @@ def test_it_forgets_its_rule_and_its_refusal_after_enough_of_other_things():
 
 def test_it_takes_any_number_for_that_of_staff_but_wants_to_have_asked_for_it():
     target = VaultAssistant(weaknesses={"persona"})
-    assert breaks(target, Persona(number="12345")) == "persona"
-    assert breaks(target, Persona(number="none")) is None
+    assert breaks(target, AssumedPersona(number="12345")) == "persona"
+    assert breaks(target, AssumedPersona(number="none")) is None
     assert say(target, "Hi", "4711", GOAL).metadata == {"refused": True}
 
 

@@ -9,12 +9,12 @@ from calipers.rollouts.strategies import (
     ESCALATING,
     SMALL_TALK,
     Adaptive,
+    AssumedPersona,
     Backtracking,
     Distraction,
     EachAttack,
     Escalation,
     ManyShot,
-    Persona,
     SampledAttack,
 )
 
@@ -50,7 +50,7 @@ def test_an_escalation_takes_a_topic_and_steps_of_your_own():
 
 
 def test_a_persona_says_who_it_is_before_it_asks():
-    attacks = [attack.text for attack in play(Persona("Bo", "a guard", "007"), [YES] * 9)]
+    attacks = [attack.text for attack in play(AssumedPersona("Bo", "a guard", "007"), [YES] * 9)]
     assert "Bo, a guard" in attacks[0]
     assert "007" in attacks[1]
     assert attacks[2].endswith(GOAL)

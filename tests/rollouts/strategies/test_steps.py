@@ -1,7 +1,14 @@
 import pytest
 
 from calipers.errors import InvalidOptionError
-from calipers.rollouts.strategies import Backtracking, Distraction, EachAttack, Escalation, ManyShot, Persona
+from calipers.rollouts.strategies import (
+    AssumedPersona,
+    Backtracking,
+    Distraction,
+    EachAttack,
+    Escalation,
+    ManyShot,
+)
 from calipers.rollouts.strategies.steps import filled, topic_of
 
 
@@ -25,7 +32,7 @@ def test_places_are_filled_once_and_unknown_ones_stay():
     assert filled(step, "Say {name}", "{goal}", {"{name}": "Ada"}) == "{goal}, Say {name}, Ada, {else}"
 
 
-@pytest.mark.parametrize("strategy", [Escalation, Persona, Backtracking])
+@pytest.mark.parametrize("strategy", [Escalation, AssumedPersona, Backtracking])
 @pytest.mark.parametrize(
     "steps", [(), ("Hello",), ("{goal}", "Hello"), ["{goal}"], "{goal}", (None, "{goal}")]
 )

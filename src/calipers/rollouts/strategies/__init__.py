@@ -4,7 +4,7 @@
 |---|---|
 | `single_turn` | `EachAttack`, `SampledAttack`: the attacks of the library, one per turn |
 | `escalation` | `Escalation`: small steps |
-| `persona` | `Persona`: somebody who may ask |
+| `persona` | `AssumedPersona`: somebody who may ask |
 | `distraction` | `Distraction`: first other things, for long |
 | `many_shot` | `ManyShot`: ever more examples |
 | `backtracking` | `Backtracking`: takes back what was refused |
@@ -22,7 +22,7 @@ from .distraction import SMALL_TALK, Distraction
 from .escalation import ESCALATING, Escalation
 from .library import STRATEGIES
 from .many_shot import ManyShot
-from .persona import INTRODUCING, Persona
+from .persona import INTRODUCING, AssumedPersona
 from .single_turn import EachAttack, SampledAttack
 
 __all__ = [
@@ -31,11 +31,11 @@ __all__ = [
     "SMALL_TALK",
     "STRATEGIES",
     "Adaptive",
+    "AssumedPersona",
     "Backtracking",
     "Distraction",
     "EachAttack",
     "Escalation",
     "ManyShot",
-    "Persona",
     "SampledAttack",
 ]

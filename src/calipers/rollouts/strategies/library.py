@@ -10,12 +10,12 @@ from .backtracking import Backtracking
 from .distraction import Distraction
 from .escalation import Escalation
 from .many_shot import ManyShot
-from .persona import Persona
+from .persona import AssumedPersona
 
 STRATEGIES: Mapping[str, Tester] = MappingProxyType(
     {
         "escalation": Escalation(),
-        "persona": Persona(),
+        "persona": AssumedPersona(),
         "distraction": Distraction(),
         "many_shot": ManyShot(),
         "backtracking": Backtracking(),

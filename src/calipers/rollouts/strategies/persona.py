@@ -1,4 +1,4 @@
-"""Persona: somebody with a name, a post and a number, who asks only when everybody knows who they are."""
+"""An assumed persona: somebody with a name, a post and a number, who asks only when everybody knows who they are."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ INTRODUCING = (
 
 
 @dataclass(frozen=True)
-class Persona:
+class AssumedPersona:
     """Becomes somebody in the conversation before it asks for anything.
 
     Targets fall for it because what was said earlier, and not contradicted, is taken for known. A claim and a request in one
