@@ -188,7 +188,7 @@ def test_an_aggregate_is_shown_by_its_keys(records):
     assert drawn(records, Aggregate(title="toxicity", data={"mean": 0.125, "worst": {"case": "x"}})) == [
         "toxicity",
         "  mean: 0.125",
-        "  worst: {'case': 'x'}",
+        "  worst.case: 'x'",
     ]
     assert drawn(records, Aggregate(title="toxicity", data=[1, 2])) == ["toxicity", "[1, 2]"]
 

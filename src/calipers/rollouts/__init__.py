@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .environment import Environment
     from .evaluator import Evaluator, RolloutOptions
     from .graph import Graph, Node
+    from .judge_turns import JudgeTurns
     from .local_model import LocalModel
     from .metrics import GraphMetrics, JSONLike, MeasuredRollouts, RolloutFailure
     from .metrics_files import write_csv, write_json, write_parquet
@@ -42,6 +43,7 @@ _HOMES = {
     "Graph": ".graph",
     "GraphMetrics": ".metrics",
     "JSONLike": ".metrics",
+    "JudgeTurns": ".judge_turns",
     "KeywordModerator": ".moderators.keywords",
     "LeakModerator": ".moderators.leak",
     "LocalModel": ".local_model",
@@ -94,6 +96,7 @@ __all__ = [
     "Graph",
     "GraphMetrics",
     "JSONLike",
+    "JudgeTurns",
     "KeywordModerator",
     "LeakModerator",
     "LocalModel",

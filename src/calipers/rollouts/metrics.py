@@ -60,3 +60,8 @@ class MeasuredRollouts(list[GraphMetrics]):
     def not_run(self) -> int:
         """How many were not finished, because the run was interrupted."""
         return self.planned - len(self) - len(self.failures)
+
+    def missing(self) -> dict[str, int]:
+        """What a summary should say of the rollouts that are not in the list: `n_failed` and `n_not_run`, if above 0."""
+        counts = {"n_failed": len(self.failures), "n_not_run": self.not_run}
+        return {name: count for name, count in counts.items() if count}

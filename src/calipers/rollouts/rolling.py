@@ -4,8 +4,8 @@ It is one evaluation on the common runner, with a case for each seed: concurrenc
 the Ctrl-C that keeps what is done are those of `Dataset.evaluate`. A rollout that fails is recorded with its seed and ends
 no other.
 
-An environment is any object with `eval_rollout(seed)` or `rollout(seed)`, sync or async, that gives a `Graph`. Where it has
-an async twin (`eval_rollout_async`, `rollout_async`), that one is used. Sync ones run in threads, so an environment that
+An environment is any object with `eval_rollout(seed)` or `rollout(seed)`, sync or async, that gives a `Graph`. An async twin
+(`eval_rollout_async`, `rollout_async`) is used instead, unless a subclass overrides the sync one alone. Sync ones run in threads, so an environment that
 several threads must not share at once needs `max_concurrency=1`.
 """
 
@@ -29,8 +29,8 @@ from calipers.task import current_attempt
 from .graph import Graph
 from .metrics import GraphMetrics, MeasuredRollouts, RolloutFailure
 
-_METHODS = ("eval_rollout_async", "eval_rollout", "rollout_async", "rollout")
-"""What may roll out an environment, the best first."""
+_METHODS = ("eval_rollout", "rollout")
+"""What may roll out an environment, the better one first."""
 _NAME = 60
 """Characters of a seed in the name of its case."""
 _SHOWN = 3
@@ -134,7 +134,7 @@ class _Rolling:
     """The task: a seed in, a rollout out."""
 
     def __init__(self, env: Any) -> None:
-        method = next((found for name in _METHODS if callable(found := getattr(env, name, None))), None)
+        method = next((found for name in _METHODS if (found := _method(env, name)) is not None), None)
         if env is None or isinstance(env, type) or method is None:
             given = "None" if env is None else safe_repr(env)[:200]
             raise InvalidOptionError(
@@ -147,12 +147,13 @@ class _Rolling:
         self.__name__ = getattr(env, "name", None) or type(env).__name__
         self.broken: dict[str, Any] = {}
         """What there was of rollouts that broke off, by the name of the attempt."""
-        self._roll = method if _takes_position(method) else lambda seed: method(seed=seed)
+        self._method = method
+        self._by_position = _takes_position(method)
 
     def __call__(self, seed: Any) -> Any:
         """The rollout, or something to await it by."""
         try:
-            found = self._roll(seed)
+            found = self._method(seed) if self._by_position else self._method(seed=seed)
         except Exception as error:
             self._keep(error)
             raise
@@ -169,6 +170,20 @@ class _Rolling:
         attempt, graph = current_attempt(), getattr(error, "graph", None)
         if attempt is not None and graph is not None:
             self.broken[attempt.name] = graph
+
+
+def _method(env: Any, name: str) -> Callable[..., Any] | None:
+    """A method or its async twin: the one that is written nearest to the environment's own class, else the twin."""
+    twin = f"{name}_async"
+    found = [each for each in (twin, name) if callable(getattr(env, each, None))]
+    if len(found) == 2:
+        by_class = [
+            next((place for place, kind in enumerate(type(env).__mro__) if each in vars(kind)), -1)
+            for each in found
+        ]
+        if by_class[1] < by_class[0]:  # a subclass that has its own say in the sync one is to be heard
+            found.reverse()
+    return getattr(env, found[0]) if found else None
 
 
 def _takes_position(method: Callable[..., Any]) -> bool:

@@ -15,6 +15,7 @@ from calipers.analysis import (
 )
 from calipers.report import Report
 
+from .aggregate import aggregate_rows
 from .grid import Cell, Column, grid
 from .line_plot import line_plot, some
 from .numbers import interval_line, mean_text, number, percent, plural, rate_text
@@ -236,11 +237,12 @@ def _aggregate(page: Page, analysis: Aggregate) -> "Iterator[Text]":
     if not isinstance(data, Mapping):
         yield page.line(page.fit_value(data, 3 * page.width))
         return
-    for key, value in list(data.items())[:_ROWS]:
-        name = page.fit(str(key), 40)
+    rows = aggregate_rows(data)
+    for key, value in rows[:_ROWS]:
+        name = page.fit(key, 64)
         shown = number(value) if _is_number(value) else page.fit_value(value, page.width - len(name) - 4)
         yield page.line("  ", (f"{name}: ", "dim"), shown)
-    yield from _more(page, len(data))
+    yield from _more(page, len(rows))
 
 
 def _more(page: Page, count: int) -> "Iterator[Text]":

@@ -17,6 +17,7 @@ from calipers.analysis import (
 from calipers.plain import plain
 from calipers.report import Report
 from calipers.stats import Interval
+from calipers.views.aggregate import aggregate_rows
 from calipers.views.line_plot import some
 from calipers.views.numbers import mean_text, number, percent, plural, rate_text
 
@@ -264,14 +265,15 @@ def _aggregate(analysis: Aggregate) -> Markup:
     if not isinstance(data, Mapping):
         return element("pre", lines(shown_text(json_text(plain(data)), _LONGEST)))
     rows: list[Markup] = []
-    for key, value in list(data.items())[:_ROWS]:
+    found = aggregate_rows(data)
+    for key, value in found[:_ROWS]:
         if _is_number(value):
             shown = Markup(number(value))
         else:
             shown = lines(shown_text(value if isinstance(value, str) else json_text(plain(value)), _LONGEST))
         tone = "number" if _is_number(value) else "text"
-        rows.append(element("tr", element("th", str(key), scope="row"), element("td", shown, class_=tone)))
-    return join([_scroller(element("table", element("tbody", *rows), class_="grid")), _more(len(data))])
+        rows.append(element("tr", element("th", key, scope="row"), element("td", shown, class_=tone)))
+    return join([_scroller(element("table", element("tbody", *rows), class_="grid")), _more(len(found))])
 
 
 def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Sequence[bool]) -> Markup:

@@ -1,0 +1,173 @@
+"""`JudgeTurns`: any evaluator, of any style, judges every turn of a rollout.
+
+The evaluator sees a turn as an attempt of its own: the attack is the inputs, the response the output, and the turn's trace,
+duration and metadata are those of the attempt. What a turn lacks (a trace, say) skips the evaluator there, as it would
+anywhere. An evaluator that fails in one turn fails for the rollout: half a judgement is none.
+
+What comes of a rollout, for each result of the evaluator, over the turns in which it was not skipped:
+
+| it gives | `overall` has |
+|---|---|
+| a flag `NAME` | `NAME`: whether it held in every turn, or with `combine="any"` in at least one; `NAME.mean`: the share of turns in which it held; `NAME.decided_at`: the number of the first turn that decided it, `None` if none did |
+| a number `NAME` | `NAME.mean`, `NAME.min`, `NAME.max` |
+| a label `NAME` | `NAME`: the label of most turns, the earlier one if two have as many |
+
+`per_turn` has a row for every turn of the tree, in the order of `Graph.walk`, with what was said and every result; where the tree branches, also
+`branch` and `parent`, as in `ASTEvaluator`.
+
+To judge a rollout as a whole, no such thing is needed: an evaluator whose parameter is called `graph`, or whose output it
+is, gets the `Graph`.
+"""
+
+import inspect
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from calipers.context import EvaluatorContext
+from calipers.errors import InvalidOptionError
+from calipers.output import Abstention, read_parts
+from calipers.result import EvaluatorSpec, Scalar
+from calipers.styles import as_evaluator
+
+from .branches import mark_branches
+from .evaluator import Evaluator
+from .graph import Graph, numbered_turns
+from .metrics import GraphMetrics, MeasuredRollouts
+from .metrics_files import metrics_data
+from .summary import summarize_metrics
+
+
+class JudgeTurns(Evaluator):
+    """Has an evaluator judge every turn, in a `Dataset` of rollouts or by itself."""
+
+    def __init__(
+        self,
+        evaluator: Any,
+        env: Any = None,
+        seeds: Sequence[Any] | None = None,
+        *,
+        combine: Literal["all", "any"] = "all",
+        expected_output: Any = None,
+        name: str | None = None,
+    ) -> None:
+        """Store the parts.
+
+        Args:
+            evaluator: judges a turn; any of the five styles but a rollout metric.
+            env: what `evaluate` rolls out; not needed in a `Dataset`.
+            seeds: what to roll out.
+            combine: whether a flag must hold in all turns of a rollout, or in any of them.
+            expected_output: what is expected of every response, for evaluators that compare.
+            name: of the results; default: the evaluator's own.
+        """
+        super().__init__(env, seeds)
+        self.evaluator = evaluator
+        self.combine = combine
+        self.expected_output = expected_output
+        self.name = name
+        if combine not in {"all", "any"}:
+            raise InvalidOptionError(f"combine must be 'all' or 'any', got {combine!r}")
+        if callable(getattr(evaluator, "compute_metrics", None)):
+            raise InvalidOptionError(f"{evaluator!r:.200} judges whole rollouts already: use it as it is")
+        self._judge = as_evaluator(evaluator, name=name)
+
+    def get_default_evaluation_name(self) -> str:
+        """The name given, else the evaluator's."""
+        return self._judge.get_default_evaluation_name()
+
+    def as_spec(self) -> EvaluatorSpec:
+        """The evaluator's own spec inside this one's."""
+        inner = self._judge.as_spec()
+        arguments: dict[str, Any] = {"evaluator": {inner.name: inner.arguments}}
+        if self.combine != "all":
+            arguments["combine"] = self.combine
+        if self.expected_output is not None:
+            arguments["expected_output"] = self.expected_output
+        return EvaluatorSpec(type(self).__name__, arguments)
+
+    async def compute_metrics(self, g: Graph[Any, Any]) -> GraphMetrics:
+        """What the evaluator says of each turn, and what that comes to."""
+        per_turn: list[dict[str, Any]] = []
+        found: dict[str, list[tuple[int, Scalar]]] = {}
+        for number, node in numbered_turns(g):
+            row: dict[str, Any] = {
+                "turn": number,
+                "attack": getattr(node, "attack", getattr(node, "probe", None)),
+                "response": getattr(node, "response", None),
+            }
+            for name, value, reason in await self._judged(number, node):
+                row[name] = value
+                if reason is not None:
+                    row[f"{name}.reason"] = reason
+                if value is not None:
+                    found.setdefault(name, []).append((number, value))
+            per_turn.append(row)
+        mark_branches(per_turn)
+        overall: dict[str, Any] = {}
+        for name, values in found.items():
+            overall |= self._combined(name, values)
+        return GraphMetrics(overall=overall, per_turn=per_turn)
+
+    def aggregate_metrics(self, all_metrics: list[GraphMetrics]) -> Any:
+        """Each overall metric over all rollouts, as `summarize_metrics` says it, and every rollout in `details`."""
+        summary: dict[str, Any] = {"n_rollouts": len(all_metrics)}
+        if isinstance(all_metrics, MeasuredRollouts):
+            summary |= all_metrics.missing()
+        summaries = summarize_metrics(all_metrics)
+        return {
+            "summary": {**summary, **{name: found.mean for name, found in summaries.items()}},
+            "details": [metrics_data(metrics) for metrics in all_metrics],
+            "distributions": {name: found.to_dict() for name, found in summaries.items()},
+        }
+
+    async def _judged(self, number: int, node: Any) -> list[tuple[str, Scalar | None, str | None]]:
+        """Name, value and reason of each result of one turn; no value where it was skipped."""
+        try:
+            output: Any = self._judge.evaluate(self._context(number, node))
+            output = await output if inspect.isawaitable(output) else output
+            parts = read_parts(output)
+        except Exception as error:
+            error.add_note(f"in turn {number} of the rollout")
+            raise
+        own = self.get_default_evaluation_name()
+        return [
+            (part.key or own, None if isinstance(part, Abstention) else part.value, part.reason)
+            for part in parts
+        ]
+
+    def _context(self, number: int, node: Any) -> EvaluatorContext[Any, Any, Any]:
+        """A turn as an attempt."""
+        metadata = getattr(node, "metadata", None)
+        return EvaluatorContext(
+            name=f"turn {number}",
+            inputs=getattr(node, "attack", getattr(node, "probe", None)),
+            metadata=metadata,
+            expected_output=self.expected_output,
+            output=getattr(node, "response", None),
+            duration=getattr(node, "duration", None) or 0.0,
+            _span_tree=None,
+            attributes={},
+            metrics={},
+            trace=getattr(node, "trace", None),
+        )
+
+    def _combined(self, name: str, values: list[tuple[int, Scalar]]) -> dict[str, Any]:
+        """What the values of one name, each with the number of its turn, come to."""
+        only = [value for _, value in values]
+        if all(isinstance(value, bool) for value in only):
+            deciding = self.combine == "any"
+            decided = min((number for number, value in values if value is deciding), default=None)
+            return {
+                name: deciding if decided is not None else not deciding,
+                f"{name}.mean": only.count(True) / len(only),
+                f"{name}.decided_at": decided,
+            }
+        numbers = [float(value) for value in only if not isinstance(value, str)]
+        if len(numbers) == len(only):
+            return {
+                f"{name}.mean": sum(numbers) / len(numbers),
+                f"{name}.min": min(numbers),
+                f"{name}.max": max(numbers),
+            }
+        return {name: Counter(map(str, only)).most_common(1)[0][0]}
