@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 from hypothesis import HealthCheck, settings
 
@@ -22,3 +23,7 @@ for name in list(os.environ):
         del os.environ[name]
 for name in ("CI", "BUILD_NUMBER", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "PYTEST_ADDOPTS"):
     os.environ.pop(name, None)
+
+# Compiled tests are kept for the workers and for the next time, and so is what the programs that tests start compile.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
