@@ -12,7 +12,11 @@ import zlib
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+import msgspec
+
 from calipers.errors import StoreError
+
+from .records import StoredAttempt, StoredCell
 
 LARGEST_INLINE: Final = 1024
 """Characters of the longest text that is stored where it belongs."""
@@ -34,6 +38,24 @@ class Blobs:
     def __init__(self) -> None:
         self.bodies: dict[bytes, bytes] = {}
         """What is to be stored, compressed, by hash."""
+
+    def take_attempt(self, attempt: StoredAttempt) -> StoredAttempt:
+        """The attempt, with references to what is large in it."""
+        trace = attempt.trace
+        if len(attempt.given) + len(attempt.output) + len(trace or "") <= LARGEST_INLINE:
+            return attempt
+        return msgspec.structs.replace(
+            attempt,
+            given=self.take(attempt.given),
+            output=self.take(attempt.output),
+            trace=None if trace is None else self.take(trace),
+        )
+
+    def take_cell(self, cell: StoredCell) -> StoredCell:
+        """The cell, with a reference if it is large."""
+        if len(cell.body) <= LARGEST_INLINE:
+            return cell
+        return msgspec.structs.replace(cell, body=self.take(cell.body))
 
     def take(self, text: str) -> str:
         """The text, or the reference to it if it is large."""

@@ -91,6 +91,7 @@ _read_given: Final = msgspec.json.Decoder(_Given).decode
 _read_output: Final = msgspec.json.Decoder(_Output).decode
 _read_cell: Final = msgspec.json.Decoder(_Cell).decode
 _read_any: Final = msgspec.json.Decoder().decode
+_WIDE: Final = 1 << 63
 _BARE: Final = {True: "true", False: "false"}
 
 
@@ -143,37 +144,38 @@ def pack(
         case_hash: see `StoredAttempt.case_hash`.
         origin: the run it was taken over from.
     """
-    if isinstance(record, ReportCase):
-        failed, error_type, not_run = False, None, None
-        output = _Output(FORMAT, plain(record.output), plain(record.attributes))
-        metrics = plain(record.metrics)
-        cells = pack_cells(record, position, panel)
-    else:
-        failed, error_type, metrics, cells = True, record.error_type, {}, []
-        not_run = None if record.not_run == panel.names else record.not_run
-        output = _Output(FORMAT, None, {}, _text(record.error_message), _text(record.error_stacktrace))
-    given = _Given(FORMAT, plain(record.inputs), plain(record.metadata), plain(record.expected_output))
     facts = Facts(
         format=FORMAT,
         task_duration=_number(record.task_duration),
         total_duration=_number(record.total_duration),
-        metrics=metrics,
         tries=record.tries,
-        cluster=_text(record.cluster),
         has_expected_output=record.has_expected_output,
-        error_type=_text(error_type),
-        trace_id=record.trace_id,
-        span_id=record.span_id,
-        teardown_failure=record.teardown_failure,
         evaluators=panel.stored,
-        not_run=not_run,
     )
+    if record.cluster is not None:
+        facts.cluster = _plain(record.cluster)
+    if record.trace_id is not None:
+        facts.trace_id, facts.span_id = record.trace_id, record.span_id
+    if record.teardown_failure is not None:
+        facts.teardown_failure = record.teardown_failure
+    if isinstance(record, ReportCase):
+        if record.metrics:
+            facts.metrics = plain(record.metrics)
+        output = _Output(FORMAT, _plain(record.output), plain(record.attributes) if record.attributes else {})
+        cells = pack_cells(record, position, panel)
+    else:
+        facts.error_type = _plain(record.error_type)
+        if record.not_run != panel.names:
+            facts.not_run = record.not_run
+        output = _Output(FORMAT, None, {}, _plain(record.error_message), _plain(record.error_stacktrace))
+        cells = []
+    given = _Given(FORMAT, _plain(record.inputs), _plain(record.metadata), _plain(record.expected_output))
     attempt = StoredAttempt(
         position=position,
-        name=_text(record.name),
-        source_case_name=_text(record.source_case_name),
+        name=_name(record.name),
+        source_case_name=_name(record.source_case_name),
         repeat=repeat,
-        failed=failed,
+        failed=facts.error_type is not None,
         key=key,
         case_hash=case_hash,
         origin=origin,
@@ -187,30 +189,36 @@ def pack(
 
 def pack_cells(record: ReportCase, position: int, panel: Panel) -> list[StoredCell]:
     """The results of a finished attempt, a cell for each evaluator that said anything."""
-    cells: dict[int, StoredCell] = {}
+    bare: dict[int, StoredCell] = {}
     rich: dict[int, _Cell] = {}
     for result in record.results:
         index, evaluator = panel.find(result.evaluator)
-        if index not in cells and index not in rich and _is_bare(result, evaluator):
+        if index not in bare and index not in rich and _is_bare(result, evaluator):
             value = result.value
-            body = _BARE[value] if type(value) is bool else _encode(plain(value)).decode()
-            cells[index] = StoredCell(position=position, evaluator=index, body=body)
+            body = _BARE[value] if type(value) is bool else _encode(_plain(value)).decode()
+            bare[index] = StoredCell(position=position, evaluator=index, body=body)
             continue
-        cell = rich.setdefault(index, _Cell(format=FORMAT))
-        if index in cells:  # a bare value was not all that it said
-            cell.results.append(_Result(value=_read_any(cells.pop(index).body)))
+        cell = _open(rich, bare, index)
         cell.results.append(_pack_result(result, evaluator))
     for failure in record.evaluator_failures:
         told = msgspec.structs.replace(failure, source=_plain_spec(failure.source))
-        rich.setdefault(panel.find(failure.name)[0], _Cell(format=FORMAT)).failures.append(told)
+        _open(rich, bare, panel.find(failure.name)[0]).failures.append(told)
     for skip in record.skipped:
-        rich.setdefault(panel.find(skip.evaluator)[0], _Cell(format=FORMAT)).skipped.append(skip)
+        _open(rich, bare, panel.find(skip.evaluator)[0]).skipped.append(skip)
     for index, cell in rich.items():
-        if index in cells:
-            cell.results.append(_Result(value=_read_any(cells.pop(index).body)))
         body = _encode(plain(msgspec.to_builtins(cell))).decode()
-        cells[index] = StoredCell(position=position, evaluator=index, body=body)
-    return list(cells.values())
+        bare[index] = StoredCell(position=position, evaluator=index, body=body)
+    return list(bare.values())
+
+
+def _open(rich: dict[int, _Cell], bare: dict[int, StoredCell], index: int) -> _Cell:
+    """The cell of an evaluator that says more than a value; a bare value that it said before moves in."""
+    cell = rich.get(index)
+    if cell is None:
+        cell = rich[index] = _Cell(format=FORMAT)
+        if index in bare:
+            cell.results.append(_Result(value=_read_any(bare.pop(index).body)))
+    return cell
 
 
 def _is_bare(result: EvaluationResult, evaluator: StoredEvaluator) -> bool:
@@ -253,8 +261,17 @@ def _number(value: float) -> float:
     return value
 
 
-def _text(text: Any) -> Any:
-    return text if text is None else plain(text)
+def _name(text: Any) -> Any:
+    """A name as what a database can search for: there is no NUL in the texts of PostgreSQL."""
+    return text if text is None else _plain(text).replace("\0", "\\x00")
+
+
+def _plain(value: Any) -> Any:
+    """The value as plain data; what most values are needs no look inside."""
+    kind = type(value)
+    if value is None or kind is bool or (kind is int and -_WIDE < value < _WIDE):
+        return value
+    return value if kind is str and value.isascii() else plain(value)
 
 
 # ---------------------------------------------------------------------- out

@@ -11,7 +11,7 @@ A hook that raises stops the writing: nothing of its batch is stored.
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -20,11 +20,6 @@ from calipers.errors import InvalidOptionError, StoreError
 
 from .records import StoredAttempt, StoredCell
 from .store import Redact
-
-_PARTS: Final = {
-    "given": ("inputs", "metadata", "expected_output"),
-    "output": ("output", "attributes", "error_message", "error_stacktrace"),
-}
 
 
 def hide_keys(*names: str) -> Redact:
@@ -84,7 +79,9 @@ def redacted_data(data: Any, hooks: Sequence[Redact]) -> Any:
 
 def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredAttempt:
     """An attempt after all hooks."""
-    parts = {part: msgspec.json.decode(getattr(attempt, part)) for part in _PARTS}
+    parts: dict[str, dict[str, Any]] = {
+        part: msgspec.json.decode(getattr(attempt, part)) for part in ("given", "output")
+    }
     whole = {name: value for part in parts.values() for name, value in part.items() if name != "format"}
     if attempt.trace is not None:
         whole["trace"] = msgspec.json.decode(attempt.trace)
@@ -94,8 +91,8 @@ def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredA
             "a redaction hook must return an object for an attempt: nothing of this batch was stored"
         )
     fields: dict[str, Any] = {
-        part: _text({"format": parts[part]["format"], **{name: told[name] for name in names if name in told}})
-        for part, names in _PARTS.items()
+        part: _text({"format": data["format"], **{name: told[name] for name in data if name in told}})
+        for part, data in parts.items()
     }
     trace = told.get("trace")
     # A trace that is hidden as a whole is none any more.

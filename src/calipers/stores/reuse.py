@@ -18,7 +18,7 @@ _HEAD = "a.position, a.name, a.source_case_name, a.repeat, a.failed, a.key, a.ca
 def find_known(db: Session, keys: Sequence[bytes], *, failed: bool) -> dict[bytes, Known]:
     """What is known by key; large values are still references."""
     sql = "SELECT a.key, a.run, a.position, COALESCE(a.origin, r.id), r.id FROM attempts a JOIN runs r ON r.no = a.run"
-    which = "" if failed else "a.failed = 0 AND "
+    which = "" if failed else "NOT a.failed AND "
     places = select_in(db, f"{sql} WHERE {which}a.key IN", (), keys)
     copies: dict[bytes, list[Row]] = {}
     for row in sorted(places, key=lambda row: row[4], reverse=True):

@@ -40,7 +40,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             name TEXT NOT NULL,
             source_case_name TEXT,
             repeat INTEGER NOT NULL,
-            failed INTEGER NOT NULL,
+            failed BOOLEAN NOT NULL,
             key {bytes},
             case_hash {bytes},
             origin TEXT,

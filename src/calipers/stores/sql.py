@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 Row: TypeAlias = tuple[Any, ...]
 
-MANY = 500
+MANY = 5000
 """How many values one `IN (…)` is asked about."""
 
 

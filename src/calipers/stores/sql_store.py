@@ -4,10 +4,11 @@ Reading goes page by page, each page a statement of its own that starts after th
 holds a transaction open while its caller thinks, and what is written meanwhile is seen or not, but never half.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
+from msgspec.structs import astuple
 from typing_extensions import override
 
 from calipers.errors import StoreError
@@ -20,14 +21,18 @@ from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
 from .sql_runs import SqlRuns, run_changed, run_number
 
+_T = TypeVar("_T")
+
 _PAGE = 500
 """Attempts that are read at once."""
 _MOST_TEXT = 4_000_000
 """Characters of large values that are read at once."""
 
-_HEAD = "position, name, source_case_name, repeat, failed, key, case_hash, origin, facts"
-_ATTEMPT = f"{_HEAD}, given, output, trace"
-_CELL = "position, evaluator, origin, body"
+# The columns are the fields of the records, all but the last, in which a table has the number of the run instead.
+_FIELDS = StoredAttempt.__struct_fields__[:-1]
+_ATTEMPT = ", ".join(_FIELDS)
+_HEAD = ", ".join(_FIELDS[:-3])
+_CELL = ", ".join(StoredCell.__struct_fields__[:-1])
 
 
 class SqlStore(SqlRuns):
@@ -39,47 +44,39 @@ class SqlStore(SqlRuns):
     def append(
         self, run: str, attempts: Sequence[StoredAttempt] = (), cells: Sequence[StoredCell] = ()
     ) -> None:
-        blobs = Blobs()
-        take = blobs.take
         if self.redact:
             attempts = [redacted_attempt(attempt, self.redact) for attempt in attempts]
             cells = [redacted_cell(cell, self.redact) for cell in cells]
-        # The last of several with one place wins.
-        rows = {
-            a.position: (
-                *(a.position, safe_text(a.name), safe_text(a.source_case_name), a.repeat, int(a.failed)),
-                *(a.key, a.case_hash, a.origin, a.facts, take(a.given), take(a.output)),
-                None if a.trace is None else take(a.trace),
-            )
-            for a in attempts
-        }
-        judged = {(c.position, c.evaluator): (c.position, c.evaluator, c.origin, take(c.body)) for c in cells}
+        # The last of several in one place wins.
+        attempts = _last(attempts, [attempt.position for attempt in attempts])
+        cells = _last(cells, [(cell.position, cell.evaluator) for cell in cells])
+        blobs = Blobs()
+        attempts = [blobs.take_attempt(attempt) for attempt in attempts]
+        cells = [blobs.take_cell(cell) for cell in cells]
         with self._writing() as db:
             number = run_changed(db, run)
-            replaced = _remove(db, number, rows, judged)
-            _check_cells(db, run, number, rows, judged)
-            db.insert("attempts", f"run, {_ATTEMPT}", [(number, *row) for row in rows.values()])
-            db.insert("cells", f"run, {_CELL}", [(number, *row) for row in judged.values()])
+            replaced = _remove(db, number, [attempt.position for attempt in attempts])
+            _replace_cells(db, number, run, attempts, cells)
+            db.insert(
+                "attempts", f"run, {_ATTEMPT}", [(number, *astuple(attempt)[:-1]) for attempt in attempts]
+            )
+            db.insert("cells", f"run, {_CELL}", [(number, *astuple(cell)[:-1]) for cell in cells])
             if blobs.bodies:
                 # In one order, so that two writers never wait for each other.
                 bodies = sorted(blobs.bodies.items())
                 db.insert_missing("blobs", "hash, body", bodies)
                 db.insert_missing("blob_uses", "run, hash", [(number, digest) for digest, _ in bodies])
+            failures = sum(attempt.failed for attempt in attempts) - sum(replaced.values())
             db.run(
                 "UPDATE runs SET attempts = attempts + ?, failures = failures + ?, heartbeat = ? WHERE no = ?",
-                (
-                    len(rows) - len(replaced),
-                    sum(row[4] for row in rows.values()) - sum(replaced.values()),
-                    timestamp(),
-                    number,
-                ),
+                (len(attempts) - len(replaced), failures, timestamp(), number),
             )
 
     @override
     def remove_attempts(self, run: str, positions: Iterable[int]) -> None:
         with self._writing() as db:
             number = run_changed(db, run)
-            removed = _remove(db, number, dict.fromkeys(positions, ()), {})
+            removed = _remove(db, number, positions)
             db.run(
                 "UPDATE runs SET attempts = attempts - ?, failures = failures - ? WHERE no = ?",
                 (len(removed), sum(removed.values()), number),
@@ -119,7 +116,7 @@ class SqlStore(SqlRuns):
             values += [safe_text(name)] * 2
         if failed is not None:
             where += " AND failed = ?"
-            values.append(int(failed))
+            values.append(failed)
         sql = (
             f"SELECT {_ATTEMPT if parts else _HEAD} FROM attempts WHERE {where} AND position > ? "  # noqa: S608
             f"ORDER BY position LIMIT {_PAGE}"
@@ -250,45 +247,48 @@ class SqlStore(SqlRuns):
 # ---------------------------------------------------------------------- rows
 
 
-def _remove(
-    db: Session, number: int, attempts: Mapping[int, Row], cells: Mapping[tuple[int, int], Row]
-) -> dict[int, int]:
-    """Remove what is about to be replaced, and return whether each removed attempt had failed, by position."""
+def _last(items: Sequence[_T], keys: Sequence[Hashable]) -> Sequence[_T]:
+    """The items without those that a later one of the same key replaces."""
+    return items if len(set(keys)) == len(keys) else list(dict(zip(keys, items, strict=True)).values())
+
+
+def _remove(db: Session, number: int, positions: Iterable[int]) -> dict[int, bool]:
+    """Remove attempts with their cells, and return whether each of those that were there had failed."""
     sql = "SELECT position, failed FROM attempts WHERE run = ? AND position IN"
-    replaced: dict[int, int] = dict(select_in(db, sql, (number,), attempts))
+    replaced = {position: bool(failed) for position, failed in select_in(db, sql, (number,), positions)}
     for some in chunks(replaced):
         for table in ("attempts", "cells"):
             db.run(f"DELETE FROM {table} WHERE run = ? AND position IN {marks(len(some))}", [number, *some])  # noqa: S608
-    again: dict[int, list[int]] = {}
-    for position, evaluator in cells:
-        if position not in attempts:
-            again.setdefault(evaluator, []).append(position)
-    for evaluator, positions in again.items():
-        for some in chunks(positions):
-            db.run(
-                f"DELETE FROM cells WHERE run = ? AND evaluator = ? AND position IN {marks(len(some))}",  # noqa: S608
-                [number, evaluator, *some],
-            )
     return replaced
 
 
-def _check_cells(
-    db: Session, run: str, number: int, attempts: Mapping[int, Row], cells: Mapping[tuple[int, int], Row]
+def _replace_cells(
+    db: Session, number: int, run: str, attempts: Sequence[StoredAttempt], cells: Sequence[StoredCell]
 ) -> None:
-    """Refuse cells of attempts or evaluators that the run does not have: nobody would ever find them."""
-    if not cells:
-        return
-    known = db.run("SELECT COUNT(*) FROM evaluators WHERE run = ?", (number,))[0][0]
-    strange = sorted({evaluator for _, evaluator in cells if not 0 <= evaluator < known})
+    """Make room for cells, and refuse those of attempts or evaluators that the run does not have.
+
+    Nobody would ever find these.
+    """
+    places = {cell.evaluator for cell in cells}
+    known = db.run("SELECT COUNT(*) FROM evaluators WHERE run = ?", (number,))[0][0] if places else 0
+    strange = sorted(place for place in places if not 0 <= place < known)
     if strange:
         raise StoreError(f"run {run!r} has {known} evaluators, and none in the places {strange[:5]}")
-    others = {position for position, _ in cells if position not in attempts}
+    later = {cell.position for cell in cells} - {attempt.position for attempt in attempts}
     sql = "SELECT position FROM attempts WHERE run = ? AND position IN"
-    lacking = sorted(others - {row[0] for row in select_in(db, sql, (number,), others)})
+    lacking = sorted(later - {row[0] for row in select_in(db, sql, (number,), later)})
     if lacking:
         raise StoreError(
             f"run {run!r} has no attempts at the positions {lacking[:5]} to which cells were given"
         )
+    for place in places if later else ():
+        for some in chunks(
+            cell.position for cell in cells if cell.evaluator == place and cell.position in later
+        ):
+            db.run(
+                f"DELETE FROM cells WHERE run = ? AND evaluator = ? AND position IN {marks(len(some))}",  # noqa: S608
+                [number, place, *some],
+            )
 
 
 def _attempt(row: Row, run: str) -> StoredAttempt:
@@ -312,5 +312,5 @@ def _attempt(row: Row, run: str) -> StoredAttempt:
 
 
 def _cell(row: Row, run: str) -> StoredCell:
-    position, evaluator, origin, body = row
+    position, evaluator, body, origin = row
     return StoredCell(position=position, evaluator=evaluator, origin=origin, body=body, run=run)

@@ -13,6 +13,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -31,8 +32,8 @@ APPLICATION_ID: Final = 0x43414C49
 BUSY_SECONDS: Final = 30.0
 """How long a writer waits for another one."""
 _WORDS: Final = {"number": "INTEGER", "bytes": "BLOB", "clustered": "WITHOUT ROWID"}
-_SIZES: Final = (256, 32, 4, 1)
-"""How many rows one statement inserts; few sizes, so that their statements are prepared once."""
+_MOST_VALUES: Final = 32_000
+"""Values that one statement may be given; SQLite allows 32,766 of them."""
 _PASSING: Final = (
     "SQLITE_FULL",
     "SQLITE_BUSY",
@@ -135,13 +136,13 @@ class _SqliteSession:
 
     def insert(self, table: str, columns: str, rows: Sequence[Row], *, verb: str = "INSERT") -> None:
         start = 0
-        for size in _SIZES:
-            while len(rows) - start >= size:
-                some = rows[start : start + size]
-                values = [value for row in some for value in row]
-                places = ", ".join([marks(len(some[0]))] * size)
-                self._connection.execute(f"{verb} INTO {table} ({columns}) VALUES {places}", values)
-                start += size
+        while left := len(rows) - start:
+            # Powers of two, so that few statements serve all sizes and are prepared once.
+            size = 1 << (min(left, _MOST_VALUES // len(rows[0])).bit_length() - 1)
+            places = ", ".join([marks(len(rows[0]))] * size)
+            values = list(chain.from_iterable(rows[start : start + size]))
+            self._connection.execute(f"{verb} INTO {table} ({columns}) VALUES {places}", values)
+            start += size
 
     def insert_missing(self, table: str, columns: str, rows: Sequence[Row]) -> None:
         self.insert(table, columns, rows, verb="INSERT OR IGNORE")
