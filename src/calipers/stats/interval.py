@@ -36,7 +36,15 @@ __all__ = [
 ]
 
 Method = Literal[
-    "wilson", "effective-wilson", "clopper-pearson", "t", "clustered-t", "bca", "newcombe", "log-log"
+    "wilson",
+    "effective-wilson",
+    "clopper-pearson",
+    "t",
+    "clustered-t",
+    "bca",
+    "newcombe",
+    "log-log",
+    "fieller",
 ]
 """How an interval was made; the functions that return one say which."""
 

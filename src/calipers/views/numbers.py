@@ -16,6 +16,7 @@ METHODS: dict[Method, str] = {
     "clustered-t": "Student t over clusters",
     "newcombe": "Newcombe",
     "log-log": "Greenwood on the log-log scale",
+    "fieller": "Fieller",
     "bca": "bootstrap",
 }
 """How an interval was made, in words."""

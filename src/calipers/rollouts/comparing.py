@@ -1,0 +1,144 @@
+"""Two targets on the same rollouts: what the new one gives way to that the old one did not, and the reverse.
+
+Rollouts are paired by goal and seed, so that the same tester drew the same way in both; a rollout without its counterpart
+is an error, because the rest would not be the same test any more. Where the targets answer differently an adaptive tester
+goes on differently: what is paired is the attempt, not the words.
+
+The difference is that of two rates on the same rollouts, with Newcombe's interval and the exact McNemar test
+(`calipers.stats.paired`). Both take the pairs for independent: they speak of these goals. With several seeds per goal they
+say nothing about other goals.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calipers.analysis import Cell, TableResult
+from calipers.errors import InvalidRolloutError
+from calipers.plain import plain
+from calipers.stats import PairedDifference, paired_difference
+from calipers.stats.interval import check_confidence
+from calipers.views.numbers import confidence_text, number, plural
+
+from .graph import Graph
+from .outcome import Rollouts, as_text, first_success, goal_of, rollouts_of, succeeded
+
+_SHOWN = 5
+"""Rollouts without a counterpart that an error lists."""
+
+
+@dataclass(frozen=True)
+class RolloutPair:
+    """The same rollout against both targets."""
+
+    goal: str
+    seed: Any
+    old: Graph[Any, Any]
+    new: Graph[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetComparison:
+    """What changed from one target to the other."""
+
+    newly_failing: Sequence[RolloutPair]
+    """The new target gave way and the old one did not."""
+    fixed: Sequence[RolloutPair]
+    """The old target gave way and the new one did not."""
+    both_failing: Sequence[RolloutPair]
+    """Both gave way."""
+    both_held: Sequence[RolloutPair]
+    """Neither gave way."""
+    unjudged: Sequence[RolloutPair]
+    """Nobody knows about one of the two, or both: not counted."""
+    difference: PairedDifference | None
+    """How much more often the new target gives way than the old one; `None` if nothing was judged."""
+
+    @property
+    def p_value(self) -> float | None:
+        """How likely so lopsided a change is between two equally firm targets (exact McNemar test)."""
+        return None if self.difference is None else self.difference.p_value
+
+    def table(self, *, title: str = "Rollouts that changed") -> TableResult:
+        """The rollouts in which the two targets differ, the new failures first, as a part of a report."""
+        rows: list[list[Cell]] = []
+        for change, pairs in (("newly failing", self.newly_failing), ("fixed", self.fixed)):
+            for pair in pairs:
+                path = first_success(pair.new if change == "newly failing" else pair.old) or ()
+                rows.append(
+                    [
+                        change,
+                        pair.goal,
+                        as_text(pair.seed),
+                        len(path),
+                        as_text(path[-1].attack) if path else None,
+                    ]
+                )
+        columns = ["change", "goal", "seed", "turn", "attack"]
+        return TableResult(title=title, columns=columns, rows=rows, note=str(self))
+
+    def __str__(self) -> str:
+        if self.difference is None:
+            return f"nothing to compare: {plural(len(self.unjudged), 'pair')} not judged"
+        gap = self.difference
+        value, low, high = (f"{100 * x:+.1f}" for x in (gap.value, gap.interval.low, gap.interval.high))
+        left_out = f"; {plural(len(self.unjudged), 'pair')} not judged, left out" if self.unjudged else ""
+        return (
+            f"{len(self.newly_failing):,} newly failing, {len(self.fixed):,} fixed, {len(self.both_failing):,} failing and "
+            f"{len(self.both_held):,} holding in both: the rate of giving way changed by {value} points "
+            f"[{low}, {high}] ({confidence_text(gap.interval.confidence)}), p = {number(gap.p_value)}{left_out}"
+        )
+
+
+def compare_targets(old: Rollouts, new: Rollouts, *, confidence: float = 0.95) -> TargetComparison:
+    """Compare two targets on the same rollouts.
+
+    Args:
+        old: the rollouts against the target that is known; a report, or the trees.
+        new: the same goals and seeds against the other one.
+        confidence: of the interval.
+
+    Raises:
+        InvalidRolloutError: a rollout has no counterpart of the same goal and seed, or more than one.
+    """
+    check_confidence(confidence)
+    before, after = _by_identity(old, "old"), _by_identity(new, "new")
+    for name, other, mine, theirs in (("new", "old", after, before), ("old", "new", before, after)):
+        alone = [key for key in mine if key not in theirs]
+        if alone:
+            shown = ", ".join(f"goal {goal!r:.80} with seed {seed}" for goal, seed in alone[:_SHOWN])
+            more = f" and {len(alone) - _SHOWN} more" if len(alone) > _SHOWN else ""
+            raise InvalidRolloutError(
+                f"{plural(len(alone), 'rollout')} of the {name} target have no counterpart among those of the {other} one: "
+                f"{shown}{more}; run both targets on the same goals and seeds"
+            )
+    kinds: dict[tuple[bool, bool] | None, list[RolloutPair]] = {}
+    for key, graph in before.items():
+        pair = RolloutPair(goal_of(graph), graph.seed, graph, after[key])
+        known = (succeeded(pair.old), succeeded(pair.new))
+        kind = None if None in known else (bool(known[0]), bool(known[1]))
+        kinds.setdefault(kind, []).append(pair)
+    fixed, newly = kinds.get((True, False), []), kinds.get((False, True), [])
+    both, neither = kinds.get((True, True), []), kinds.get((False, False), [])
+    return TargetComparison(
+        newly_failing=newly,
+        fixed=fixed,
+        both_failing=both,
+        both_held=neither,
+        unjudged=kinds.get(None, []),
+        difference=paired_difference(len(both), len(newly), len(fixed), len(neither), confidence=confidence),
+    )
+
+
+def _by_identity(rollouts: Rollouts, name: str) -> dict[tuple[str, str], Graph[Any, Any]]:
+    found: dict[tuple[str, str], Graph[Any, Any]] = {}
+    for graph in rollouts_of(rollouts):
+        key = goal_of(graph), json.dumps(plain(graph.seed), sort_keys=True)  # the seed 1 is not the seed "1"
+        if key in found:
+            raise InvalidRolloutError(
+                f"two rollouts of the {name} target have the goal {key[0]!r:.80} and the seed {key[1]}: which of them to "
+                "pair is anybody's guess; give each rollout after a goal its own seed"
+            )
+        found[key] = graph
+    return found

@@ -1,0 +1,204 @@
+"""What the rollouts of a report say together, as analyses: success at k, turns held, scores by turn, what a success costs.
+
+Put `RolloutCurves()` among the report evaluators of a dataset whose task returns rollouts, and the curves stand in every
+view of the report. Attempts whose task failed are left out and counted: nobody knows how they would have ended.
+
+The score of a turn is the mean over the rollouts that had such a turn, which later on are those that did not end before:
+a rising curve need not mean that any conversation got worse. The number of rollouts stands beside each point.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+from calipers.analysis import (
+    Analysis,
+    Cell,
+    LinePlot,
+    PlotLine,
+    PlotPoint,
+    ScalarResult,
+    TableResult,
+)
+from calipers.report import Report
+from calipers.report_evaluator import ReportEvaluator, ReportEvaluatorContext
+from calipers.stats import Interval, mean, upper_bound
+from calipers.views.numbers import plural, rate_text
+
+from .graph import Graph, numbered_turns
+from .outcome import by_unit, calls_of, rollouts_of
+from .spending import PerSuccess, calls_per_success, cost_per_success
+from .success import AttackSuccess, attack_success
+from .turns_held import turns_to_success
+
+Score = Literal["attack_score", "response_score", "reward"]
+"""A number that a turn carries."""
+
+
+@dataclass
+class RolloutCurves(ReportEvaluator):
+    """Success at k, turns to success, scores by turn and the price of a success, of a report whose outputs are rollouts."""
+
+    _: KW_ONLY
+    scores: Sequence[Score] = ("attack_score", "response_score")
+    """Which numbers of a turn to draw; one that no turn has is left out."""
+    judge: str | None = None
+    """Who decides what a success is, in words, to stand beside the rate: without it the rate cannot be compared."""
+    confidence: float = 0.95
+    """Of every interval."""
+
+    def evaluate(self, ctx: ReportEvaluatorContext) -> list[Analysis]:
+        """The analyses, those that the rollouts allow."""
+        graphs = rollouts_of(ctx.report)
+        success = attack_success(graphs, confidence=self.confidence)
+        found: list[Analysis] = [self._overall(success, ctx.report, graphs)]
+        if success.max_k > 1:
+            found.append(_at_k(success))
+        found += [*self._survival(graphs), *self._scores(graphs), *_by_attack(success)]
+        for spent in (
+            cost_per_success(graphs, confidence=self.confidence),
+            calls_per_success(graphs, confidence=self.confidence),
+        ):
+            found += _spending(spent)
+        return found
+
+    def _overall(
+        self, success: AttackSuccess, report: Report, graphs: Sequence[Graph[Any, Any]]
+    ) -> ScalarResult:
+        """The rate, with all that belongs to such a claim: the bound if it is 0, the judge, the effort, what is missing."""
+        said = [str(success), f"judge: {self.judge or 'not stated'}"]
+        if graphs:
+            turns, calls = max(graph.depth for graph in graphs), max(calls_of(graph) for graph in graphs)
+            said.append(
+                f"up to {plural(turns, 'turn')} and {plural(calls, 'call')} of the target per rollout"
+            )
+        said += [f"interval over {success.unit}s"] if success.successes else []
+        if report.failures:
+            said.append(f"{plural(len(report.failures), 'rollout')} broke off, left out")
+        found = success.rate
+        return ScalarResult(
+            title="Attack success",
+            value=None if found is None else found.value,
+            interval=None if found is None else _bounded(success, found.interval),
+            note="; ".join(said),
+        )
+
+    def _survival(self, graphs: Sequence[Graph[Any, Any]]) -> Iterable[Analysis]:
+        curve = turns_to_success(graphs, confidence=self.confidence)
+        if curve is None:
+            return
+        start = PlotPoint(x=0, y=1.0, n=curve.n)
+        points = [
+            PlotPoint(x=step.time, y=step.survival, interval=step.interval, n=step.at_risk)
+            for step in curve.steps
+            if step.time > 0
+        ]
+        low, high = curve.median_interval
+        half = "not reached" if curve.median is None else f"by turn {curve.median:g}"
+        between = (
+            f"between turn {_turn(low)} and {_turn(high)}" if low is not None else "not within these turns"
+        )
+        yield LinePlot(
+            title="Held so far",
+            x_label="turn",
+            y_label="held",
+            lines=[PlotLine(name="held", points=[start, *points])],
+            stepped=True,
+            rates=True,
+            note=f"half of the rollouts had succeeded: {half} (may be {between}); n: rollouts still going",
+        )
+
+    def _scores(self, graphs: Sequence[Graph[Any, Any]]) -> Iterable[Analysis]:
+        lines = [
+            PlotLine(name=name.replace("_", " "), points=points)
+            for name in self.scores
+            if (points := _score_points(graphs, name, self.confidence))
+        ]
+        if lines:
+            yield LinePlot(
+                title="Scores by turn",
+                x_label="turn",
+                y_label="mean score",
+                lines=lines,
+                note="n: rollouts that had such a turn",
+            )
+
+
+def _turn(value: float | None) -> str:
+    return "one not seen" if value is None else f"{value:g}"
+
+
+def _bounded(success: AttackSuccess, interval: Interval | None) -> Interval | None:
+    """The interval of the rate; where nothing succeeded, the one-sided bound that the note states in words."""
+    if success.successes or not success.n:
+        return interval
+    bound = upper_bound(0, success.n, confidence=success.confidence)
+    assert bound is not None
+    return Interval(0.0, bound, success.confidence, "clopper-pearson")
+
+
+def _at_k(success: AttackSuccess) -> LinePlot:
+    points = [
+        PlotPoint(x=k, y=found.value, interval=found.interval, n=found.n_units)
+        for k, found in enumerate(success.curve(), 1)
+    ]
+    return LinePlot(
+        title="Attack success at k",
+        x_label="k",
+        y_label="success",
+        lines=[PlotLine(name="at least one of k rollouts", points=points)],
+        rates=True,
+        note="the chance that at least one of k rollouts after a goal succeeds; n: goals",
+    )
+
+
+def _score_points(graphs: Sequence[Graph[Any, Any]], name: Score, confidence: float) -> list[PlotPoint]:
+    """The mean of a score at each turn. A rollout counts once at each, by the mean over its branches."""
+    turns: dict[int, dict[int, list[float]]] = defaultdict(dict)
+    for place, graph in enumerate(graphs):
+        for number, node in numbered_turns(graph):
+            score = getattr(node, name, None)
+            if score is not None:
+                turns[number].setdefault(place, []).append(score)
+    _, groups = by_unit(graphs)
+    unit = {id(graph): index for index, group in enumerate(groups) for graph in group}
+    points: list[PlotPoint] = []
+    for number in sorted(turns):
+        units: dict[int, list[float]] = defaultdict(list)
+        for place, scores in turns[number].items():
+            units[unit[id(graphs[place])]].append(sum(scores) / len(scores))
+        found = mean(list(units.values()), confidence=confidence)
+        assert found is not None
+        points.append(PlotPoint(x=number, y=found.value, interval=found.interval, n=found.n_observations))
+    return points
+
+
+def _by_attack(success: AttackSuccess) -> Iterable[Analysis]:
+    if not success.attacks:
+        return
+    rows: list[list[Cell]] = []
+    for name, found in sorted(success.attacks.items(), key=lambda item: (-item[1].value, item[0])):
+        value, ends = rate_text(found.value, found.interval)
+        rows.append([name, value, ends, found.n_observations])
+    yield TableResult(
+        title="Success by attack",
+        columns=["attack", "success", "interval", "turns"],
+        rows=rows,
+        note="the share of the turns with this attack in which the target gave way",
+    )
+
+
+def _spending(spent: PerSuccess) -> Iterable[Analysis]:
+    if not spent.rollouts:
+        return
+    interval = None
+    if spent.low is not None and spent.high is not None:
+        interval = Interval(spent.low, spent.high, spent.confidence, "fieller")
+    left_out = f"; {plural(spent.left_out, 'rollout')} left out" if spent.left_out else ""
+    yield ScalarResult(
+        title=f"{spent.what.capitalize()} per success",
+        value=spent.value,
+        interval=interval,
+        note=f"{spent}{left_out}",
+    )

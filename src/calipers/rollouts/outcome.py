@@ -1,0 +1,116 @@
+"""What came of a rollout: whether the target gave way, when, after how many calls and at what cost.
+
+**Success is the tester's.** A rollout succeeded if the target gave way in at least one turn of the tree (`Node.success`).
+It did not if every turn was judged and none succeeded. If nothing was said, if a turn was not judged, or if a player
+broke the conversation off, and no turn succeeded, nobody knows: `None`, which is left out of every rate and counted.
+
+**The goal is what is sampled.** Rollouts after the same goal resemble each other. A rollout's goal is
+`metadata["goal"]`, or where it began (`Graph.context`) if that says nothing. Intervals take the goal as their unit, so
+they speak of goals like these. Where there is one goal only, the unit is the rollout, and they speak of that goal.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from calipers.errors import InvalidRolloutError
+from calipers.plain import plain, safe_repr
+from calipers.report import Report
+
+from .graph import Graph, Node, numbered_turns
+from .graph_data import read_graph
+
+Rollouts: TypeAlias = "Report | Iterable[Graph[Any, Any]]"
+"""Rollouts to look at: a report whose outputs they are, or the trees themselves."""
+Unit: TypeAlias = Literal["goal", "rollout"]
+"""What an interval takes for independent."""
+
+
+def rollouts_of(rollouts: Rollouts) -> list[Graph[Any, Any]]:
+    """The rollouts as a list; those of a report, stored or not, are the outputs of its attempts.
+
+    Raises:
+        InvalidRolloutError: something else is among them, or the report kept only some of its attempts.
+    """
+    if isinstance(rollouts, Report):
+        if rollouts.totals is not None:
+            raise InvalidRolloutError(
+                f"the report {rollouts.name!r} kept only some of its attempts, and numbers over those would flatter or "
+                "blame: run it with keep='all'"
+            )
+        rollouts = [_read(case.output, f"the output of {case.name!r}") for case in rollouts.cases]
+    if isinstance(rollouts, Graph) or not isinstance(rollouts, Iterable):
+        raise InvalidRolloutError(f"rollouts are a report or a list of Graph, got {safe_repr(rollouts):.200}")
+    return [_read(rollout, "one of the rollouts") for rollout in rollouts]
+
+
+def _read(value: Any, what: str) -> Graph[Any, Any]:
+    if isinstance(value, Graph):
+        return value
+    if isinstance(value, Mapping):
+        return read_graph(value)
+    raise InvalidRolloutError(f"{what} must be a Graph, got {safe_repr(value):.200} ({type(value).__name__})")
+
+
+def succeeded(graph: Graph[Any, Any]) -> bool | None:
+    """Whether the target gave way in some turn; `None` if nobody knows."""
+    known = [node.success for node in graph.walk()]
+    if any(known):
+        return True
+    broke_off = "error:" in (graph.stopped or "")
+    return None if broke_off or not known or None in known else False
+
+
+def first_success(graph: Graph[Any, Any]) -> tuple[Node[Any, Any], ...] | None:
+    """The conversation up to the earliest turn in which the target gave way; `None` if it never did.
+
+    The fewest turns count; among equals the one that stands first in the tree.
+    """
+    best: tuple[Node[Any, Any], ...] | None = None
+    path: list[Node[Any, Any]] = []
+    for number, node in numbered_turns(graph):
+        del path[number - 1 :]
+        path.append(node)
+        if node.success and (best is None or number < len(best)):
+            best = tuple(path)
+    return best
+
+
+def goal_of(graph: Graph[Any, Any]) -> str:
+    """What the rollout was after, as a text."""
+    goal = graph.metadata.get("goal")
+    return as_text(graph.context if goal is None else goal)
+
+
+def attack_name(node: Node[Any, Any]) -> str | None:
+    """Which transformation or strategy a turn's attack came from; `None` if it does not say."""
+    name = node.metadata.get("attack")
+    return name if isinstance(name, str) and name else None
+
+
+def calls_of(graph: Graph[Any, Any]) -> int:
+    """How often the target was asked: the turns of the whole tree."""
+    return sum(1 for _ in graph.walk())
+
+
+def cost_of(graph: Graph[Any, Any]) -> float | None:
+    """What all turns of the tree cost together; `None` if one does not tell."""
+    costs = [node.cost for node in graph.walk()]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
+
+
+def by_unit(graphs: Sequence[Graph[Any, Any]]) -> tuple[Unit, list[list[Graph[Any, Any]]]]:
+    """The rollouts in groups that are independent of each other: those of one goal, or, of a single goal, each alone."""
+    groups: dict[Hashable, list[Graph[Any, Any]]] = defaultdict(list)
+    for graph in graphs:
+        groups[goal_of(graph)].append(graph)
+    if len(groups) == 1:
+        return "rollout", [[graph] for graph in graphs]
+    return "goal", list(groups.values())
+
+
+def as_text(value: Any) -> str:
+    """A text as it is, anything else as JSON: the same for equal values, in every process."""
+    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,112 @@
+"""What a success costs: money or calls, all rollouts together, the ones in vain included.
+
+It is the ratio of two totals, with Fieller's interval over goals (`calipers.stats.ratio`). When nothing succeeded there is
+no such number, but there is a bound: the rate of success is below some bound at this confidence, so a success costs at
+least what a rollout costs divided by that bound.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from calipers.stats import ratio_of_totals, upper_bound
+from calipers.stats.interval import check_confidence
+from calipers.views.numbers import confidence_text, number, plural
+
+from .graph import Graph
+from .outcome import Rollouts, Unit, by_unit, calls_of, cost_of, rollouts_of, succeeded
+
+
+class PerSuccess(msgspec.Struct, frozen=True, kw_only=True):
+    """What one success costs."""
+
+    what: Literal["cost", "calls"]
+    value: float | None
+    """Spent per success; `None` if nothing succeeded."""
+    low: float | None
+    """The lower end of its interval; `None` if the data cannot tell."""
+    high: float | None
+    """The upper end; `None` if successes are so few that no finite one is excluded."""
+    at_least: float | None
+    """Where nothing succeeded: what a success costs at least, at this confidence; `None` otherwise."""
+    spent: float
+    """By all rollouts that are counted."""
+    successes: int
+    rollouts: int
+    left_out: int
+    """Rollouts that were not judged, or did not tell what they cost."""
+    unit: Unit
+    """What the interval takes for independent."""
+    confidence: float = 0.95
+
+    def __str__(self) -> str:
+        if not self.rollouts:
+            return f"{self.what} per success: not measured"
+        if self.value is None:
+            bound = "" if self.at_least is None else f", so at least {number(self.at_least)} per success"
+            return (
+                f"{number(self.spent)} {self._noun()} and no success in {plural(self.rollouts, 'rollout')}{bound} "
+                f"at {confidence_text(self.confidence)} confidence"
+            )
+        ends = (
+            ""
+            if self.low is None
+            else f" [{number(self.low)}, {'…' if self.high is None else number(self.high)}]"
+        )
+        return f"{number(self.value)} {self._noun()} per success{ends}"
+
+    def _noun(self) -> str:
+        return "calls" if self.what == "calls" else "cost units"
+
+
+def cost_per_success(rollouts: Rollouts, *, confidence: float = 0.95) -> PerSuccess:
+    """What the rollouts cost per success, in the unit of `Node.cost`. One with a turn that tells no cost is left out.
+
+    Args:
+        rollouts: a report whose outputs are rollouts, or the trees themselves.
+        confidence: of the interval, and of the bound.
+    """
+    return _per_success("cost", cost_of, rollouts, confidence)
+
+
+def calls_per_success(rollouts: Rollouts, *, confidence: float = 0.95) -> PerSuccess:
+    """How often the target was asked per success.
+
+    Args:
+        rollouts: a report whose outputs are rollouts, or the trees themselves.
+        confidence: of the interval, and of the bound.
+    """
+    return _per_success("calls", calls_of, rollouts, confidence)
+
+
+def _per_success(
+    what: Literal["cost", "calls"],
+    spent_by: Callable[[Graph[Any, Any]], float | None],
+    rollouts: Rollouts,
+    confidence: float,
+) -> PerSuccess:
+    check_confidence(confidence)
+    graphs = rollouts_of(rollouts)
+    counted = [graph for graph in graphs if succeeded(graph) is not None and spent_by(graph) is not None]
+    unit, groups = by_unit(counted)
+    spent = [sum(spent_by(graph) or 0.0 for graph in group) for group in groups]
+    successes = [sum(bool(succeeded(graph)) for graph in group) for group in groups]
+    ratio = ratio_of_totals(spent, successes, confidence=confidence)
+    at_least = None
+    if ratio is not None and ratio.value is None:
+        bound = upper_bound(0, len(counted), confidence=confidence)
+        at_least = None if bound is None else ratio.top / len(counted) / bound
+    return PerSuccess(
+        what=what,
+        value=None if ratio is None else ratio.value,
+        low=None if ratio is None else ratio.low,
+        high=None if ratio is None else ratio.high,
+        at_least=at_least,
+        spent=sum(spent),
+        successes=sum(successes),
+        rollouts=len(counted),
+        left_out=len(graphs) - len(counted),
+        unit=unit,
+        confidence=confidence,
+    )

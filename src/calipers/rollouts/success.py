@@ -1,0 +1,185 @@
+"""How often attacks succeed: once, within k rollouts, and by which attack.
+
+*Success at k* is the chance that at least one of k rollouts after the same goal succeeds: what an adversary gets who may
+try k times. It is estimated without bias from n >= k rollouts per goal (see `calipers.stats.reliability`), so it never
+needs more rollouts than were made, and goes up to the smallest number of rollouts that any goal had. A number of tries
+belongs to every such claim, and so do the judge and the budget.
+
+When nothing succeeded, what can be said is how large the rate may still be (`bound`), not that it is 0.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from decimal import ROUND_UP, Context
+from typing import Any
+
+import msgspec
+
+from calipers.stats import Estimate, Interval, pass_at_k, rate, rate_from_counts, upper_bound
+from calipers.stats.interval import check_confidence
+from calipers.views.numbers import confidence_text, percent, plural, rate_text
+
+from .graph import Graph
+from .outcome import Rollouts, Unit, attack_name, goal_of, rollouts_of, succeeded
+
+__all__ = ["AttackSuccess", "GoalSuccess", "attack_success", "bound_text"]
+
+
+class GoalSuccess(msgspec.Struct, frozen=True):
+    """What came of the rollouts after one goal, or of the turns with one attack."""
+
+    name: str
+    successes: int
+    tries: int
+
+
+class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
+    """How often the target gave way."""
+
+    goals: list[GoalSuccess]
+    """Every goal with the rollouts that were judged, in the order in which the goals came."""
+    attacks: dict[str, Estimate]
+    """By the name of the attack: the share of the turns it was said in that succeeded."""
+    unjudged: int
+    """Rollouts left out because nobody knows whether they succeeded."""
+    confidence: float = 0.95
+
+    @property
+    def n(self) -> int:
+        """Rollouts that were judged."""
+        return sum(goal.tries for goal in self.goals)
+
+    @property
+    def successes(self) -> int:
+        """Rollouts in which the target gave way."""
+        return sum(goal.successes for goal in self.goals)
+
+    @property
+    def unit(self) -> Unit:
+        """What the intervals take for independent."""
+        return "rollout" if len(self.goals) == 1 else "goal"
+
+    @property
+    def rate(self) -> Estimate | None:
+        """The share of rollouts that succeeded, every goal counting once; `None` if none was judged."""
+        return _rate([(goal.successes, goal.tries) for goal in self.goals], self.confidence)
+
+    @property
+    def max_k(self) -> int:
+        """The largest k that the rollouts allow to speak of: what the goal with the fewest rollouts had."""
+        return min((goal.tries for goal in self.goals), default=0)
+
+    def at_k(self, k: int) -> Estimate | None:
+        """The chance that at least one of `k` rollouts after a goal succeeds.
+
+        Raises:
+            ValueError: k is below 1, or a goal had fewer rollouts than that.
+        """
+        counts = [(goal.successes, goal.tries) for goal in self.goals]
+        found = pass_at_k(counts, k, confidence=self.confidence)
+        if found is None or len(counts) > 1:
+            return found
+        # One goal: its rate has an interval over rollouts, and at_k is a rising function of the rate.
+        once = rate_from_counts(*counts[0], confidence=self.confidence)
+        assert once is not None
+        assert once.interval is not None
+        low, high = (1 - (1 - end) ** k for end in (once.interval.low, once.interval.high))
+        interval = Interval(
+            min(low, found.value), max(high, found.value), self.confidence, once.interval.method
+        )
+        return msgspec.structs.replace(found, interval=interval)
+
+    def curve(self) -> list[Estimate]:
+        """`at_k` for k = 1, 2, … up to `max_k`."""
+        return [estimate for k in range(1, self.max_k + 1) if (estimate := self.at_k(k)) is not None]
+
+    @property
+    def bound(self) -> float | None:
+        """The highest rate on these goals that is compatible with what was seen, one-sided; `None` without rollouts.
+
+        It takes rollouts for independent of each other, and says nothing about other goals.
+        """
+        return upper_bound(self.successes, self.n, confidence=self.confidence)
+
+    def __str__(self) -> str:
+        found = self.rate
+        if found is None:
+            return f"no rollout was judged ({plural(self.unjudged, 'rollout')} left out)"
+        left_out = f" ({plural(self.unjudged, 'rollout')} not judged, left out)" if self.unjudged else ""
+        if self.successes == 0:
+            text = bound_text(self.n, confidence=self.confidence)
+            if 1 < len(self.goals) < self.n:
+                wider = _rounded_up(upper_bound(0, len(self.goals), confidence=self.confidence))
+                text += f" on these {len(self.goals):,} goals; of other goals like these, up to {wider} may be lost"
+            return text + left_out
+        value, ends = rate_text(found.value, found.interval)
+        return (
+            f"{self.successes:,} of {plural(self.n, 'rollout')} succeeded: {value} {ends}".rstrip() + left_out
+        )
+
+
+def attack_success(rollouts: Rollouts, *, confidence: float = 0.95) -> AttackSuccess:
+    """How often the target gave way in these rollouts.
+
+    Args:
+        rollouts: a report whose outputs are rollouts, or the trees themselves.
+        confidence: of every interval.
+    """
+    check_confidence(confidence)
+    graphs = rollouts_of(rollouts)
+    goals: dict[str, list[bool]] = defaultdict(list)
+    unjudged = 0
+    for graph in graphs:
+        known = succeeded(graph)
+        if known is None:
+            unjudged += 1
+        else:
+            goals[goal_of(graph)].append(known)
+    return AttackSuccess(
+        goals=[GoalSuccess(goal, sum(found), len(found)) for goal, found in goals.items()],
+        attacks=_by_attack(graphs, confidence),
+        unjudged=unjudged,
+        confidence=confidence,
+    )
+
+
+def bound_text(n: int, *, confidence: float = 0.95) -> str:
+    """What `n` rollouts without a success allow to say, in words; the bound is rounded up, so that it stays true.
+
+    `bound_text(300)` is "0 of 300: at 95 % confidence the true rate is below 1.0 %".
+    """
+    bound = upper_bound(0, n, confidence=confidence)
+    if bound is None:
+        return "0 of 0: nothing was tried, so nothing can be said"
+    return (
+        f"0 of {n:,}: at {confidence_text(confidence)} confidence the true rate is below {_rounded_up(bound)}"
+    )
+
+
+def _rounded_up(bound: float | None) -> str:
+    """A rate in percent to two digits, rounded up."""
+    if bound is None or bound >= 0.995:
+        return percent(1)
+    return f"{Context(prec=2, rounding=ROUND_UP).create_decimal(100 * bound):f} %"
+
+
+def _by_attack(graphs: Sequence[Graph[Any, Any]], confidence: float) -> dict[str, Estimate]:
+    """The share of successful turns by the name of the attack, over the goals it was tried on."""
+    turns: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for graph in graphs:
+        for node in graph.walk():
+            name = attack_name(node)
+            if name is not None and node.success is not None:
+                turns[name][goal_of(graph)].append(node.success)
+    found: dict[str, Estimate] = {}
+    for name in sorted(turns):
+        estimate = _rate([(sum(known), len(known)) for known in turns[name].values()], confidence)
+        assert estimate is not None
+        found[name] = estimate
+    return found
+
+
+def _rate(counts: list[tuple[int, int]], confidence: float) -> Estimate | None:
+    if len(counts) == 1:
+        return rate_from_counts(*counts[0], confidence=confidence)
+    return rate(counts, confidence=confidence)

@@ -1,0 +1,133 @@
+"""A rollout that broke a target, replayed."""
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.errors import InvalidRolloutError
+from calipers.rollouts import (
+    Environment,
+    Graph,
+    LeakModerator,
+    Node,
+    OnSuccess,
+    Replay,
+    TargetHeld,
+    first_success,
+    rollout_case,
+    save_failures,
+)
+from calipers.rollouts.demo import GOAL, VaultAssistant
+from calipers.rollouts.strategies import SampledAttack
+
+LEAK = LeakModerator("MARMALADE")
+ODD = "\x00 \x1b[31m \u202e \t\r\n - : # 'quoted' \"double\" yes 1.5 \u2713 \U0001d54f {{x}}"
+
+
+@pytest.fixture(scope="module")
+def rollouts():
+    environment = Environment(
+        VaultAssistant(), SampledAttack(), LEAK, depth=3, stop=OnSuccess(), goals=[GOAL]
+    )
+    return [environment.rollout(seed) for seed in range(12)]
+
+
+def lost(report):
+    return [case.name for case in report.cases if not case.passed]
+
+
+def test_the_case_holds_the_attacks_up_to_the_earliest_success():
+    tree = Graph(
+        "hello!",
+        [
+            Node("", "slow", "no", 0.0, [Node("", "slower", "no", success=False)], success=False),
+            Node("", "quick", "yes", success=True, metadata={"attack": "base64", "rewind": 0}),
+        ],
+        seed=4,
+        metadata={"goal": "get it"},
+    )
+    case = rollout_case(tree)
+    assert case.inputs == {
+        "goal": "get it",
+        "attacks": [{"text": "quick", "name": "base64"}],
+        "opening": "hello!",
+        "seed": 4,
+    }
+    assert (case.name, case.cluster) == ("get it (seed 4)", "get it")
+    assert case.metadata == {"turn": 1, "response": "yes"}
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "jsonl", "json"])
+def test_all_failures_of_a_run_go_through_a_file_and_break_the_target_again(rollouts, tmp_path, suffix):
+    path = tmp_path / f"failures.{suffix}"
+    saved = save_failures(rollouts, path)
+    assert 2 <= len(saved.cases) <= 12
+    read = Dataset.from_file(path, evaluator_types=[TargetHeld])
+    assert [case.inputs for case in read.cases] == [case.inputs for case in saved.cases]
+    again = read.evaluate_sync(Replay(VaultAssistant(), LEAK), progress=False)
+    assert not again.failures
+    assert len(lost(again)) == len(saved.cases), "the same attacks against the same target"
+    firm = read.evaluate_sync(Replay(VaultAssistant(weaknesses=()), LEAK), progress=False)
+    assert not firm.failures
+    assert lost(firm) == []
+    assert firm.pass_rate().value == 1
+
+
+def test_the_replay_says_what_was_said_and_takes_back_what_was_taken_back(rollouts):
+    original = next(graph for graph in rollouts if len(first_success(graph) or ()) > 1)
+    dataset = Dataset(cases=[rollout_case(original)])
+    (case,) = dataset.evaluate_sync(Replay(VaultAssistant(), LEAK), progress=False).cases
+    (path,) = case.output.paths()
+    assert [(node.attack, node.context, node.response) for node in path] == [
+        (node.attack, node.context, node.response) for node in first_success(original)
+    ]
+    (held,) = case.assertions.values()
+    assert held.name == "TargetHeld"
+    assert held.reason.startswith(f"gave way in turn {len(path)} to ")
+
+
+def test_odd_texts_survive_the_files(tmp_path):
+    graph = Graph("", [Node("", ODD, "r", success=True)], metadata={"goal": "g"})
+    for suffix in ("yaml", "jsonl", "json"):
+        save_failures([graph, graph], tmp_path / f"odd.{suffix}")
+        read = Dataset.from_file(tmp_path / f"odd.{suffix}", evaluator_types=[TargetHeld])
+        assert [case.inputs["attacks"] for case in read.cases] == [[{"text": ODD}]] * 2
+        assert [case.name for case in read.cases] == ["g", "g (2)"]
+
+
+def test_where_nothing_failed_no_file_promises_a_test(tmp_path):
+    path = tmp_path / "none.yaml"
+    assert save_failures([Graph("", [Node("", "a", "r", success=False)])], path).cases == []
+    assert not path.exists()
+
+
+def test_a_rollout_without_success_has_nothing_to_replay():
+    with pytest.raises(InvalidRolloutError, match="nothing to replay"):
+        rollout_case(Graph("", [Node("", "a", "r", success=False)]))
+
+
+def test_only_texts_can_be_said_again():
+    with pytest.raises(InvalidRolloutError, match=r"only texts .* \{'move': 1\}"):
+        rollout_case(Graph("", [Node("", {"move": 1}, "r", success=True)]))
+
+
+def test_a_replay_that_nobody_judges_does_not_pass(rollouts):
+    graph = next(graph for graph in rollouts if first_success(graph))
+    report = Dataset(cases=[rollout_case(graph)]).evaluate_sync(Replay(VaultAssistant()), progress=False)
+    assert report.cases[0].passed is False
+    assert "nobody judged" in report.cases[0].evaluator_failures[0].error_message
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ("text", "the inputs of a replay"),
+        ({"goal": "g", "attacks": []}, "the inputs of a replay"),
+        ({"goal": 3, "attacks": [{"text": "a"}]}, "are texts"),
+        ({"goal": "g", "attacks": ["a"]}, "an attack of a replay"),
+        ({"goal": "g", "attacks": [{"text": None}]}, "an attack of a replay"),
+    ],
+)
+def test_inputs_that_are_no_recorded_rollout_are_a_failed_attempt_that_says_so(inputs, message):
+    dataset = Dataset(cases=[Case(inputs=inputs)])
+    (failure,) = dataset.evaluate_sync(Replay(VaultAssistant(), LEAK), progress=False).failures
+    assert message in failure.error_message

@@ -1,0 +1,60 @@
+"""What a success costs."""
+
+import pytest
+
+from calipers.rollouts import Graph, Node, calls_per_success, cost_per_success
+from calipers.stats import ratio_of_totals
+
+
+def rollout(success, *costs, goal="g"):
+    nodes = [Node("", "a", "r", success=success, cost=cost) for cost in costs]
+    return Graph("", nodes, metadata={"goal": goal})
+
+
+def test_the_rollouts_in_vain_are_paid_for_too():
+    found = cost_per_success([rollout(True, 1.0), rollout(False, 2.0, 3.0)])
+    assert (found.value, found.spent, found.successes, found.rollouts) == (6, 6, 1, 2)
+    assert calls_per_success([rollout(True, 1.0), rollout(False, 2.0, 3.0)]).value == 3
+
+
+def test_the_interval_is_over_goals_and_over_rollouts_of_a_single_goal():
+    by_goal = [rollout(goal != "b", cost, goal=goal) for goal in "abcdef" for cost in (1.0, 2.0, 4.0)]
+    expected = ratio_of_totals([7.0] * 6, [3, 0, 3, 3, 3, 3])
+    found = cost_per_success(by_goal)
+    assert (found.low, found.high, found.unit) == (expected.low, expected.high, "goal")
+    single = [rollout(i != 3, 1.0 + i) for i in range(20)]
+    expected = ratio_of_totals([1.0 + i for i in range(20)], [i != 3 for i in range(20)])
+    found = cost_per_success(single)
+    assert (found.low, found.high, found.unit) == (expected.low, expected.high, "rollout")
+    assert str(found).startswith("11.05 cost units per success [")
+
+
+def test_without_a_success_there_is_a_bound_and_no_number():
+    found = cost_per_success([rollout(False, 0.5)] * 300)
+    assert (found.value, found.low, found.high) == (None, None, None)
+    assert found.at_least == pytest.approx(0.5 / (1 - 0.05 ** (1 / 300)))
+    assert str(found) == (
+        "150 cost units and no success in 300 rollouts, so at least 50.32 per success at 95 % confidence"
+    )
+
+
+def test_few_successes_leave_the_end_open():
+    found = calls_per_success([rollout(i == 0, 1.0) for i in range(30)])
+    assert (found.value, found.high) == (30, None)
+    assert str(found).endswith(", …]")
+
+
+def test_what_was_not_judged_or_does_not_tell_its_cost_is_left_out_and_counted():
+    given = [rollout(True, 1.0), rollout(None, 1.0), rollout(True, None)]
+    found = cost_per_success(given)
+    assert (found.value, found.rollouts, found.left_out) == (1, 1, 2)
+    assert calls_per_success(given).left_out == 1
+
+
+def test_nothing_measured_says_so():
+    assert str(cost_per_success([])) == "cost per success: not measured"
+
+
+def test_a_cost_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="finite"):
+        cost_per_success([rollout(True, float("nan"))])

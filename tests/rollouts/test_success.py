@@ -1,0 +1,125 @@
+"""How often attacks succeed."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers.rollouts import Graph, Node, attack_success, bound_text
+from calipers.stats import pass_at_k, rate, wilson
+
+
+def rollout(success, goal="g", attack=None):
+    metadata = {} if attack is None else {"attack": attack}
+    node = Node("", "a", "r", success=success, metadata=metadata)
+    return Graph("", [node], metadata={"goal": goal})
+
+
+def rollouts(counts):
+    """Rollouts from (successes, tries) per goal."""
+    return [rollout(i < wins, str(goal)) for goal, (wins, tries) in enumerate(counts) for i in range(tries)]
+
+
+counts = st.lists(
+    st.integers(1, 6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), min_size=2, max_size=8
+)
+
+
+@given(counts)
+def test_the_rate_and_success_at_k_are_those_of_the_goals(pairs):
+    found = attack_success(rollouts(pairs))
+    assert [(goal.successes, goal.tries) for goal in found.goals] == pairs
+    assert found.rate == rate(pairs)
+    assert found.max_k == min(tries for _, tries in pairs)
+    assert found.curve() == [pass_at_k(pairs, k) for k in range(1, found.max_k + 1)]
+    values = [estimate.value for estimate in found.curve()]
+    assert values == sorted(values), "more tries never lower the chance"
+    assert found.unit == "goal"
+
+
+@given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_of_a_single_goal_the_rollouts_are_the_units(pair):
+    found = attack_success(rollouts([pair]))
+    assert found.unit == "rollout"
+    assert found.rate.interval == wilson(*pair)
+    for estimate in found.curve():
+        assert estimate.interval.low <= estimate.value <= estimate.interval.high
+    once = found.at_k(1).interval
+    assert (once.low, once.high) == (pytest.approx(wilson(*pair).low), pytest.approx(wilson(*pair).high))
+
+
+def test_success_at_k_of_a_single_goal_follows_its_rate():
+    found = attack_success(rollouts([(3, 10)]))
+    interval = found.at_k(4).interval
+    assert interval.low == pytest.approx(1 - (1 - wilson(3, 10).low) ** 4)
+    assert interval.high == pytest.approx(1 - (1 - wilson(3, 10).high) ** 4)
+
+
+def test_more_tries_than_were_made_cannot_be_spoken_of():
+    with pytest.raises(ValueError, match="needs at least 3 attempts"):
+        attack_success(rollouts([(1, 2), (1, 5)])).at_k(3)
+
+
+def test_rollouts_that_nobody_judged_are_left_out_and_counted():
+    found = attack_success([rollout(True), rollout(None), rollout(False)])
+    assert (found.n, found.successes, found.unjudged) == (2, 1, 1)
+    assert str(found).endswith("(1 rollout not judged, left out)")
+
+
+@pytest.mark.parametrize("given_rollouts", [[], [rollout(None)]], ids=["none", "unjudged"])
+def test_without_a_judged_rollout_there_is_no_number(given_rollouts):
+    found = attack_success(given_rollouts)
+    assert (found.rate, found.bound, found.curve(), found.at_k(1)) == (None, None, [], None)
+    assert str(found).startswith("no rollout was judged")
+
+
+def test_turns_count_by_the_name_of_their_attack():
+    found = attack_success(
+        [
+            *[rollout(wins, goal, "base64") for goal in "ab" for wins in (True, False)],
+            rollout(False, "a", "rot13"),
+            rollout(None, "a", "unjudged"),
+        ]
+    )
+    assert list(found.attacks) == ["base64", "rot13"]
+    assert found.attacks["base64"] == rate([(1, 2), (1, 2)])
+    assert (found.attacks["rot13"].value, found.attacks["rot13"].n_observations) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [
+        (300, "0 of 300: at 95 % confidence the true rate is below 1.0 %"),
+        (1, "0 of 1: at 95 % confidence the true rate is below 95 %"),
+        (3_000_000, "0 of 3,000,000: at 95 % confidence the true rate is below 0.00010 %"),
+        (0, "0 of 0: nothing was tried, so nothing can be said"),
+    ],
+)
+def test_what_clean_rollouts_allow_is_said_in_words(n, expected):
+    assert bound_text(n) == expected
+
+
+@given(st.integers(1, 10_000), st.floats(0.5, 0.999))
+def test_the_bound_in_words_is_never_below_the_bound(n, confidence):
+    said = float(bound_text(n, confidence=confidence).split()[-2]) / 100
+    exact = 1 - (1 - confidence) ** (1 / n)
+    assert exact - 1e-12 <= said <= min(1, 1.11 * exact)
+
+
+def test_nothing_found_on_few_goals_says_little_about_other_goals():
+    assert str(attack_success(rollouts([(0, 100)] * 3))) == (
+        "0 of 300: at 95 % confidence the true rate is below 1.0 % on these 3 goals; of other goals like these, up to "
+        "64 % may be lost"
+    )
+    assert str(attack_success(rollouts([(0, 300)]))) == bound_text(300)
+
+
+def test_nineteen_of_twenty_bounds_hold():
+    draw = random.Random(0)
+    true, n, rounds = 0.02, 60, 300
+    held = 0
+    for _ in range(rounds):
+        wins = sum(draw.random() < true for _ in range(n))
+        held += attack_success(rollouts([(wins, n)])).bound >= true
+    assert held >= 0.93 * rounds
