@@ -107,10 +107,11 @@ class Growth:
                 raise self._broken(_Failure("stop condition", len(branches[0].turns) + 1, error)) from error
             made = await self._made(moves)
             branches = self._attached(branches, moves, made)
-            try:
-                await self._judge(branches)
-            except Exception as error:
-                raise self._broken(_Failure("judge", len(branches[0].turns), error)) from error
+            for who, judge in (("moderator", self._score), ("judge of success or reward", self._judge)):
+                try:
+                    await judge(branches)
+                except Exception as error:
+                    raise self._broken(_Failure(who, len(branches[0].turns), error)) from error
             if self.failures and self.rules.on_error == "raise":
                 raise self._broken(self.failures[0]) from self.failures[0].error
         self.graph.stopped = "; ".join(dict.fromkeys(self.reasons))
@@ -254,15 +255,20 @@ class Growth:
                 self._end(branch, _ENDED)
         return longer
 
-    async def _judge(self, branches: Sequence[_Branch]) -> None:
-        """Scores, success and rewards of the turns just made."""
+    async def _score(self, branches: Sequence[_Branch]) -> None:
+        """The moderator's scores of the turns just made, in one call."""
+        if self.rules.moderator is None:
+            return
         nodes = [branch.turns[-1] for branch in branches]
-        if self.rules.moderator is not None:
-            texts = [text for node in nodes for text in (node.attack, node.response)]
-            scores = await scores_of(self.rules.moderator, texts)
-            for node, attacked, answered in zip(nodes, scores[::2], scores[1::2], strict=True):
-                node.attack_score, node.response_score = attacked, answered
-        for branch, node in zip(branches, nodes, strict=True):
+        texts = [text for node in nodes for text in (node.attack, node.response)]
+        scores = await scores_of(self.rules.moderator, texts)
+        for node, attacked, answered in zip(nodes, scores[::2], scores[1::2], strict=True):
+            node.attack_score, node.response_score = attacked, answered
+
+    async def _judge(self, branches: Sequence[_Branch]) -> None:
+        """Success and rewards of the turns just made."""
+        for branch in branches:
+            node = branch.turns[-1]
             node.success = await succeeded(self.rules.success, self.goal, branch.turns)
             node.reward = await reward_of(self.rules.reward, self.goal, branch.turns)
 
@@ -284,11 +290,11 @@ def context_of(opening: str, seen: Sequence[Node[Any, Any]], longest: int) -> st
     lines: list[str] = []
     size = 0
     for turn in reversed(seen):
-        if size > longest:
+        if size > longest + 1:  # the last line has no end of line
             break
         lines.append(f"user: {turn.attack}\nassistant: {turn.response}")
         size += len(lines[-1]) + 1
-    if opening and size <= longest:
+    if opening and size <= longest + 1:
         lines.append(f"assistant: {opening}")
     text = "\n".join(reversed(lines))
     return text if len(text) <= longest else f"…{text[len(text) - longest + 1 :]}"

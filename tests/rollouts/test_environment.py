@@ -1,0 +1,397 @@
+import asyncio
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers.errors import AgentTimeoutError, InvalidOptionError, InvalidRolloutError, RolloutError
+from calipers.rollouts import Attack, Environment, LeakModerator, Reply, turn_seed
+from calipers.rollouts.growth import context_of, derived_seed
+
+
+class Recorder:
+    """A target that remembers what it was shown."""
+
+    blocking = False
+
+    def __init__(self, answer=lambda messages: "no"):
+        self.answer = answer
+        self.shown = []
+
+    def reply(self, messages):
+        self.shown.append([(message.role, message.content) for message in messages])
+        return self.answer(messages)
+
+
+def facts(graph):
+    """What a rollout is, without the times it took."""
+    return [(n.context, n.attack, n.response, n.reward, n.success, n.metadata) for n in graph.walk()]
+
+
+def drawing_tester(so_far):
+    return f"{so_far.branch}:{so_far.random.random()}"
+
+
+def drawing_target(conversation):
+    return f"{len(conversation)}:{turn_seed()}"
+
+
+# ---------------------------------------------------------------------- the conversation
+
+
+def test_the_target_sees_system_prompt_opening_and_all_that_was_said():
+    target = Recorder()
+    Environment(target, ["a", "b"], goals=["g"], system_prompt="Be kind.", opening="Hello!").rollout(0)
+    assert target.shown[1] == [
+        ("system", "Be kind."),
+        ("assistant", "Hello!"),
+        ("user", "a"),
+        ("assistant", "no"),
+        ("user", "b"),
+    ]
+
+
+def test_a_turn_holds_what_both_said_and_what_was_said_before():
+    graph = Environment(Recorder(), ["a", "b"], goals=["g"], opening="Hello!").rollout(0)
+    assert graph.context == "Hello!"
+    assert graph.metadata == {"goal": "g"}
+    first, second = graph.walk()
+    assert (first.context, first.attack, first.response) == ("assistant: Hello!", "a", "no")
+    assert second.context == "assistant: Hello!\nuser: a\nassistant: no"
+    assert first.duration >= 0
+    assert first.cost is None
+    assert (first.attack_score, first.response_score, first.success, first.reward) == (None, None, None, 0.0)
+
+
+def test_what_players_tell_of_a_move_is_kept():
+    target = Recorder(lambda messages: Reply("no", cost=2, metadata={"tokens": 7}))
+    tester = lambda so_far: Attack("a", name="plain", cost=1, metadata={"style": "direct"})
+    (node,) = Environment(target, tester, goals=["g"], depth=1).rollout(0).children
+    assert node.cost == 3
+    assert node.metadata == {"attack": "plain", "style": "direct", "tokens": 7, "stopped": "1 turn"}
+
+
+def test_a_rewind_hides_turns_from_the_target_and_not_from_the_tree():
+    moves = [Attack("a"), Attack("b"), Attack("c", rewind=1), Attack("d", rewind=5)]
+    target = Recorder()
+    graph = Environment(target, lambda so_far: moves[so_far.turn - 1], goals=["g"], depth=4).rollout(0)
+    assert target.shown[2] == [("user", "a"), ("assistant", "no"), ("user", "c")]
+    assert target.shown[3] == [("user", "d")]
+    (path,) = graph.paths()
+    assert [node.attack for node in path] == ["a", "b", "c", "d"]
+    assert [node.metadata.get("rewind") for node in path] == [None, None, 1, 2]
+    assert [node.context for node in path] == [
+        "",
+        "user: a\nassistant: no",
+        "user: a\nassistant: no",
+        "",
+    ]
+
+
+def test_the_memory_of_contexts_grows_with_the_length_of_a_conversation_and_not_with_its_square():
+    graph = Environment(Recorder(), lambda _: "x" * 100, goals=["g"], depth=60, context_chars=500).rollout(0)
+    contexts = [node.context for node in graph.walk()]
+    assert max(map(len, contexts)) == 500
+    assert contexts[-1].startswith("…")
+    assert contexts[-1].endswith("x\nassistant: no")
+
+
+@given(st.lists(st.text(max_size=20), max_size=6), st.integers(1, 60))
+def test_a_context_is_the_end_of_the_whole(texts, longest):
+    turns = Environment(Recorder(), texts or ["a"], goals=["g"], depth=9).rollout(0).walk()
+    seen = list(turns)[: len(texts)]
+    whole, short = context_of("Hi", seen, 10**6), context_of("Hi", seen, longest)
+    assert len(short) <= longest
+    assert whole.endswith(short.removeprefix("…"))
+    assert short == whole or short.startswith("…")
+
+
+# ---------------------------------------------------------------------- trees
+
+
+@pytest.mark.parametrize(("width", "depth", "turns"), [(1, 1, 1), (1, 4, 4), (2, 3, 14), (3, 2, 12)])
+def test_each_turn_is_followed_by_as_many_as_the_tree_is_wide(width, depth, turns):
+    graph = Environment(Recorder(), drawing_tester, goals=["g"], width=width, depth=depth).rollout(0)
+    assert len(list(graph.walk())) == turns
+    assert graph.depth == depth
+    assert graph.stopped == f"{depth} turn{'s' if depth > 1 else ''}"
+    assert all(len(node.children) in {0, width} for node in graph.walk())
+
+
+def test_branches_share_no_conversation():
+    target = Recorder()
+    Environment(target, lambda s: f"{s.turn}.{s.branch}", goals=["g"], width=2, depth=2).rollout(0)
+    seen = [[text for role, text in shown if role == "user"] for shown in target.shown]
+    assert sorted(seen) == [["1.0"], ["1.0", "2.0"], ["1.0", "2.1"], ["1.1"], ["1.1", "2.0"], ["1.1", "2.1"]]
+
+
+def test_siblings_are_under_way_at_the_same_time():
+    waiting = threading.Barrier(3, timeout=20)
+
+    def target(text):
+        waiting.wait()
+        return "no"
+
+    graph = Environment(target, lambda _: "a", goals=["g"], width=3, depth=1).rollout(0)
+    assert len(graph.children) == 3
+
+
+def test_a_branch_ends_where_its_tester_has_nothing_left_to_say():
+    tester = lambda so_far: None if so_far.branch else "a"
+    graph = Environment(Recorder(), tester, goals=["g"], width=2, depth=2).rollout(0)
+    assert [len(node.children) for node in graph.walk()] == [1, 0]
+    graph = Environment(Recorder(), ["a"], goals=["g"], width=2, depth=2).rollout(0)
+    assert graph.stopped == "the tester had nothing left to say"
+    assert len(graph.children) == 2
+
+
+# ---------------------------------------------------------------------- seeds
+
+
+@pytest.mark.parametrize("seed", [0, 1, -1, 2**70])
+def test_the_same_seed_gives_the_same_rollout_also_where_branches_finish_in_another_order(seed):
+    async def hasty(conversation):
+        await asyncio.sleep(0)
+        return drawing_target(conversation)
+
+    async def slow(conversation):
+        for _ in range(hash(conversation[-1].content) % 5):
+            await asyncio.sleep(0)
+        return drawing_target(conversation)
+
+    make = lambda target: Environment(target, drawing_tester, goals=list("abcdef"), width=2, depth=3)
+    assert facts(make(hasty).rollout(seed)) == facts(make(slow).rollout(seed))
+    assert make(hasty).rollout(seed).seed == seed
+
+
+def test_other_seeds_give_other_rollouts_and_every_goal_comes_up():
+    environment = Environment(drawing_target, drawing_tester, goals=["a", "b", "c"], depth=1)
+    graphs = [environment.rollout(seed) for seed in range(30)]
+    assert len({graph.children[0].attack for graph in graphs}) == 30
+    assert len({graph.children[0].response for graph in graphs}) == 30
+    assert {graph.metadata["goal"] for graph in graphs} == {"a", "b", "c"}
+
+
+def test_without_a_seed_one_is_drawn_and_gives_the_same_again():
+    environment = Environment(drawing_target, drawing_tester, goals=["a", "b", "c"], width=2, depth=2)
+    graph = environment.rollout()
+    assert isinstance(graph.seed, int)
+    assert facts(environment.rollout(graph.seed)) == facts(graph)
+    assert environment.rollout().seed != graph.seed
+
+
+def test_a_text_as_seed_is_the_goal_of_a_single_conversation():
+    environment = Environment(Recorder(), lambda so_far: so_far.goal, width=3, depth=2)
+    graph = environment.eval_rollout("find the word")
+    assert [node.attack for node in graph.walk()] == ["find the word"] * 2
+    assert (graph.seed, graph.metadata) == ("find the word", {"goal": "find the word"})
+
+
+def test_a_number_as_seed_gives_the_whole_tree_also_for_measuring():
+    environment = Environment(Recorder(), drawing_tester, goals=["g"], width=2, depth=2)
+    assert facts(environment.eval_rollout(7)) == facts(environment.rollout(7))
+
+
+@pytest.mark.parametrize("seed", [1.5, True, b"x", ("a",), float("nan")], ids=repr)
+def test_what_is_no_seed_is_refused(seed):
+    environment = Environment(Recorder(), ["a"], goals=["g"])
+    for roll_out in (environment.rollout, environment.eval_rollout):
+        with pytest.raises(InvalidOptionError, match="seed"):
+            roll_out(seed)
+
+
+def test_a_text_is_no_seed_for_a_plain_rollout():
+    with pytest.raises(InvalidOptionError, match="eval_rollout"):
+        Environment(Recorder(), ["a"], goals=["g"]).rollout("g")
+
+
+def test_a_number_without_goals_has_nothing_to_draw_from():
+    with pytest.raises(InvalidOptionError, match="no goals"):
+        Environment(Recorder(), ["a"]).rollout(0)
+
+
+def test_seeds_of_places_and_purposes_differ():
+    seeds = {
+        derived_seed(seed, path, purpose)
+        for seed in (0, 1, "0", "1")
+        for path in ((), (0,), (0, 0), (1, 2), (12,))
+        for purpose in ("tester", "target")
+    }
+    assert len(seeds) == 4 * 5 * 2
+
+
+# ---------------------------------------------------------------------- moderators, batched
+
+
+def test_the_texts_of_all_siblings_are_scored_in_one_call():
+    calls = []
+
+    class Moderator:
+        def score(self, texts):
+            calls.append(texts)
+            return [len(text) / 10 for text in texts]
+
+    environment = Environment(lambda m: "12345", lambda s: "123", Moderator(), goals=["g"], width=2, depth=2)
+    graph = environment.rollout(0)
+    assert [len(call) for call in calls] == [4, 8]
+    assert {(n.attack_score, n.response_score, n.reward, n.success) for n in graph.walk()} == {
+        (0.3, 0.5, 0.5, True)
+    }
+
+
+@pytest.mark.parametrize(
+    "scores", [[0.1], [0.1, float("nan")], [0.1, 0.2, 0.3], None, "ab", [True, False], 0.5], ids=repr
+)
+def test_a_moderator_that_does_not_score_each_text_breaks_the_rollout_off(scores):
+    class Moderator:
+        def moderate(self, texts):
+            return scores
+
+    with pytest.raises(RolloutError, match="one finite number for each of its 2 texts") as caught:
+        Environment(lambda text: "no", ["a"], Moderator(), goals=["g"]).rollout(0)
+    assert isinstance(caught.value.__cause__, InvalidRolloutError)
+    assert [node.response for node in caught.value.graph.walk()] == ["no"]
+
+
+def test_an_environment_is_its_own_problem_and_system():
+    moderator = LeakModerator("open sesame")
+    environment = Environment(Recorder(), ["a"], moderator, goals=["g"])
+    assert environment.problem.moderator is moderator
+    assert environment.system.scorer is moderator
+    assert environment.scorer.score(["open sesame"]) == [1.0]
+    assert "LeakModerator" in repr(environment)
+
+
+# ---------------------------------------------------------------------- failures
+
+
+class Fragile:
+    blocking = False
+
+    def reply(self, messages):
+        if messages[-1].content == "b":
+            raise ConnectionError("the line is dead")
+        return "no"
+
+
+def test_a_target_that_fails_makes_the_rollout_fail_with_the_turns_so_far():
+    with pytest.raises(RolloutError, match=r"turn 2: the target failed.*the line is dead") as caught:
+        Environment(Fragile(), ["a", "b", "c"], goals=["g"]).rollout(0)
+    error = caught.value
+    assert isinstance(error.__cause__, ConnectionError)
+    assert [node.attack for node in error.graph.walk()] == ["a"]
+    assert error.graph.stopped == "error: turn 2: the target failed: ConnectionError: the line is dead"
+
+
+def test_what_there_is_may_be_kept_instead():
+    graph = Environment(Fragile(), ["a", "b", "c"], goals=["g"], on_error="keep").rollout(0)
+    assert [node.attack for node in graph.walk()] == ["a"]
+    assert graph.stopped.startswith("error: turn 2: the target failed")
+
+
+def test_the_other_branches_of_a_tree_go_on_where_what_there_is_is_kept():
+    tester = lambda so_far: "ab"[so_far.branch]
+    graph = Environment(Fragile(), tester, goals=["g"], width=2, depth=2, on_error="keep").rollout(0)
+    assert [node.attack for node in graph.walk()] == ["a", "a"]
+    dead = "the target failed: ConnectionError: the line is dead"
+    assert graph.stopped == f"error: turn 1: {dead}; error: turn 2: {dead}; 2 turns"
+
+
+@pytest.mark.parametrize("on_error", ["raise", "keep"])
+def test_a_rollout_without_a_single_turn_is_an_error(on_error):
+    with pytest.raises(RolloutError, match="turn 1: the target failed"):
+        Environment(Fragile(), ["b"], goals=["g"], on_error=on_error).rollout(0)
+    with pytest.raises(RolloutError, match="before its first turn: the tester had nothing left to say"):
+        Environment(Recorder(), lambda _: None, goals=["g"], on_error=on_error).rollout(0)
+
+
+def test_a_tester_that_fails_is_named():
+    with pytest.raises(RolloutError, match="turn 1: the tester failed: ZeroDivisionError"):
+        Environment(Recorder(), lambda _: 1 / 0, goals=["g"]).rollout(0)
+
+
+@pytest.mark.parametrize("reply", [None, 3, ["no"]], ids=repr)
+def test_a_target_that_gives_no_text_fails(reply):
+    with pytest.raises(RolloutError, match="a target answers with a text"):
+        Environment(lambda text: reply, ["a"], goals=["g"]).rollout(0)
+
+
+def test_a_reply_that_comes_too_late_is_an_error():
+    async def never(text):
+        await asyncio.Event().wait()
+
+    with pytest.raises(RolloutError, match=r"never did not reply within 0.01 s") as caught:
+        Environment(never, ["a"], goals=["g"], reply_timeout=0.01).rollout(0)
+    assert isinstance(caught.value.__cause__, AgentTimeoutError)
+
+
+def test_a_blocking_target_that_hangs_is_left_behind():
+    hanging = threading.Event()
+    with pytest.raises(RolloutError, match="did not reply"):
+        Environment(lambda text: hanging.wait(20), ["a"], goals=["g"], reply_timeout=0.01).rollout(0)
+    hanging.set()
+
+
+def test_a_time_out_of_the_targets_own_is_told_as_its_own():
+    def target(text):
+        raise TimeoutError("the database was slow")
+
+    with pytest.raises(RolloutError, match="the database was slow"):
+        Environment(target, ["a"], goals=["g"], reply_timeout=10).rollout(0)
+
+
+def test_a_rollout_that_is_cancelled_is_cancelled():
+    asked = asyncio.Event()
+
+    async def target(text):
+        asked.set()
+        await asyncio.Event().wait()
+
+    async def main():
+        environment = Environment(target, ["a"], goals=["g"], width=2)
+        task = asyncio.create_task(environment.eval_rollout_async(0))
+        await asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+
+
+def test_rollouts_run_side_by_side_and_from_within_an_event_loop():
+    environment = Environment(drawing_target, drawing_tester, goals=["a", "b"], depth=2)
+
+    async def main():
+        together = await asyncio.gather(*(environment.eval_rollout_async(seed) for seed in range(20)))
+        return together, environment.rollout(3)
+
+    together, alone = asyncio.run(main())
+    assert facts(together[3]) == facts(alone)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"width": 0},
+        {"depth": 0},
+        {"depth": True},
+        {"depth": 2.0},
+        {"context_chars": 0},
+        {"goals": []},
+        {"goals": "one"},
+        {"goals": [""]},
+        {"goals": [3]},
+        {"success": float("nan")},
+        {"success": True},
+        {"reward": 3},
+        {"reward": lambda nobody: 1.0},
+        {"reply_timeout": 0},
+        {"on_error": "ignore"},
+        {"stop": 3},
+    ],
+    ids=lambda options: next(f"{name}={type(value).__name__}" for name, value in options.items()),
+)
+def test_an_option_out_of_its_range_is_refused_when_the_environment_is_made(options):
+    with pytest.raises(InvalidOptionError):
+        Environment(Recorder(), ["a"], **{"goals": ["g"], **options})

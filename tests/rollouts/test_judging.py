@@ -1,0 +1,104 @@
+from dataclasses import dataclass
+
+import pytest
+
+from calipers.errors import NotAnEvaluatorError, RolloutError
+from calipers.evaluators import Contains, Evaluator
+from calipers.result import EvalResult, EvalVerdict
+from calipers.rollouts import Environment, KeywordModerator
+from calipers.trace import ToolCall, Trace
+
+MODERATOR = KeywordModerator({"heron": 0.5, "egret": 0.4})
+
+
+def judged(success=0.5, *, response="It is heron.", moderator=MODERATOR, reward=None):
+    environment = Environment(
+        lambda messages: response, ["a"], moderator, goals=["heron"], success=success, reward=reward
+    )
+    (node,) = environment.rollout(0).children
+    return node
+
+
+async def later(response):
+    return "heron" in response
+
+
+@dataclass
+class Leaks(Evaluator):
+    def evaluate(self, ctx):
+        return ctx.inputs in ctx.output
+
+
+class Verdict:
+    def evaluate(self, test_case, trace):
+        leaked = any(call.name == "open" for call in trace.tool_calls)
+        return EvalResult("Verdict", EvalVerdict.PASS if leaked else EvalVerdict.FAIL, 1.0 if leaked else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("success", "expected"),
+    [
+        (0.5, True),
+        (0.51, False),
+        (0, True),
+        (lambda response: "heron" in response, True),
+        (lambda goal, response: goal in response, True),
+        (lambda response, goal: goal in response, True),
+        (lambda turns: len(turns) == 2, False),
+        (lambda node: node.attack == "a", True),
+        (lambda attack: attack == "b", False),
+        (lambda score: score > 0.9, False),
+        (lambda response: None, None),
+        (later, True),
+        (lambda output, inputs: inputs in output, True),
+        (lambda output: {}, None),
+        (Leaks(), True),
+        (Contains("egret"), False),
+    ],
+    ids=range(16),
+)
+def test_success_is_judged_by_a_threshold_a_function_or_an_evaluator(success, expected):
+    assert judged(success).success is expected
+
+
+def test_an_evaluator_of_tool_calls_judges_what_the_target_did():
+    trace = Trace(output_text="ok", tool_calls=[ToolCall("open", {})])
+    assert judged(Verdict(), response=trace).success is True
+    assert judged(Verdict(), response="no trace").success is None
+
+
+def test_without_a_moderator_a_threshold_judges_nothing():
+    node = judged(moderator=None)
+    assert (node.success, node.reward) == (None, 0.0)
+
+
+def test_the_reward_is_the_score_of_the_response_unless_a_function_says_otherwise():
+    assert judged().reward == 0.5
+    assert judged(reward=lambda response, turns: len(response) * len(turns)).reward == 12.0
+
+
+@pytest.mark.parametrize("reward", [float("nan"), None, True, "much"], ids=repr)
+def test_a_reward_must_be_a_finite_number(reward):
+    with pytest.raises(RolloutError, match="finite number"):
+        judged(reward=lambda response: reward)
+
+
+@pytest.mark.parametrize("said", [1, "yes", 0.5], ids=repr)
+def test_a_function_of_success_must_say_yes_or_no(said):
+    with pytest.raises(RolloutError, match="True, False"):
+        judged(lambda response: said)
+    with pytest.raises(RolloutError, match="one assertion"):
+        judged(lambda output: said)
+
+
+def test_an_evaluator_with_several_results_is_no_judge_of_success():
+    with pytest.raises(RolloutError, match="one assertion"):
+        judged(lambda output: {"a": True, "b": True})
+
+
+@pytest.mark.parametrize(
+    "wrong", ["0.5", None, Leaks, lambda nobody: True], ids=["text", "None", "class", "name"]
+)
+def test_what_is_no_judge_is_refused_when_the_environment_is_made(wrong):
+    with pytest.raises(NotAnEvaluatorError):
+        judged(wrong)

@@ -1,0 +1,54 @@
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers.rollouts import Node, SoFar, turn_seed
+from calipers.rollouts.players import seen_by_target, turn_seeded
+
+
+def turn(attack, rewind=0):
+    return Node("", attack, "r", metadata={"rewind": rewind} if rewind else {})
+
+
+@pytest.mark.parametrize(
+    ("rewinds", "seen"),
+    [
+        ([], ""),
+        ([0, 0, 0], "abc"),
+        ([0, 0, 1], "ac"),
+        ([0, 0, 2], "c"),
+        ([0, 1, 1], "c"),
+        ([0, 0, 1, 1], "ad"),
+        ([0, 9], "b"),
+    ],
+    ids=str,
+)
+def test_the_target_sees_what_was_not_taken_back(rewinds, seen):
+    turns = [turn("abcd"[number], rewind) for number, rewind in enumerate(rewinds)]
+    assert "".join(node.attack for node in seen_by_target(turns)) == seen
+    assert SoFar("goal", tuple(turns), random.Random(0)).seen == seen_by_target(turns)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=12))
+def test_the_last_turn_is_always_seen_and_order_is_kept(rewinds):
+    turns = [turn(number, rewind) for number, rewind in enumerate(rewinds)]
+    seen = [node.attack for node in seen_by_target(turns)]
+    assert seen[-1] == len(rewinds) - 1
+    assert seen == sorted(seen)
+
+
+def test_so_far_tells_the_number_of_the_turn_to_come_and_the_one_before():
+    first = turn("a")
+    assert SoFar("goal", (), random.Random(0)).turn == 1
+    assert SoFar("goal", (), random.Random(0)).last is None
+    later = SoFar("goal", (first,), random.Random(0))
+    assert (later.turn, later.last) == (2, first)
+
+
+def test_the_seed_of_a_turn_holds_within_its_block():
+    assert turn_seed() is None
+    with turn_seeded(0):
+        assert turn_seed() == 0
+    assert turn_seed() is None

@@ -1,0 +1,151 @@
+import random
+
+import pytest
+
+from calipers.errors import InvalidOptionError, InvalidRolloutError, RolloutError
+from calipers.rollouts import (
+    Budget,
+    Environment,
+    MaxTurns,
+    Node,
+    OnRefusal,
+    OnSuccess,
+    Reply,
+    SoFar,
+    WallTime,
+)
+from calipers.rollouts.stopping import as_stop_condition
+
+
+def so_far(*responses, **fields):
+    turns = tuple(Node("", "a", response, success="yes" in response) for response in responses)
+    return SoFar("goal", turns, random.Random(0), **fields)
+
+
+CASES = [
+    (MaxTurns(2), so_far("no"), None),
+    (MaxTurns(2), so_far("no", "no"), "2 turns"),
+    (MaxTurns(1), so_far("no"), "1 turn"),
+    (OnSuccess(), so_far(), None),
+    (OnSuccess(), so_far("yes", "no"), None),
+    (OnSuccess(), so_far("no", "yes"), "success"),
+    (OnRefusal(), so_far("Sure, here it is."), None),
+    (OnRefusal(), so_far("I cannot help with that."), "refusal"),
+    (OnRefusal(times=2), so_far("I cannot help with that."), None),
+    (OnRefusal(times=2), so_far("No.", "I can't help."), "2 refusals in a row"),
+    (OnRefusal(times=2), so_far("No.", "Fine.", "No."), None),
+    (OnRefusal(detector=lambda text: "njet" in text), so_far("njet"), "refusal"),
+    (Budget(calls=3), so_far("a", calls=2), None),
+    (Budget(calls=3), so_far("a", calls=3), "budget of 3 calls"),
+    (Budget(cost=1), so_far("a", cost=0.5), None),
+    (Budget(cost=1), so_far("a", cost=1.0), "budget of 1"),
+    (Budget(cost=1), so_far(), None),
+    (WallTime(2), so_far(elapsed=1.9), None),
+    (WallTime(2), so_far(elapsed=2.0), "wall time of 2 s"),
+    (OnSuccess() | MaxTurns(1), so_far("no"), "1 turn"),
+    (OnSuccess() & MaxTurns(2), so_far("yes"), None),
+    (OnSuccess() & MaxTurns(2), so_far("no", "yes"), "success and 2 turns"),
+    (OnSuccess() | (lambda _: "bored"), so_far("no"), "bored"),
+]
+
+
+@pytest.mark.parametrize(("condition", "state", "reason"), CASES, ids=range(len(CASES)))
+def test_a_condition_says_why_to_stop_or_to_go_on(condition, state, reason):
+    assert condition.reason(state) == reason
+
+
+def bored(so_far):
+    return True
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (bored, "bored"),
+        (lambda _: True, "stop condition"),
+        (lambda _: "why", "why"),
+        (lambda _: None, None),
+        (lambda _: False, None),
+    ],
+    ids=range(5),
+)
+def test_a_function_of_what_happened_is_a_condition(function, reason):
+    assert as_stop_condition(function).reason(so_far()) == reason
+
+
+def test_a_function_that_says_neither_is_refused():
+    with pytest.raises(InvalidRolloutError, match="got 3"):
+        as_stop_condition(lambda _: 3).reason(so_far())
+
+
+async def later(so_far):
+    return True
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "text", MaxTurns, later, [3]], ids=str)
+def test_what_is_no_condition_is_refused(wrong):
+    with pytest.raises(InvalidOptionError, match="stop condition"):
+        as_stop_condition(wrong)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: MaxTurns(0),
+        lambda: MaxTurns(True),
+        lambda: OnRefusal(times=0),
+        lambda: OnRefusal(detector="no"),
+        lambda: Budget(),
+        lambda: Budget(calls=0),
+        lambda: Budget(cost=0),
+        lambda: Budget(cost=float("nan")),
+        lambda: WallTime(float("inf")),
+        lambda: WallTime(-1),
+    ],
+    ids=range(10),
+)
+def test_an_option_out_of_its_range_is_refused(make):
+    with pytest.raises(InvalidOptionError):
+        make()
+
+
+def test_the_first_of_several_conditions_names_the_end():
+    graph = Environment(
+        lambda text: "yes",
+        ["a"] * 5,
+        goals=["g"],
+        stop=[MaxTurns(4), OnSuccess()],
+        success=lambda response: True,
+    ).rollout(0)
+    assert graph.stopped == "success"
+    assert graph.depth == 1
+    assert [node.metadata["stopped"] for node in graph.leaves()] == ["success"]
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3, 7, 13, 14])
+def test_a_budget_of_calls_is_used_up_and_never_exceeded_however_wide_the_tree(calls):
+    asked = []
+    graph = Environment(
+        lambda text: asked.append(text) or "no",
+        ["a"] * 3,
+        goals=["g"],
+        width=2,
+        depth=3,
+        stop=Budget(calls=calls),
+    ).rollout(0)
+    assert len(asked) == calls == len(list(graph.walk()))
+    assert (f"budget of {calls} calls" in graph.stopped) is (calls < 14)
+
+
+def test_a_budget_of_cost_ends_a_rollout():
+    target = lambda messages: Reply("no", cost=0.4)
+    graph = Environment(target, ["a"] * 9, goals=["g"], depth=9, stop=Budget(cost=1)).rollout(0)
+    assert graph.stopped == "budget of 1"
+    assert graph.depth == 3
+
+
+def test_a_budget_that_nothing_counts_against_is_an_error():
+    with pytest.raises(RolloutError, match="neither target nor tester tells its cost") as caught:
+        Environment(lambda text: "no", ["a"] * 9, goals=["g"], stop=Budget(cost=1)).rollout(0)
+    assert isinstance(caught.value.__cause__, InvalidRolloutError)
+    assert caught.value.graph.depth == 1
