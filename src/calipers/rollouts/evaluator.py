@@ -10,10 +10,9 @@ is left, `evaluate` raises. Both methods run on the event loop, one rollout afte
 called by two threads at once; with `metrics_timeout`, a sync `compute_metrics` runs in threads instead.
 """
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Sequence
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from calipers.evaluation import Progress, run_sync
 from calipers.lifecycle import RunHooks
@@ -138,21 +137,9 @@ class Evaluator(ABC):
         check(rolled)
         return rolled.aggregate
 
-    @staticmethod
-    def write_json(data: Any, path: str | os.PathLike[str]) -> None:
-        """Write what `evaluate` returned, or any other data, as JSON; see `calipers.rollouts.write_json`."""
-        write_json(data, path)
-
-    @staticmethod
-    def write_csv(
-        data: Any, path: str | os.PathLike[str], *, rows: Literal["turns", "rollouts"] = "turns"
-    ) -> None:
-        """Write a row for every turn, or for every rollout; see `calipers.rollouts.write_csv`."""
-        write_csv(data, path, rows=rows)
-
-    @staticmethod
-    def write_parquet(
-        data: Any, path: str | os.PathLike[str], *, rows: Literal["turns", "rollouts"] = "turns"
-    ) -> None:
-        """The same table as `write_csv` with typed columns; see `calipers.rollouts.write_parquet`."""
-        write_parquet(data, path, rows=rows)
+    write_json = staticmethod(write_json)
+    """Write what `evaluate` returned, or any other data, as JSON; see `calipers.rollouts.write_json`."""
+    write_csv = staticmethod(write_csv)
+    """Write a row for every turn, or for every rollout; see `calipers.rollouts.write_csv`."""
+    write_parquet = staticmethod(write_parquet)
+    """The same table with typed columns; see `calipers.rollouts.write_parquet`."""

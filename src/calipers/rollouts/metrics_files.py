@@ -79,7 +79,7 @@ def _warn(lost: list[str], path: str | os.PathLike[str]) -> None:
             f"{os.fspath(path)}: nothing stands for the numbers that are not finite at "
             f"{', '.join(lost[:_SHOWN])}{more}",
             RuntimeWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
