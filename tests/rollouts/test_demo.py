@@ -131,7 +131,7 @@ def test_a_survey_finds_the_weaknesses_that_are_told(target, expected):
 
 
 def test_the_hardened_one_mends_some_keeps_some_and_has_a_new_one():
-    assert DEFAULT_WEAKNESSES - HARDENED_WEAKNESSES
+    assert len(DEFAULT_WEAKNESSES - HARDENED_WEAKNESSES) == 10, "as the page and the docstring say"
     assert DEFAULT_WEAKNESSES & HARDENED_WEAKNESSES
     assert {"authority_claim"} == HARDENED_WEAKNESSES - DEFAULT_WEAKNESSES
 
@@ -202,6 +202,28 @@ def test_who_asks_for_nothing_gets_no_refusal_and_no_code_word(text):
 )
 def test_without_weaknesses_nothing_that_is_said_makes_it_tell(texts):
     assert "weakness" not in say(BLANK, *texts).metadata
+
+
+CHAINS = st.lists(st.sampled_from(list(ATTACKS.values())), min_size=1, max_size=3).map(
+    lambda row: Chain(*row)
+)
+
+
+@given(chains=st.lists(CHAINS, min_size=1, max_size=4), seed=st.integers(0, 2**32))
+def test_whatever_it_is_told_the_moderator_sees_a_leak_where_it_gave_way_and_nowhere_else(chains, seed):
+    target = VaultAssistant(weaknesses=EVERY_WEAKNESS)
+    texts = [chain.apply(GOAL, random.Random(seed)).text for chain in chains]
+    reply = say(target, *texts)
+    assert LEAK.score_text(reply.text) == ("weakness" in reply.metadata)
+    assert is_refusal(reply.text) == ("refused" in reply.metadata)
+
+
+@pytest.mark.parametrize("secret", ["open sesame", r"back\1slash", "Früher, Jürgen!", 'quo"ted'])
+@pytest.mark.parametrize("name", ["base64", "backwards", "fiction", "prefix_injection", "format_forcing"])
+def test_a_secret_of_any_kind_is_told_so_that_it_can_be_recognised(secret, name):
+    for seed in range(4):
+        reply = attacked(VaultAssistant(secret=secret), name, seed)
+        assert LeakModerator(secret).score_text(reply.text) == 1
 
 
 def test_a_row_of_two_gets_in_by_the_one_that_the_guard_does_not_know():
@@ -327,6 +349,8 @@ def test_there_must_be_something_to_answer(messages):
         ({"secret": None}, "the secret is a word"),
         ({"weaknesses": "base64"}, r"given as a set, even a single one: \{'base64'\}"),
         ({"weaknesses": ["base46"]}, "no weakness 'base46': there are base64, hex"),
+        ({"weaknesses": [["base64"]]}, r"no weakness \['base64'\]"),
+        ({"weaknesses": iter(["base64"])}, "given as a set or a list, got <list_iterator"),
         ({"patience": 0}, "patience is 1 or more"),
         ({"memory": 0}, "memory is 1 or more"),
         ({"shots": 0}, "shots is 1 or more"),

@@ -111,6 +111,11 @@ def test_a_wording_without_a_place_for_the_goal_is_refused_when_it_is_made(wordi
         RolePlay(wordings)
 
 
+def test_a_wording_can_be_called_by_a_name_of_its_own():
+    assert Wording(("Hm. {goal}",), called="hm").apply(GOAL, random.Random(0)).name == "hm"
+    assert (RolePlay(called="parrot") + Base64()).label == "parrot+base64"
+
+
 def test_every_wording_is_drawn_sooner_or_later():
     texts = {RolePlay().apply(GOAL, random.Random(seed)).text for seed in range(60)}
     assert len(texts) == len(RolePlay().wordings)

@@ -1,6 +1,6 @@
 """The library: one of each transformation, under its name, in an order that stays."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from calipers.errors import InvalidOptionError
@@ -47,7 +47,7 @@ ATTACKS: Mapping[str, Transformation] = MappingProxyType(
 """Every transformation of the library by its name; the plain request is the first."""
 
 
-def as_attacks(attacks: "Iterable[Transformation | str] | None") -> tuple[Transformation, ...]:
+def as_attacks(attacks: Collection[Transformation | str] | None) -> tuple[Transformation, ...]:
     """The transformations that are meant: values as they are, names from the library, `None` for all of it.
 
     Raises:
@@ -57,6 +57,8 @@ def as_attacks(attacks: "Iterable[Transformation | str] | None") -> tuple[Transf
         return tuple(ATTACKS.values())
     if isinstance(attacks, str | Transformation):
         raise InvalidOptionError(f"attacks are given as a list, even a single one: [{attacks!r}]")
+    if not isinstance(attacks, Collection):
+        raise InvalidOptionError(f"attacks are given as a list of transformations and names, got {attacks!r}")
     found = tuple(map(_as_attack, attacks))
     if not found:
         raise InvalidOptionError("no attacks are given: leave attacks= out for the whole library, ATTACKS")

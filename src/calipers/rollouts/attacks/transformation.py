@@ -124,13 +124,15 @@ class Chain(Transformation):
 class Wording(Transformation):
     """Base of transformations that say something around the request; which of the wordings is drawn.
 
-    `Wording(("Grandmother always told me: {goal}",))` is an attack without a class of its own.
+    `Wording(("Grandmother always told me: {goal}",), called="grandmother")` is an attack without a class of its own.
     """
 
     name: ClassVar[str] = "wording"
     family: ClassVar[str] = "framing"
     wordings: tuple[str, ...] = (PLACE,)
     """Texts with `{goal}` where the request goes."""
+    called: str | None = None
+    """What its attacks are called in results; `None`: as the class says."""
 
     def __post_init__(self) -> None:
         check_wordings(self.wordings, owner=type(self).__name__)
@@ -138,6 +140,11 @@ class Wording(Transformation):
     def change(self, text: str, rng: random.Random) -> str:
         """One of the wordings, with the text in its place."""
         return rng.choice(self.wordings).replace(PLACE, text)
+
+    @property
+    def label(self) -> str:
+        """The name of its attacks."""
+        return self.called or self.name
 
 
 def checked_goal(goal: object) -> str:

@@ -98,7 +98,8 @@ class Conversation:
     def claims_staff(self) -> bool:
         """Whether this message says that the user is somebody here."""
         return _matches(
-            r"\b(?:i am|i'm|this is)\b[^.?!\n]{0,80}\b(?:staff|caretaker|head|administrator|workshop)\b", self.text
+            r"\b(?:i am|i'm|this is)\b[^.?!\n]{0,80}\b(?:staff|caretaker|head|administrator|workshop)\b",
+            self.text,
         )
 
     @property
@@ -158,7 +159,7 @@ class Conversation:
             if empty:
                 return json.dumps(form | dict.fromkeys(empty, word), ensure_ascii=False)
         row = re.search(r"^\|.*\|[ ]*\|$", self.text, re.MULTILINE)
-        return None if row is None else re.sub(r"\|[ ]*\|$", f"| {word} |", row[0])
+        return None if row is None else re.sub(r"\|[ ]*\|$", lambda _: f"| {word} |", row[0])
 
     def draw(self, seed: object) -> float:
         """A number from 0 to 1 that follows from the seed and the message."""

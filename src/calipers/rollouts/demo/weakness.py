@@ -112,7 +112,9 @@ def as_weaknesses(weaknesses: Collection[str]) -> frozenset[Weakness]:
     """
     if isinstance(weaknesses, str):
         raise InvalidOptionError(f"weaknesses are given as a set, even a single one: {{{weaknesses!r}}}")
-    unknown = sorted(repr(each) for each in weaknesses if each not in EVERY_WEAKNESS)
+    if not isinstance(weaknesses, Collection):
+        raise InvalidOptionError(f"weaknesses are given as a set or a list, got {weaknesses!r}")
+    unknown = sorted(repr(each) for each in weaknesses if each not in tuple(Weakness))
     if unknown:
         raise InvalidOptionError(f"no weakness {', '.join(unknown)}: there are {', '.join(Weakness)}")
     return frozenset(map(Weakness, weaknesses))
