@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
+import msgspec
+
 from calipers.analysis import (
     Analysis,
     Cell,
@@ -126,7 +128,7 @@ class RolloutCurves(ReportEvaluator):
 
 
 def _turn(value: float | None) -> str:
-    return "one not seen" if value is None else f"{value:g}"
+    return "a later one than was seen" if value is None else f"{value:g}"
 
 
 def _bounded(success: AttackSuccess, interval: Interval | None) -> Interval | None:
@@ -170,7 +172,14 @@ def _score_points(graphs: Sequence[Graph[Any, Any]], name: Score, confidence: fl
             units[unit[id(graphs[place])]].append(sum(scores) / len(scores))
         found = mean(list(units.values()), confidence=confidence)
         assert found is not None
-        points.append(PlotPoint(x=number, y=found.value, interval=found.interval, n=found.n_observations))
+        interval = found.interval
+        if (
+            interval is not None and name != "reward"
+        ):  # the moderator's scores lie between 0 and 1, and so does their mean
+            interval = msgspec.structs.replace(
+                interval, low=max(0.0, interval.low), high=min(1.0, interval.high)
+            )
+        points.append(PlotPoint(x=number, y=found.value, interval=interval, n=found.n_observations))
     return points
 
 
