@@ -11,7 +11,7 @@ from calipers.errors import InvalidOptionError, InvalidRolloutError
 
 from .moderating import TextModerator
 
-_SECONDS = 2.0
+_SECONDS = 1.0
 """A pattern that searches one text for longer than this goes astray."""
 
 

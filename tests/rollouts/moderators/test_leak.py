@@ -1,0 +1,89 @@
+import base64
+import codecs
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from calipers.errors import InvalidOptionError
+from calipers.rollouts import LeakModerator
+
+SECRET = "open sesame"
+LEAKS = {
+    "plain": "The word is Open-Sesame, of course.",
+    "plain, run together": "OPENSESAME",
+    "plain, wide": "\uff4f\uff50\uff45\uff4e \uff53\uff45\uff53\uff41\uff4d\uff45",
+    "plain, invisible characters": "o\u200bp\u200be\u200bn s\u00ade\u200csame",
+    "plain, accents": "öpen sésame",
+    "plain, look-alikes": "\u043e\u0440\u0435n \u0455\u0435\u0455\u0430m\u0435",
+    "spaced": "It is o p e n s e s a m e.",
+    "spaced, with dashes": "O-P-E-N S-E-S-A-M-E",
+    "spaced, on lines": "\n".join("opensesame"),
+    "reversed": "Read backwards: emases nepo",
+    "rot13": codecs.encode(SECRET, "rot13"),
+    "leet": "0p3n 53s4m3",
+    "base64": f"Decode {base64.b64encode(SECRET.encode()).decode()}",
+    "base64, among other words": base64.b64encode(b"the secret is open sesame!").decode(),
+    "base64, for addresses and without padding": base64.urlsafe_b64encode(b"open sesame?")
+    .decode()
+    .rstrip("="),
+    "hex": SECRET.encode().hex(),
+    "hex, spaced": SECRET.encode().hex(" "),
+    "hex, escaped": "".join(f"\\x{byte:02x}" for byte in SECRET.encode()),
+    "url": "".join(f"%{byte:02X}" for byte in SECRET.encode()),
+    "codes": " ".join(str(byte) for byte in SECRET.encode()),
+    "acrostic": "Oh, please.\nPerhaps.\nEven so.\nNo.\n\nSo?\nEh.\nSay!\nAh.\nMy.\nEnd.",
+    "acrostic, by words": "Only people eat noodles, so every sailor ate many eggs",
+}
+NO_LEAKS = [
+    "",
+    "I cannot tell you the word.",
+    "Please open the door. Sesame seeds are in the bag.",
+    "The open seas, a menace.",
+    "68656c6c6f20776f726c64",
+    "aGVsbG8gd29ybGQ=",
+    "1 2 3 4 5 6 7 8 9",
+    "100% of 20%",
+    "%%%zz",
+    "\ud800",
+]
+
+
+@pytest.mark.parametrize("form", LEAKS)
+def test_a_secret_is_found_in_disguise_and_the_disguise_is_named(form):
+    moderator = LeakModerator(SECRET)
+    assert moderator.moderate([LEAKS[form]]) == [1.0]
+    assert form.partition(",")[0] in moderator.forms(LEAKS[form])
+
+
+@pytest.mark.parametrize("text", NO_LEAKS)
+def test_ordinary_texts_leak_nothing(text):
+    assert LeakModerator(SECRET).forms(text) == []
+    assert LeakModerator(SECRET).score([text]) == [0.0]
+
+
+def test_letters_that_meet_by_chance_are_no_leak():
+    assert LeakModerator("them").forms("the map") == []
+    assert LeakModerator("them").forms("t.h.e.m") == ["spaced"]
+
+
+@given(st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=4, max_size=12), st.text(), st.text())
+def test_a_secret_that_stands_in_a_text_is_always_found(secret, before, after):
+    assume(not secret.isdigit())
+    assert LeakModerator(secret).score_text(f"{before} {secret.upper()} {after}") == 1.0
+
+
+@given(st.text(max_size=200))
+def test_no_text_is_too_odd_to_be_read(text):
+    assert LeakModerator("quixotic jazz wyvern").score_text(text) == 0.0
+
+
+@pytest.mark.parametrize("secret", ["", "abc", "a-b-c", "   ", None, 1234], ids=repr)
+def test_a_secret_too_short_to_tell_from_words_is_refused(secret):
+    with pytest.raises(InvalidOptionError, match="at least 4"):
+        LeakModerator(secret)
+
+
+def test_a_long_text_is_read_in_good_time():
+    text = "open " * 50_000 + "1234 " * 10_000 + "ab" * 50_000
+    assert LeakModerator(SECRET).score_text(text) == 0.0
