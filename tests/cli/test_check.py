@@ -166,3 +166,45 @@ def test_a_file_cannot_colour_the_terminal(calipers, write):
     done = calipers("check", "bad.jsonl")
     assert done.exit_code == 1
     assert "\x1b" not in done.stdout
+
+
+VOICE = "agent: offline\nprompts:\n  - prompt: the moon is made of cheese\n    expect: []\n"
+
+
+def test_a_voice_file_is_checked_as_one(calipers, write):
+    write("home.yaml", VOICE)
+    write("home.json", json.dumps({"agent": "offline", "expect": [], "prompts": ["hello"]}))
+    done = calipers("check", "home.yaml", "home.json")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "No problems in 2 files\n")
+
+
+def test_all_that_would_fail_every_run_of_a_voice_file_is_told_with_its_place(calipers, write):
+    write("noise.wav", "RIFF")
+    write(
+        "home.yaml",
+        "agent:\n  http:\n    url: ftp://home\n    timeout: 0\nsynthesizer: {espeak: en-uk}\n"
+        "perturbation: {babble: {snr: 5, voices: [noise.wav]}}\nexpect: []\nprompts: [hello]\n",
+    )
+    done = calipers("check", "home.yaml")
+    assert done.exit_code == 1
+    assert [line.split(": ")[:2] for line in done.stdout.splitlines()] == [
+        ["home.yaml:3:10", "agent.http.url"],
+        ["home.yaml:4:14", "agent.http.timeout"],
+        ["home.yaml:5:23", "synthesizer.espeak"],
+        ["home.yaml:6:42", "perturbation.babble.voices[0]"],
+    ]
+
+
+def test_a_part_of_ones_own_in_a_voice_file_needs_its_option(calipers, write):
+    write("home.yaml", VOICE.replace("offline", "app:hear"))
+    write("app.py", "def hear(audio):\n    return []\n")
+    done = calipers("check", "home.yaml")
+    assert "--allow-module app" in done.stdout
+    assert calipers("check", "home.yaml", "--allow-module", "app").exit_code == 0
+
+
+def test_run_says_which_command_a_voice_file_is_for(calipers, write):
+    write("home.yaml", VOICE)
+    done = calipers("run", "home.yaml")
+    assert done.exit_code == 2
+    assert "'home.yaml' is a voice file: run it with calipers voice run" in done.stderr

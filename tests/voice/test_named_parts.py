@@ -1,5 +1,6 @@
 """Agents, synthesizers and parsers by the names that files give them."""
 
+import math
 import sys
 import types
 from importlib import import_module
@@ -56,7 +57,9 @@ def made(spec, what="agent", *, allow=("app_with_parts",)):
 
 
 @pytest.mark.parametrize("kind", AGENTS)
-def test_every_kind_of_agent_can_be_made_and_hears_and_reads(kind):
+def test_every_kind_of_agent_can_be_made_and_hears_and_reads(kind, monkeypatch):
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(name, "a-key")
     spec = kind if kind == "offline" else {kind: NEEDED.get(kind, "a-model")}
     agent, problems = made(spec)
     assert not problems
@@ -135,6 +138,86 @@ def test_what_is_wrong_is_told_with_its_place(spec, message):
     part, problems = made(spec)
     assert part is None
     assert any(each.startswith(message) for each in problems), problems
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"http": "ftp://home"}, "agent.http: the url must be the address of an agent"),
+        ({"http": {"url": "localhost:8000"}}, "agent.http.url: the url must be the address of an agent"),
+        (
+            {"http": {"url": "http://h", "timeout": 0}},
+            "agent.http.timeout: timeout must be a number of seconds",
+        ),
+        ({"http": {"url": "http://h", "timeout": -1}}, "agent.http.timeout: timeout must be"),
+        ({"http": {"url": "http://h", "timeout": math.inf}}, "agent.http.timeout: timeout must be"),
+        (
+            {"http": {"url": "http://h", "extra_fields": {"a": [math.nan]}}},
+            "agent.http.extra_fields: extra_fields cannot be sent as JSON: it holds nan",
+        ),
+        (
+            {"http": {"url": "http://h", "sample_rate": 0}},
+            "agent.http.sample_rate: sample_rate must be a whole",
+        ),
+        ({"websocket": "http://h"}, "agent.websocket: the url must be the address of a WebSocket"),
+        (
+            {"websocket": {"url": "ws://h", "open_timeout": 0}},
+            "agent.websocket.open_timeout: open_timeout must",
+        ),
+        (
+            {"websocket": {"url": "ws://h", "chunk_ms": 0}},
+            "agent.websocket.chunk_ms: chunk_ms must be a whole",
+        ),
+        (
+            {"websocket": {"url": "ws://h", "max_messages": 0}},
+            "agent.websocket.max_messages: max_messages must",
+        ),
+        ({"openai": {"model": "m", "base_url": "ws://h"}}, "agent.openai.base_url: the base_url must be"),
+        (
+            {"openai_realtime": {"model": "m", "base_url": "h"}},
+            "agent.openai_realtime.base_url: the base_url must",
+        ),
+        ({"openai": "m"}, "agent.openai: there is no API key: set OPENAI_API_KEY, or give api_key"),
+        (
+            {"gemini_live": "m"},
+            "agent.gemini_live: there is no API key: set GEMINI_API_KEY or GOOGLE_API_KEY",
+        ),
+        (
+            {"gemini": {"model": "m", "options": {"a": math.nan}}},
+            "agent.gemini.options: options cannot be sent",
+        ),
+        (
+            {"websocket": {"url": "ws://h", "response_timeout": 3}},
+            "agent.websocket.response_timeout: no parameter is called 'response_timeout' (did you mean 'timeout'?)",
+        ),
+        (
+            {"openai_realtime": {"model": "m", "connect_timeout": 3}},
+            "agent.openai_realtime.connect_timeout: no parameter is called 'connect_timeout' (did you mean 'open_timeout'?)",
+        ),
+        (
+            {"http": {"url": "http://h", "open_timeout": 3}},
+            "agent.http.open_timeout: no parameter is called 'open_timeout' (did you mean 'timeout'?)",
+        ),
+        (
+            {"gemini": {"model": "m", "system_instruction": "Be brief."}},
+            "agent.gemini.system_instruction: no parameter is called 'system_instruction' (did you mean 'instructions'?)",
+        ),
+    ],
+    ids=str,
+)
+def test_what_could_never_work_is_told_beforehand(spec, message, monkeypatch):
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    part, problems = made(spec)
+    assert part is None
+    assert any(each.startswith(message) for each in problems), problems
+
+
+@pytest.mark.parametrize("voice", ["en-uk", "en-us+f99", "", "zebra"])
+def test_a_voice_that_the_engine_lacks_is_told_beforehand(voice):
+    part, problems = made({"espeak": {"voice": voice, "speed": 200}}, "synthesizer")
+    assert part is None
+    assert problems[0].startswith(f"synthesizer.espeak.voice: voice={voice!r}: espeak-ng has no")
 
 
 @pytest.mark.parametrize(

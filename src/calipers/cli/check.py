@@ -1,4 +1,4 @@
-"""`calipers check`: all that is wrong with dataset files, without running anything."""
+"""`calipers check`: all that is wrong with dataset files and voice files, without running anything."""
 
 from typing import Any
 
@@ -12,6 +12,8 @@ EXAMPLES = """
 calipers check cases.yaml
 # all of them, with an evaluator of your own that they name
 calipers check data/*.yaml --evaluator-type evaluators.py:Polite
+# a voice file, with the agent that it names as app:assistant
+calipers check home.yaml --allow-module app
 # a table whose columns have other names
 calipers check questions.csv --column inputs=question --column expected_output=answer
 """
@@ -22,7 +24,7 @@ calipers check questions.csv --column inputs=question --column expected_output=a
 @file_options
 @click.option("--json", is_flag=True, help="Print the problems as JSON.")
 def command(**options: Any) -> int:
-    """Check dataset files: YAML, JSON, JSON Lines, CSV or Parquet.
+    """Check dataset files: YAML, JSON, JSON Lines, CSV or Parquet; and voice files, which have prompts in the place of cases.
 
     Every problem is a line: file, line and column, what was expected and what was found. Nothing is run, and nothing is
     imported but what the options name.

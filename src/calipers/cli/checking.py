@@ -1,10 +1,11 @@
 """What `calipers check` does.
 
+A YAML or JSON document with prompts and no cases is a voice file, and is checked as one.
 Every file is checked, whatever is wrong with another. A file without cases is a problem: a run of it has nothing to say.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from calipers.files import Problem
 from calipers.plain import plain
 from calipers.views.numbers import plural
 
-from .dataset_file import DatasetFiles
+from .dataset_file import DatasetFiles, is_voice_file
 from .exits import FAILED, PASSED, first_of
 from .message import CommandError, describe, no_file, note, shown, trace
 from .plugin_list import named_plugins
@@ -33,22 +34,31 @@ def check(
 ) -> int:
     """Print what is wrong with each file; returns the exit code."""
     with named_plugins(plugin) as plugins:
-        reader = DatasetFiles(
-            types=types,
-            evaluator_types=evaluator_type,
-            allow_modules=allow_module,
-            columns=column,
-            plugins=plugins,
-        )
-        return _check(reader, files, json=json)
+        shared: Any = {
+            "evaluator_types": evaluator_type,
+            "allow_modules": allow_module,
+            "plugins": plugins,
+        }
+        reader = DatasetFiles(types=types, columns=column, **shared)
+
+        def problems_of(path: Path) -> list[Problem]:
+            if not path.is_file():
+                raise no_file(path)
+            if not is_voice_file(path):
+                return reader.check(path)
+            from .voice_file import VoiceFiles
+
+            return VoiceFiles(**shared).check(path)
+
+        return _check(problems_of, files, json=json)
 
 
-def _check(reader: DatasetFiles, files: Sequence[str], *, json: bool) -> int:
+def _check(problems_of: Callable[[Path], list[Problem]], files: Sequence[str], *, json: bool) -> int:
     problems: list[Problem] = []
     codes: list[int] = []
     for file in files:
         try:
-            problems += _check_one(reader, Path(file))
+            problems += problems_of(Path(file))
         except (CommandError, CalipersError, OSError) as error:
             trace(error)
             code, message = describe(error)
@@ -63,12 +73,6 @@ def _check(reader: DatasetFiles, files: Sequence[str], *, json: bool) -> int:
         if len(codes) < len(files):
             note((plural(len(problems), "problem") if problems else "No problems") + of)
     return first_of([*codes, FAILED if problems else PASSED])
-
-
-def _check_one(reader: DatasetFiles, path: Path) -> list[Problem]:
-    if not path.is_file():
-        raise no_file(path)
-    return reader.check(path)
 
 
 def _as_json(problems: Sequence[Problem]) -> str:

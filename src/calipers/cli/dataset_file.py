@@ -14,6 +14,9 @@ import msgspec
 from calipers.dataset import Dataset
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.files import Problem, check_file, dataset_schema, load_dataset
+from calipers.files.document import read_data
+from calipers.files.format import DOCUMENTS, format_of
+from calipers.files.problem import Problems
 from calipers.files.value_type import type_arguments
 from calipers.plugins import PluginManager
 
@@ -92,12 +95,24 @@ class DatasetFiles:
                 allow_modules=self._allow_modules,
                 columns=self._columns,
             )
-        return [_with_options(problem) for problem in problems]
+        return [with_options(problem) for problem in problems]
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of such files."""
         inputs, output, metadata = (*(self._types or ()), Any, Any, Any)[:3]
         return dataset_schema(inputs, output, metadata, evaluator_types=self._evaluator_types)
+
+
+def is_voice_file(path: Path) -> bool:
+    """Whether a file is a voice test: a YAML or JSON document with prompts, and no cases."""
+    try:
+        form = format_of(path)
+        if form not in DOCUMENTS or b"prompts" not in path.read_bytes():
+            return False
+    except (InvalidOptionError, OSError):
+        return False  # whoever reads it will say what is wrong
+    data = read_data(path, form, Problems(str(path)))
+    return isinstance(data, dict) and "prompts" in data and "cases" not in data
 
 
 @contextmanager
@@ -106,13 +121,14 @@ def in_options() -> Iterator[None]:
     try:
         yield
     except DatasetFileError as error:
-        problems = [_with_options(problem) for problem in error.problems]
+        problems = [with_options(problem) for problem in error.problems]
         raise DatasetFileError(problem_lines(problems) or str(error), problems) from error
     except InvalidOptionError as error:
         raise InvalidOptionError(_options_in(str(error))) from error
 
 
-def _with_options(problem: Problem) -> Problem:
+def with_options(problem: Problem) -> Problem:
+    """The problem, with options in the place of the library's arguments."""
     return msgspec.structs.replace(problem, message=_options_in(problem.message))
 
 

@@ -28,7 +28,10 @@ calipers schema --types app:Question --types app:Answer --evaluator-type evaluat
 @types_options
 @click.option("--voice", is_flag=True, help="The schema of voice files, which `calipers voice run` takes.")
 def command(**options: Any) -> int:
-    """Write the JSON Schema of YAML and JSON dataset files, or voice files, with which editors complete and check them."""
+    """Write the JSON Schema of YAML and JSON dataset files, or voice files, with which editors complete and check them.
+
+    What depends on more than one value, or on this machine, is found by `calipers check`, for both kinds of files.
+    """
     from .schema_file import write_schema
 
     return write_schema(**options)

@@ -27,6 +27,7 @@ from calipers.plugins import PluginManager
 from calipers.report import Report
 from calipers.task import TaskLike, is_task
 
+from .dataset_file import is_voice_file
 from .exits import NOTHING, USAGE
 from .loading import load_file, load_home, load_object, object_in, split_address
 from .message import CommandError
@@ -143,6 +144,8 @@ class Finder:
             raise CommandError(
                 f"{str(path)!r} is nothing to run: expected a file, a folder or module:function", USAGE
             )
+        if is_voice_file(path):
+            raise CommandError(f"{str(path)!r} is a voice file: run it with calipers voice run", USAGE)
         if not self.has_task:
             raise CommandError(
                 f"{str(path)!r} needs a task to run on its cases: give --task module:function", USAGE

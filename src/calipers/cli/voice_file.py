@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from calipers.files import Problem
 from calipers.plugins import PluginManager
-from calipers.voice.voice_file import VoiceFile, load_voice_file
+from calipers.voice.voice_file import VoiceFile, check_voice_file, load_voice_file
 from calipers.voice.voice_schema import voice_schema
 
-from .dataset_file import in_options
+from .dataset_file import in_options, with_options
 from .loading import load_object, make_importable
 from .message import no_file
 
@@ -47,6 +48,14 @@ class VoiceFiles:
             return load_voice_file(
                 path, allow_modules=self._allow_modules, evaluator_types=self._evaluator_types
             )
+
+    def check(self, path: Path) -> list[Problem]:
+        """All that is wrong with a file."""
+        with in_options():
+            problems = check_voice_file(
+                path, allow_modules=self._allow_modules, evaluator_types=self._evaluator_types
+            )
+        return [with_options(problem) for problem in problems]
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of such files."""

@@ -178,28 +178,29 @@ class Request:
         return InvalidOptionError(f"the request to {self.address} cannot be sent: {self._why(error)}")
 
 
-def check_address(url: Any) -> None:
+def check_address(url: Any, *, name: str = "url") -> None:
     """Check an address.
 
     Raises:
         InvalidOptionError: it is none that HTTP knows.
     """
-    if isinstance(url, str) and _is_address(url):
+    if isinstance(url, str) and is_address(url, ("http", "https")):
         return
     told = shown_address(url) if isinstance(url, str) else url
     raise InvalidOptionError(
-        f"the url must be the address of an agent, such as 'http://localhost:8000/chat', got {told!r}"
+        f"the {name} must be the address of an agent, such as 'http://localhost:8000/chat', got {told!r}"
     )
 
 
 @lru_cache
-def _is_address(url: str) -> bool:
+def is_address(url: str, schemes: tuple[str, ...]) -> bool:
+    """Whether this is an address with a host and one of these schemes."""
     try:
         parts = urlsplit(url)
         has_place = bool(parts.hostname) and (parts.port is None or parts.port >= 0)
     except ValueError:  # such as a port of letters
         return False
-    return has_place and parts.scheme in {"http", "https"} and url.isprintable()
+    return has_place and parts.scheme in schemes and url.isprintable()
 
 
 def check_seconds(name: str, seconds: float | None) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .response import AgentResponse, ResponseProblem
     from .result import EvalResult, ToolCallAssertionError, ToolCallMatch, assert_tool_calls, tool_call
     from .transcripts import TranscriptErrors, transcript_errors
-    from .voice_file import VoiceFile, load_voice_file
+    from .voice_file import VoiceFile, check_voice_file, load_voice_file
     from .voice_schema import voice_schema
     from .words import WordErrors, entities, lost_entities, word_errors
 
@@ -59,6 +59,7 @@ _HOMES = {
     "WordErrors": ".words",
     "agent": ".function_agent",
     "assert_tool_calls": ".result",
+    "check_voice_file": ".voice_file",
     "entities": ".words",
     "load_voice_file": ".voice_file",
     "lost_entities": ".words",
@@ -104,6 +105,7 @@ __all__ = [
     "WordErrors",
     "agent",
     "assert_tool_calls",
+    "check_voice_file",
     "entities",
     "load_voice_file",
     "lost_entities",

@@ -1,6 +1,7 @@
 """Agents, synthesizers and parsers by the names that files give them.
 
-A name is that of a kind (`http`), or `module:Name` if the caller allowed the module. Options are the fields of the class that
+A name is that of a kind (`http`), or `module:Name` if the caller allowed the module. A part with a method `wrong_options`, which
+gives pairs of an option and what is wrong with it, is asked for them, so that a file tells beforehand what would fail every run. Options are the fields of the class that
 a file can hold, and their texts may refer to variables of the environment (`${NAME}`); a secret may not stand there itself.
 What is found under `module:Name` is a class, which is made with the options, or a finished part; a function is an agent, as
 with `@agent`.
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from calipers.errors import MissingExtraError
 from calipers.files.allowed_modules import import_allowed
 from calipers.files.arguments import read_arguments, read_spec
 from calipers.files.parameters import Parameter, parameters_of
@@ -46,6 +48,17 @@ PARSERS: Mapping[str, str] = {
 
 _NOT_IN_FILES = frozenset({"client", "aggregate", "grammar"})
 """Options that are objects or functions."""
+OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("response_timeout", "request_timeout", "read_timeout", "task_timeout"), ("timeout",)),
+    **dict.fromkeys(
+        ("connect_timeout", "connection_timeout", "opening_timeout"), ("open_timeout", "timeout")
+    ),
+    "open_timeout": ("timeout",),
+    "system_prompt": ("instructions",),
+    "system_instruction": ("instructions",),
+    "address": ("url", "base_url"),
+}
+"""What others call an option, where spelling alone would suggest another one or none."""
 _SECRET = frozenset({"api_key", "headers"})
 """Options whose values no message repeats."""
 
@@ -106,9 +119,16 @@ class NamedParts:
         kind: Any = found
         try:
             parameters = part_parameters(kind) if name in kinds else parameters_of(kind)
+            given = _without_other_words(given, parameters, at, problems)
             arguments = read_arguments(parameters, given, at, problems, read=self._read)
             arguments = {key: self._filled(value, (*at, key), problems) for key, value in arguments.items()}
-            return kind(**arguments) if len(problems.found) == before else None
+            made = kind(**arguments) if len(problems.found) == before else None
+            for option, message in getattr(made, "wrong_options", tuple)():
+                where = (*at, option) if isinstance(given, dict) and option in given else at
+                problems.add(where, hidden(message, referred(given, environ=self.environ)))
+            return made if len(problems.found) == before else None
+        except MissingExtraError:
+            raise  # nothing is wrong with the file
         except Exception as error:  # whatever a constructor checks
             message = str(error).partition("\n")[0] or type(error).__name__
             problems.add(at, hidden(message, referred(given, environ=self.environ)))
@@ -137,6 +157,21 @@ class NamedParts:
 
     def _filled(self, value: Any, steps: Steps, problems: Problems) -> Any:
         return filled(value, steps, problems, environ=self.environ)
+
+
+def _without_other_words(
+    given: Any, parameters: Sequence[Parameter], steps: Steps, problems: Problems
+) -> Any:
+    """The options without those that are called otherwise, which are added to the problems with their names here."""
+    if not isinstance(given, dict):
+        return given
+    known = {parameter.name for parameter in parameters}
+    wrong = [key for key in given if isinstance(key, str) and key in OTHER_WORDS and key not in known]
+    for key in wrong:
+        meant = next((name for name in OTHER_WORDS[key] if name in known), None)
+        hint = f" (did you mean {meant!r}?)" if meant else f"; it takes {', '.join(known)}"
+        problems.add((*steps, key), f"no parameter is called {key!r}{hint}", of_key=True)
+    return {key: value for key, value in given.items() if key not in wrong}
 
 
 def part_parameters(kind: Any) -> list[Parameter]:

@@ -35,7 +35,7 @@ from typing import Any
 
 from calipers.case import Case
 from calipers.dataset import Dataset
-from calipers.errors import DatasetFileError, InvalidOptionError
+from calipers.errors import DatasetFileError, InvalidAudioError, InvalidOptionError
 from calipers.files.case_data import CaseReader, check_keys
 from calipers.files.catalog import Catalog
 from calipers.files.document import read_data
@@ -44,6 +44,7 @@ from calipers.files.problem import ABSENT, Problem, Problems, Steps, in_words
 from calipers.files.value_type import case_types
 from calipers.trace import ToolCall
 
+from .audio import Audio
 from .cache import AudioCache, CachedSynthesizer
 from .evaluators import ExactEvaluator, FuzzyEvaluator, SemanticEvaluator, SubsetEvaluator
 from .expectation import expected_call
@@ -133,6 +134,7 @@ def load_voice_file(
     Raises:
         DatasetFileError: something is wrong with it; the message lists everything that is.
         InvalidOptionError: the name of the file tells no format.
+        MissingExtraError: a part that it names needs what is not installed.
         OSError: the file cannot be read.
     """
     found, problems = _read(
@@ -141,6 +143,25 @@ def load_voice_file(
     if problems or found is None:
         raise DatasetFileError(in_words(problems), problems)
     return found
+
+
+def check_voice_file(
+    path: str | PathLike[str],
+    *,
+    allow_modules: Sequence[str] = (),
+    evaluator_types: Sequence[Callable[..., Any]] = (),
+) -> list[Problem]:
+    """All that is wrong with a voice file; nothing if it can be run as it is. Nothing is said, and no agent is asked.
+
+    The arguments are those of `load_voice_file`.
+
+    Raises:
+        InvalidOptionError: the name of the file tells no format.
+        MissingExtraError: a part that it names needs what is not installed.
+        OSError: the file cannot be read.
+    """
+    catalog = Catalog([*EVALUATORS, *evaluator_types], allow_modules)
+    return _read(Path(path), NamedParts(allow_modules), catalog)[1]
 
 
 def _read(path: Path, parts: NamedParts, catalog: Catalog) -> tuple[VoiceFile | None, list[Problem]]:
@@ -169,6 +190,7 @@ class _Reader:
         self.cases = CaseReader(case_types(None), catalog)
         self.count = 0
         """How many prompts there are."""
+        self.checked_sounds: list[Any] = []
 
     def read(self, data: dict[Any, Any]) -> VoiceFile | None:
         """What the file says, or `None` if something is wrong."""
@@ -304,7 +326,9 @@ class _Reader:
 
     # ------------------------------------------------------------------ what happens to the sound
 
-    def _perturbation(self, spec: Any, steps: Steps) -> Perturbation | None:
+    def _perturbation(
+        self, spec: Any, steps: Steps, *, voices_at: Steps | None = None
+    ) -> Perturbation | None:
         if isinstance(spec, list):
             parts = [self._perturbation(each, (*steps, index)) for index, each in enumerate(spec)]
             return Chain(*(each for each in parts if each is not None))
@@ -322,7 +346,19 @@ class _Reader:
             return made
         # Files that are named here are found from the folder of this one.
         voices = [self.path.parent / voice if isinstance(voice, str) else voice for voice in made.voices]
+        self._check_voices(voices, voices_at or (*steps, "babble", "voices"))
         return Babble(made.snr, voices, made.count, made.seed)
+
+    def _check_voices(self, voices: Sequence[Any], steps: Steps) -> None:
+        """Note which files hold no sound, each once: a sweep names them for all its levels."""
+        for index, voice in enumerate(voices):
+            if voice in self.checked_sounds:
+                continue
+            self.checked_sounds.append(voice)
+            try:
+                Audio.load(voice).decode()
+            except (InvalidAudioError, OSError) as error:
+                self.problems.add((*steps, index), f"this voice cannot be heard: {error}")
 
     def _sweep(self, spec: Any, base: Chain | None) -> Levels | None:
         if spec is None:
@@ -353,7 +389,10 @@ class _Reader:
             if isinstance(value, dict | list) or value in levels:
                 self.problems.add(at, "expected a level, and each one once", value)
                 continue
-            part = None if value is None else self._perturbation({kind: {option: value, **others}}, at)
+            part = None
+            if value is not None:
+                spec = {kind: {option: value, **others}}
+                part = self._perturbation(spec, at, voices_at=("sweep", kind, "voices"))
             levels[value] = _in_place(part, kind, base)
         return Levels(f"{kind} {option}", levels)
 

@@ -54,29 +54,26 @@ class Pair:
 
     server: Any
     make: Any
-    timeout: str = "timeout"
     sockets: bool = False
     keyed: bool = True
 
     def agent(self, url, *, seconds=10.0, **options):
-        return self.make(url, **{self.timeout: seconds}, **options)
+        return self.make(url, timeout=seconds, **options)
 
 
 PAIRS = {
     "http": Pair(HttpAgentServer, HttpAgent, keyed=False),
     "openai": Pair(OpenAIServer, lambda url, **more: OpenAIAgent("m", base_url=url, **more)),
     "gemini": Pair(GeminiServer, lambda url, **more: GeminiAgent("m", base_url=url, **more)),
-    "websocket": Pair(WebSocketAgentServer, WebSocketAgent, "response_timeout", sockets=True, keyed=False),
+    "websocket": Pair(WebSocketAgentServer, WebSocketAgent, sockets=True, keyed=False),
     "realtime": Pair(
         OpenAIRealtimeServer,
         lambda url, **more: OpenAIRealtimeAgent("m", base_url=url, **more),
-        "response_timeout",
         sockets=True,
     ),
     "live": Pair(
         GeminiLiveServer,
         lambda url, **more: GeminiLiveAgent("m", base_url=url, **more),
-        "response_timeout",
         sockets=True,
     ),
 }

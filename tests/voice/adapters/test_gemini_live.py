@@ -106,7 +106,7 @@ def test_the_answer_ends_at_a_call_or_at_a_turn_that_nobody_interrupted(ask, raw
 
 def test_words_without_an_end_of_the_turn_are_no_answer(ask):
     with GeminiLiveServer(Reply(raw=[said("One")])) as server, pytest.raises(AgentTimeoutError) as caught:
-        ask(GeminiLiveAgent("m", base_url=server.url, response_timeout=0.2), "hi")
+        ask(GeminiLiveAgent("m", base_url=server.url, timeout=0.2), "hi")
     assert caught.value.response.text == "One"
 
 
@@ -122,5 +122,5 @@ def test_nothing_is_sent_before_the_session_is_set_up(ask):
             yield from ()
 
     with NeverReady() as server, pytest.raises(AgentTimeoutError, match="nothing had come"):
-        ask(GeminiLiveAgent("m", base_url=server.url, response_timeout=0.2), "hi")
+        ask(GeminiLiveAgent("m", base_url=server.url, timeout=0.2), "hi")
     assert [list(message) for message in server.requests[0].messages] == [["setup"]]

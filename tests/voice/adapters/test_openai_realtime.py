@@ -100,7 +100,7 @@ def test_the_answer_is_whole_only_when_the_response_is_done(ask):
         "item": {"id": "1", "type": "function_call", "name": "book"},
     }
     with OpenAIRealtimeServer(Reply(raw=[early])) as server, pytest.raises(AgentTimeoutError) as caught:
-        ask(OpenAIRealtimeAgent("m", base_url=server.url, response_timeout=0.2), "hi")
+        ask(OpenAIRealtimeAgent("m", base_url=server.url, timeout=0.2), "hi")
     assert caught.value.response.tool_calls == [ToolCall("book")]
 
 

@@ -28,7 +28,7 @@ def test_a_provider_without_a_key_says_where_to_put_one(kind, monkeypatch, ask):
     for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(
-        InvalidOptionError, match=r"set (OPENAI_API_KEY|GEMINI_API_KEY or GOOGLE_API_KEY), or pass api_key="
+        InvalidOptionError, match=r"set (OPENAI_API_KEY|GEMINI_API_KEY or GOOGLE_API_KEY), or give api_key"
     ):
         ask(kind("m"), "hi")
 

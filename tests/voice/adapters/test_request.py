@@ -21,8 +21,8 @@ def test_a_text_and_a_sound_go_to_their_own_methods():
 def test_a_limit_of_time_is_a_positive_number(seconds, ask):
     with pytest.raises(InvalidOptionError, match="timeout must be"):
         ask(HttpAgent("http://127.0.0.1:1/", timeout=seconds), "hi")
-    with pytest.raises(InvalidOptionError, match="response_timeout must be"):
-        ask(WebSocketAgent("ws://127.0.0.1:1/", response_timeout=seconds), "hi")
+    with pytest.raises(InvalidOptionError, match="timeout must be"):
+        ask(WebSocketAgent("ws://127.0.0.1:1/", timeout=seconds), "hi")
 
 
 @pytest.mark.parametrize("chunk_ms", [0, -5, 2.5, True, "20"])

@@ -151,7 +151,7 @@ def test_a_server_that_closes_before_the_answer_is_whole_has_hung_up(ask):
 
 def test_a_timeout_keeps_what_had_come(ask):
     with WebSocketAgentServer(Reply(raw=STREAM[:2])) as server, pytest.raises(AgentTimeoutError) as caught:
-        ask(WebSocketAgent(server.url, is_complete=is_done, response_timeout=0.2), "hi")
+        ask(WebSocketAgent(server.url, is_complete=is_done, timeout=0.2), "hi")
     assert "2 messages had come" in str(caught.value)
     assert caught.value.response.tool_calls == [BOOK]
     assert caught.value.response.timed_out is True

@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from calipers.errors import (
     AgentConnectionError,
     AgentError,
@@ -21,12 +19,13 @@ from calipers.errors import (
     MissingExtraError,
 )
 from calipers.http.concealment import secrets_of, shown_address, shown_text
-from calipers.http.request import check_seconds
+from calipers.http.request import check_seconds, is_address
 from calipers.views.numbers import plural
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
 from .answer import decoded, read_answer
+from .request import as_json
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -80,7 +79,7 @@ class Conversation:
     async def send(self, message: Any) -> None:
         """Send text and bytes as they are, and anything else as JSON."""
         assert self._socket is not None, "send is called while the conversation runs"
-        data = message if isinstance(message, str | bytes) else msgspec.json.encode(message).decode()
+        data = message if isinstance(message, str | bytes) else as_json(message, what="a message").decode()
         await self._socket.send(data)
 
     async def run(self, send: Send, is_complete: Callable[[Any], bool] | None) -> None:
@@ -95,7 +94,8 @@ class Conversation:
             InvalidOptionError: the address is none.
         """
         check_seconds("open_timeout", self.open_timeout)
-        check_seconds("response_timeout", self.timeout)
+        check_seconds("timeout", self.timeout)
+        check_socket_address(self.url)
         limit = None if self.timeout is None else self.timeout + self.spoken_seconds
         self._start = perf_counter()
         self._socket = await self._connect()
@@ -226,6 +226,20 @@ async def answered(
         raise
     found.timings = conversation.timings | found.timings
     return found
+
+
+def check_socket_address(url: Any, *, name: str = "url") -> None:
+    """Check the address of a WebSocket.
+
+    Raises:
+        InvalidOptionError: it is none.
+    """
+    if isinstance(url, str) and is_address(url, ("ws", "wss")):
+        return
+    told = shown_address(url) if isinstance(url, str) else url
+    raise InvalidOptionError(
+        f"the {name} must be the address of a WebSocket, such as 'ws://localhost:8000/agent', got {told!r}"
+    )
 
 
 def _load_websockets() -> tuple[Any, Any]:

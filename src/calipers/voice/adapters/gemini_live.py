@@ -17,17 +17,15 @@ from calipers.errors import AgentConnectionError
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import GeminiResponseParser
 from calipers.voice.parsers.draft import is_list, read
-from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
 from .conversation import Conversation, answered
 from .gemini_generate import KEY_VARIABLES
-from .openai_realtime import socket_address
-from .provider import key_for, laid_over
+from .model_agent import LiveAgent, socket_address
+from .provider import laid_over
 from .request import check_audio, check_chunk, check_text
-from .showing import shown_agent
 from .sound import as_pcm, paced, text_of
-from .tool_declarations import Tools, for_gemini
+from .tool_declarations import for_gemini
 
 BASE_URL = "wss://generativelanguage.googleapis.com"
 SAMPLE_RATE = 16000
@@ -36,15 +34,16 @@ _PATH = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateC
 
 
 @dataclass(repr=False, eq=False)
-class GeminiLiveAgent:
+class GeminiLiveAgent(LiveAgent):
     """A model of Google's that hears as one speaks: a Live session for each request."""
 
-    model: str
-    """Which model, such as `gemini-2.5-flash-native-audio-preview-12-2025`."""
-    tools: Tools = field(default=(), kw_only=True)
-    """What it may call, in any provider's shape."""
-    instructions: str | None = field(default=None, kw_only=True)
-    """The system instruction."""
+    _home = BASE_URL
+    _key_variables = KEY_VARIABLES
+    _key_header = ("x-goog-api-key", "")
+    _usual_parser = GeminiResponseParser
+
+    base_url: str = field(default=BASE_URL, kw_only=True)
+    """Where the server is; at any but Google's own, the key may be missing."""
     automatic_detection: bool = field(default=True, kw_only=True)
     """Whether the server finds the beginning and end of speech; otherwise we tell it."""
     transcribe: bool = field(default=True, kw_only=True)
@@ -53,22 +52,6 @@ class GeminiLiveAgent:
     """How the model answers: native-audio models only know `AUDIO`, others `TEXT`, too."""
     setup: Mapping[str, Any] | None = field(default=None, kw_only=True)
     """Further fields of the setup; they win over ours."""
-    chunk_ms: int = field(default=100, kw_only=True)
-    """The length of the pieces, in milliseconds."""
-    realtime: bool = field(default=False, kw_only=True)
-    """Send each piece when a speaker would have said it, instead of as fast as possible."""
-    api_key: str | None = field(default=None, kw_only=True, repr=False)
-    """The key; default: `GEMINI_API_KEY` or `GOOGLE_API_KEY` of the environment."""
-    base_url: str = field(default=BASE_URL, kw_only=True)
-    """Where the server is; at any but Google's own, the key may be missing."""
-    headers: Mapping[str, str] | None = field(default=None, kw_only=True, repr=False)
-    """Further headers."""
-    parser: ResponseParser | None = field(default=None, kw_only=True)
-    """Reads the messages; default: `GeminiResponseParser()`."""
-    response_timeout: float | None = field(default=30.0, kw_only=True)
-    """Seconds from the open connection to the whole answer, on top of the sound's own length if sent in real time."""
-    open_timeout: float | None = field(default=10.0, kw_only=True)
-    """Seconds to open the connection."""
 
     async def run(self, audio: Audio) -> AgentResponse:
         """What the model does about what it hears.
@@ -78,7 +61,7 @@ class GeminiLiveAgent:
         """
         check_chunk(self.chunk_ms)
         pcm = as_pcm(check_audio(audio), SAMPLE_RATE)
-        return await self._converse(self._spoken(pcm), pcm.duration if self.realtime else 0.0)
+        return await self._converse(self._spoken(pcm), pcm.duration)
 
     async def run_text(self, text: str) -> AgentResponse:
         """What the model does about what it reads.
@@ -126,25 +109,14 @@ class GeminiLiveAgent:
             async for each in inputs:
                 await conversation.send({"clientContent" if "turns" in each else "realtimeInput": each})
 
-        key = key_for(self.api_key, KEY_VARIABLES, needed=self.base_url == BASE_URL)
-        conversation = Conversation(
-            socket_address(self.base_url) + _PATH,
-            headers={**({"x-goog-api-key": key} if key else {}), **(self.headers or {})},
-            api_key=key,
-            open_timeout=self.open_timeout,
-            timeout=self.response_timeout,
-            spoken_seconds=spoken_seconds,
-            kept=_without_sound,
-        )
+        url = socket_address(self.base_url) + _PATH
+        conversation = self._conversation(url, spoken_seconds, kept=_without_sound)
         try:
-            return await answered(conversation, send, turn.is_complete, self.parser or GeminiResponseParser())
+            return await answered(conversation, send, turn.is_complete, self._reader())
         except AgentConnectionError as error:
             if turn.going_away:
                 error.args = (f"{error}; it had announced that (goAway)",)
             raise
-
-    def __repr__(self) -> str:
-        return shown_agent(self)
 
 
 class _Turn:

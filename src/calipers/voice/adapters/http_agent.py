@@ -1,12 +1,12 @@
 """An agent behind an HTTP address: one request, one JSON answer."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from calipers.errors import InvalidOptionError
-from calipers.http.request import Request
+from calipers.http.request import Request, check_address
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import JsonResponseParser
 from calipers.voice.protocols import ResponseParser
@@ -14,8 +14,8 @@ from calipers.voice.response import AgentResponse
 
 from .answer import answer_to, read_answer
 from .form import File, as_form
+from .remote_agent import RemoteAgent
 from .request import as_json, check_audio, check_text
-from .showing import shown_agent
 from .sound import MIME_TYPES, as_file, as_json_with, as_pcm
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _JSON = "application/json"
 
 
 @dataclass(repr=False, eq=False)
-class HttpAgent:
+class HttpAgent(RemoteAgent):
     """Posts a request to an address and reads the calls in its JSON answer.
 
     By default the body is `{"audio": "<base64>", "format": "wav"}`, or `{"text": …}` for a text, and the answer
@@ -101,5 +101,6 @@ class HttpAgent:
         response.timings.setdefault("done", perf_counter() - start)
         return response
 
-    def __repr__(self) -> str:
-        return shown_agent(self)
+    def _own_checks(self) -> Mapping[str, Callable[[str, Any], None]]:
+        """What the address must be."""
+        return {"url": lambda name, value: check_address(value, name=name)}

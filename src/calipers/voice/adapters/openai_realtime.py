@@ -19,16 +19,15 @@ from calipers.http.concealment import shown_text
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import OpenAIResponseParser
 from calipers.voice.parsers.draft import excerpt, read
-from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
 from .conversation import Conversation, answered
+from .model_agent import LiveAgent, socket_address
 from .openai_chat import KEY_VARIABLES
-from .provider import key_for, laid_over
+from .provider import laid_over
 from .request import check_audio, check_chunk, check_text, endpoint
-from .showing import shown_agent
 from .sound import as_pcm, paced, text_of
-from .tool_declarations import Tools, for_realtime
+from .tool_declarations import for_realtime
 
 BASE_URL = "wss://api.openai.com/v1"
 SAMPLE_RATE = 24000
@@ -39,37 +38,22 @@ _SOUND = ("response.output_audio.delta", "response.audio.delta")
 
 
 @dataclass(repr=False, eq=False)
-class OpenAIRealtimeAgent:
+class OpenAIRealtimeAgent(LiveAgent):
     """A model of OpenAI's that hears as one speaks: a Realtime session for each request."""
 
-    model: str
-    """Which model, such as `gpt-realtime`."""
-    tools: Tools = field(default=(), kw_only=True)
-    """What it may call, in any provider's shape."""
-    instructions: str | None = field(default=None, kw_only=True)
-    """The system message."""
+    _home = BASE_URL
+    _key_variables = KEY_VARIABLES
+    _key_header = ("Authorization", "Bearer ")
+    _usual_parser = OpenAIResponseParser
+
+    base_url: str = field(default=BASE_URL, kw_only=True)
+    """Where the server is; at any but OpenAI's own, the key may be missing."""
     turn_detection: Mapping[str, Any] | None = field(default=None, kw_only=True)
     """How the server finds the end of the request, such as `{"type": "server_vad"}`; `None`: we tell it."""
     transcription: Mapping[str, Any] | None = field(default=None, kw_only=True)
     """How the server writes down what it hears, such as `{"model": "whisper-1"}`; it is then waited for."""
     session: Mapping[str, Any] | None = field(default=None, kw_only=True)
     """Further fields of the session; they win over ours."""
-    chunk_ms: int = field(default=100, kw_only=True)
-    """The length of the pieces, in milliseconds."""
-    realtime: bool = field(default=False, kw_only=True)
-    """Send each piece when a speaker would have said it, instead of as fast as possible."""
-    api_key: str | None = field(default=None, kw_only=True, repr=False)
-    """The key; default: `OPENAI_API_KEY` of the environment."""
-    base_url: str = field(default=BASE_URL, kw_only=True)
-    """Where the server is; at any but OpenAI's own, the key may be missing."""
-    headers: Mapping[str, str] | None = field(default=None, kw_only=True, repr=False)
-    """Further headers."""
-    parser: ResponseParser | None = field(default=None, kw_only=True)
-    """Reads the events; default: `OpenAIResponseParser()`."""
-    response_timeout: float | None = field(default=30.0, kw_only=True)
-    """Seconds from the open connection to the whole answer, on top of the sound's own length if sent in real time."""
-    open_timeout: float | None = field(default=10.0, kw_only=True)
-    """Seconds to open the connection."""
 
     async def run(self, audio: Audio) -> AgentResponse:
         """What the model does about what it hears.
@@ -81,8 +65,9 @@ class OpenAIRealtimeAgent:
         pcm = as_pcm(check_audio(audio), SAMPLE_RATE)
         if self.turn_detection is not None:
             pcm += Audio.silence(1.0, sample_rate=SAMPLE_RATE)
-        spoken = pcm.duration if self.realtime else 0.0
-        return await self._converse(self._spoken(pcm), spoken, transcribed=self.transcription is not None)
+        return await self._converse(
+            self._spoken(pcm), pcm.duration, transcribed=self.transcription is not None
+        )
 
     async def run_text(self, text: str) -> AgentResponse:
         """What the model does about what it reads.
@@ -132,29 +117,13 @@ class OpenAIRealtimeAgent:
             async for event in events:
                 await conversation.send(event)
 
-        key = key_for(self.api_key, KEY_VARIABLES, needed=self.base_url == BASE_URL)
-        conversation = Conversation(
+        conversation = self._conversation(
             session_address(self.base_url, self.model),
-            headers={**({"Authorization": f"Bearer {key}"} if key else {}), **(self.headers or {})},
-            api_key=key,
-            open_timeout=self.open_timeout,
-            timeout=self.response_timeout,
-            spoken_seconds=spoken_seconds,
+            spoken_seconds,
             kept=lambda event: None if read(event, "type") in _SOUND else event,
         )
         end = _ending(conversation, transcribed=transcribed, detects=self.turn_detection is not None)
-        return await answered(conversation, send, end, self.parser or OpenAIResponseParser())
-
-    def __repr__(self) -> str:
-        return shown_agent(self)
-
-
-def socket_address(base_url: str) -> str:
-    """The base of an address as a WebSocket's: many know it by its name for HTTP."""
-    for http, socket in (("https://", "wss://"), ("http://", "ws://")):
-        if base_url.startswith(http):
-            base_url = socket + base_url.removeprefix(http)
-    return base_url.rstrip("/")
+        return await answered(conversation, send, end, self._reader())
 
 
 def session_address(base_url: str, model: str) -> str:

@@ -26,7 +26,7 @@ def key_for(api_key: str | None, variables: tuple[str, ...], *, needed: bool) ->
         if found and found.strip():
             return found.strip()
     if needed:
-        raise InvalidOptionError(f"there is no API key: set {' or '.join(variables)}, or pass api_key=")
+        raise InvalidOptionError(f"there is no API key: set {' or '.join(variables)}, or give api_key")
     return None
 
 

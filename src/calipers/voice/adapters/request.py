@@ -1,5 +1,7 @@
 """What may be asked of an agent: checked before anything is sent."""
 
+import math
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -43,16 +45,38 @@ def check_chunk(milliseconds: int) -> None:
         )
 
 
-def as_json(body: Any) -> bytes:
+def check_count(name: str, value: Any) -> None:
+    """Check how many there are to be of something.
+
+    Raises:
+        InvalidOptionError: it is no whole number above 0.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidOptionError(f"{name} must be a whole number above 0, got {value!r:.200}")
+
+
+def as_json(body: Any, *, what: str = "the request") -> bytes:
     """The body of a request; bytes in it become base64.
 
     Raises:
         InvalidOptionError: JSON cannot hold it.
     """
     try:
+        if (number := _not_finite(body)) is not None:
+            raise ValueError(f"it holds {number!r}, and JSON knows only finite numbers")  # noqa: TRY301
         return msgspec.json.encode(body)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidOptionError(f"the request cannot be sent as JSON: {error}") from None
+        raise InvalidOptionError(f"{what} cannot be sent as JSON: {error}") from None
+
+
+def _not_finite(value: Any) -> float | None:
+    """The first number in a value that JSON cannot hold, which a serializer would take for `null`."""
+    if isinstance(value, float):
+        return None if math.isfinite(value) else value
+    inside = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    )
+    return next((number for each in inside if (number := _not_finite(each)) is not None), None)
 
 
 def endpoint(base_url: str, path: str) -> str:

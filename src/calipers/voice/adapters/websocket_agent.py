@@ -10,9 +10,9 @@ from calipers.voice.parsers import JsonResponseParser
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from .conversation import Conversation, answered
+from .conversation import Conversation, answered, check_socket_address
+from .remote_agent import RemoteAgent
 from .request import check_audio, check_chunk, check_text
-from .showing import shown_agent
 from .sound import as_file, as_pcm, paced, text_of
 
 Messages: TypeAlias = Iterable[Any] | AsyncIterable[Any]
@@ -20,7 +20,7 @@ Messages: TypeAlias = Iterable[Any] | AsyncIterable[Any]
 
 
 @dataclass(repr=False, eq=False)
-class WebSocketAgent:
+class WebSocketAgent(RemoteAgent):
     """Sends a request over a WebSocket and reads the calls in what comes back.
 
     By default the request is one message, `{"audio": "<base64>", "format": "wav"}` or `{"text": …}`, and the first
@@ -53,10 +53,10 @@ class WebSocketAgent:
     """When the answer is whole: at the `first` message, when the server `close`s, or when this says so of a message."""
     aggregate: Callable[[list[Any]], Any] | None = field(default=None, kw_only=True)
     """Makes one answer of the messages for the parser; default: the message if there is one, else the list."""
-    response_timeout: float | None = field(default=30.0, kw_only=True)
-    """Seconds from the open connection to the whole answer, on top of the sound's own length if sent in real time."""
+    timeout: float | None = field(default=30.0, kw_only=True)
+    """Seconds from the open connection to the whole answer, on top of the sound's own length if sent in real time; `None` waits for ever."""
     open_timeout: float | None = field(default=10.0, kw_only=True)
-    """Seconds to open the connection."""
+    """Seconds to open the connection; `None` waits for ever."""
     max_messages: int = field(default=10_000, kw_only=True)
     """An agent that sends as many without an end is an error."""
     connect_options: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
@@ -117,7 +117,7 @@ class WebSocketAgent:
             self.url,
             headers=self.headers,
             open_timeout=self.open_timeout,
-            timeout=self.response_timeout,
+            timeout=self.timeout,
             spoken_seconds=spoken_seconds,
             max_messages=self.max_messages,
             options=self.connect_options,
@@ -140,8 +140,9 @@ class WebSocketAgent:
             return self.aggregate(messages)
         return messages[0] if len(messages) == 1 else messages
 
-    def __repr__(self) -> str:
-        return shown_agent(self)
+    def _own_checks(self) -> Mapping[str, Callable[[str, Any], None]]:
+        """What the address must be."""
+        return {"url": lambda name, value: check_socket_address(value, name=name)}
 
 
 async def _in_turn(messages: Iterable[Any]) -> AsyncIterator[Any]:

@@ -11,6 +11,7 @@ Text is read as it stands: markup and commands in it are not obeyed, and control
 """
 
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -52,6 +53,17 @@ class EspeakSynthesizer:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
                 raise InvalidOptionError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
+
+    def wrong_options(self) -> Iterator[tuple[str, str]]:
+        """The voice, if the engine does not have it, and what is wrong with it.
+
+        Raises:
+            MissingExtraError: espeakng-loader is not installed.
+        """
+        try:
+            self._checked_voice()
+        except InvalidOptionError as error:
+            yield "voice", str(error)
 
     async def synthesize(self, text: str) -> Audio:
         """The text as speech: 16 bits, one channel. The event loop goes on meanwhile.

@@ -1,0 +1,158 @@
+"""Models of providers: what is said of them, whether they are asked by request or in a live session.
+
+The key is sent in a header of the provider's. At its own address there must be one; at any other there may be.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, ClassVar
+
+from calipers.http.concealment import shown_address
+from calipers.http.request import Request, check_address
+from calipers.voice.protocols import ResponseParser
+from calipers.voice.response import AgentResponse
+
+from .answer import Asked, AskedBySDK, answer_to, read_answer
+from .conversation import Conversation, check_socket_address
+from .provider import ask_sdk, key_for
+from .remote_agent import RemoteAgent
+from .request import as_json
+from .tool_declarations import Tools
+
+
+@dataclass(repr=False, eq=False)
+class ModelAgent(RemoteAgent):
+    """A model of a provider's."""
+
+    _home: ClassVar[str]
+    """The provider's own address."""
+    _key_variables: ClassVar[tuple[str, ...]]
+    """Where its key is looked for in the environment."""
+    _key_header: ClassVar[tuple[str, str]]
+    """The header of the key, and what its value begins with."""
+    _usual_parser: ClassVar[type[ResponseParser]]
+    """Reads what the provider answers."""
+
+    model: str
+    """Which model."""
+    tools: Tools = field(default=(), kw_only=True)
+    """What it may call, in any provider's shape."""
+    instructions: str | None = field(default=None, kw_only=True)
+    """What the model is told beforehand: the system message."""
+    api_key: str | None = field(default=None, kw_only=True, repr=False)
+    """The key; default: that of the environment, `OPENAI_API_KEY` for OpenAI, `GEMINI_API_KEY` or `GOOGLE_API_KEY` for Google."""
+    base_url: str = field(default="", kw_only=True)
+    """Where the server is; at any but the provider's own, the key may be missing."""
+    headers: Mapping[str, str] | None = field(default=None, kw_only=True, repr=False)
+    """Further headers."""
+    parser: ResponseParser | None = field(default=None, kw_only=True)
+    """Reads the answer; default: the parser of the provider."""
+
+    def _reader(self) -> ResponseParser:
+        """The parser, or the usual one."""
+        return self.parser or self._usual_parser()
+
+    def _key(self) -> str | None:
+        """The key, or `None` if there is none and none is needed.
+
+        Raises:
+            InvalidOptionError: there is none, and it is needed.
+        """
+        return key_for(self.api_key, self._key_variables, needed=self.base_url == self._home)
+
+    def _headers_with(self, key: str | None) -> dict[str, str]:
+        """The headers that were given, after that of the key."""
+        name, start = self._key_header
+        return {**({name: f"{start}{key}"} if key else {}), **(self.headers or {})}
+
+    def _check_key(self, _name: str, _value: Any) -> None:
+        """Check that there is a key, if one is needed."""
+        self._key()
+
+
+@dataclass(repr=False, eq=False)
+class ChatAgent(ModelAgent):
+    """A model that is asked by request."""
+
+    options: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    """Further fields of the request, such as its temperature; they win over ours."""
+    timeout: float | None = field(default=60.0, kw_only=True)
+    """Seconds for the whole exchange; `None` waits for ever."""
+    client: Any = field(default=None, kw_only=True, repr=False)
+    """Your own `httpx.AsyncClient`, `aiohttp.ClientSession` or client of the provider's SDK, which brings its own key and address."""
+
+    def _own_checks(self) -> Mapping[str, Callable[[str, Any], None]]:
+        """What the address and the key must be."""
+        return {"base_url": _check_http, "api_key": self._check_key}
+
+    async def _answer(self, url: str, body: Any, *, by_sdk: Callable[[], Any] | None) -> AgentResponse:
+        """What the model answers to a body.
+
+        Args:
+            url: where it is sent.
+            body: what is sent.
+            by_sdk: sends it by a client of the SDK; `None` if there is none.
+
+        Raises:
+            AgentError: it gave no answer.
+        """
+        start = perf_counter()
+        if by_sdk is not None:
+            asked: Asked = AskedBySDK(shown_address(url), [self.api_key] if self.api_key else [])
+            raw = await ask_sdk(by_sdk, seconds=self.timeout, secrets=asked.secrets)
+        else:
+            key = self._key()
+            headers = self._headers_with(key)
+            asked = request = Request(url, "POST", headers, as_json(body), timeout=self.timeout, api_key=key)
+            raw = await answer_to(request, self.client)
+        response = read_answer(self._reader(), raw, asked)
+        response.timings.setdefault("done", perf_counter() - start)
+        return response
+
+
+@dataclass(repr=False, eq=False)
+class LiveAgent(ModelAgent):
+    """A model that hears as one speaks: a session over a WebSocket for each request."""
+
+    chunk_ms: int = field(default=100, kw_only=True)
+    """The length of the pieces, in milliseconds."""
+    realtime: bool = field(default=False, kw_only=True)
+    """Send each piece when a speaker would have said it, instead of as fast as possible."""
+    timeout: float | None = field(default=30.0, kw_only=True)
+    """Seconds from the open connection to the whole answer, on top of the sound's own length if sent in real time; `None` waits for ever."""
+    open_timeout: float | None = field(default=10.0, kw_only=True)
+    """Seconds to open the connection; `None` waits for ever."""
+
+    def _own_checks(self) -> Mapping[str, Callable[[str, Any], None]]:
+        """What the address and the key must be."""
+        return {"base_url": _check_socket, "api_key": self._check_key}
+
+    def _conversation(self, url: str, spoken_seconds: float, *, kept: Callable[[Any], Any]) -> Conversation:
+        """A conversation at an address, for sound of this length; `kept` says what to keep of a message."""
+        key = self._key()
+        return Conversation(
+            url,
+            headers=self._headers_with(key),
+            api_key=key,
+            open_timeout=self.open_timeout,
+            timeout=self.timeout,
+            spoken_seconds=spoken_seconds if self.realtime else 0.0,
+            kept=kept,
+        )
+
+
+def socket_address(base_url: str) -> str:
+    """The base of an address as a WebSocket's: many know it by its name for HTTP."""
+    for http, socket in (("https://", "wss://"), ("http://", "ws://")):
+        if base_url.startswith(http):
+            base_url = socket + base_url.removeprefix(http)
+    return base_url.rstrip("/")
+
+
+def _check_http(name: str, value: Any) -> None:
+    check_address(value, name=name)
+
+
+def _check_socket(name: str, value: Any) -> None:
+    check_socket_address(socket_address(value) if isinstance(value, str) else value, name=name)
