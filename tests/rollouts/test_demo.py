@@ -32,6 +32,7 @@ from calipers.rollouts.strategies import (
     EachAttack,
     Escalation,
     ManyShot,
+    SampledAttack,
 )
 
 BLANK = VaultAssistant(weaknesses=())
@@ -315,6 +316,19 @@ def test_its_whims_follow_from_its_seed_and_from_the_seed_of_the_turn():
 def test_no_chance_and_certainty_are_what_they_say(chance, expected):
     replies = [attacked(VaultAssistant(chance=chance), "hypothetical", seed) for seed in range(20)]
     assert sum("weakness" in reply.metadata for reply in replies) == expected
+
+
+def test_a_tree_of_drawn_attacks_is_the_same_for_the_same_seed_and_wide_where_it_should_be():
+    def tried(seed):
+        tree = Environment(VaultAssistant(), SampledAttack(), LEAK, goals=[GOAL], width=3, depth=2).rollout(
+            seed
+        )
+        return [[(turn.metadata["attack"], turn.success) for turn in path] for path in tree.paths()]
+
+    assert tried(0) == tried(0)
+    assert tried(0) != tried(1)
+    assert len(tried(0)) == 9
+    assert all(first[0] != second[0] for first, second in tried(0)), "no attack twice in a conversation"
 
 
 # ---------------------------------------------------------------------- as a target

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import Any
 
 from calipers.rollouts.attacks.framing import AuthorityClaim, Fiction, Hypothetical, RolePlay
 from calipers.rollouts.attacks.library import as_attacks
 from calipers.rollouts.attacks.transformation import PLACE, Direct, Transformation
+from calipers.rollouts.graph import Node
 from calipers.rollouts.players import Attack, SoFar
 from calipers.rollouts.refusal import is_refusal
 
@@ -60,5 +62,5 @@ class Backtracking:
         return len(so_far.seen) >= len(self.steps) or is_refusal(so_far.last.response)
 
 
-def _took_back(turn: object) -> bool:
-    return bool(getattr(turn, "metadata", {}).get("rewind"))
+def _took_back(turn: Node[Any, Any]) -> bool:
+    return bool(turn.metadata.get("rewind"))
