@@ -7,6 +7,7 @@ outputs: cells are taken from the newest attempt, and from those that are copies
 from collections.abc import Sequence
 
 from .records import Known, StoredAttempt, StoredCell
+from .row_cells import read_cells
 from .sql import Row, Session, select_in
 
 _COPIES = 5
@@ -70,14 +71,21 @@ def _attempts(db: Session, rows: Sequence[Row]) -> dict[Row, StoredAttempt]:
 
 def _cells(db: Session, rows: Sequence[Row]) -> dict[Row, list[tuple[str, StoredCell]]]:
     """The cells that have an identity, by the number of their run and their position."""
-    sql = (
-        "SELECT c.position, c.evaluator, c.origin, c.body, e.identity FROM cells c "
-        "JOIN evaluators e ON e.run = c.run AND e.place = c.evaluator "
-        "WHERE e.identity IS NOT NULL AND c.run = ? AND c.position IN"
-    )
-    found: dict[Row, list[tuple[str, StoredCell]]] = {}
+    found: dict[Row, dict[int, StoredCell]] = {}
+    identities: dict[int, dict[int, str]] = {}
     for (number, run), positions in _by_run(rows).items():
-        for position, evaluator, origin, body, identity in select_in(db, sql, (number,), positions):
-            cell = StoredCell(position=position, evaluator=evaluator, origin=origin, body=body, run=run)
-            found.setdefault((number, position), []).append((identity, cell))
-    return found
+        sql = "SELECT place, identity FROM evaluators WHERE run = ? AND identity IS NOT NULL"
+        identities[number] = dict(db.run(sql, (number,)))
+        sql = "SELECT position, cells FROM attempts WHERE run = ? AND position IN"
+        for position, text in select_in(db, sql, (number,), positions):
+            found[number, position] = read_cells(text, position, run)
+        sql = "SELECT position, evaluator, body, origin FROM cells WHERE run = ? AND position IN"
+        for position, place, body, origin in select_in(db, sql, (number,), positions):
+            cell = StoredCell(position=position, evaluator=place, body=body, origin=origin, run=run)
+            found[number, position][place] = cell
+    return {
+        (number, position): [
+            (identities[number][place], cell) for place, cell in cells.items() if place in identities[number]
+        ]
+        for (number, position), cells in found.items()
+    }

@@ -45,6 +45,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             case_hash {bytes},
             origin TEXT,
             facts TEXT NOT NULL,
+            cells TEXT,
             given TEXT NOT NULL,
             output TEXT NOT NULL,
             trace TEXT,

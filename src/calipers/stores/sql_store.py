@@ -5,7 +5,6 @@ holds a transaction open while its caller thinks, and what is written meanwhile 
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import Any, TypeVar
 
 from msgspec.structs import astuple
@@ -17,6 +16,7 @@ from .blobs import Blobs, references, restore
 from .records import Known, StoredAttempt, StoredCell
 from .redaction import redacted_attempt, redacted_cell
 from .reuse import find_known
+from .row_cells import read_cells, split_cells
 from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
 from .sql_runs import SqlRuns, run_changed, run_number
@@ -49,18 +49,25 @@ class SqlStore(SqlRuns):
             cells = [redacted_cell(cell, self.redact) for cell in cells]
         # The last of several in one place wins.
         attempts = _last(attempts, [attempt.position for attempt in attempts])
-        cells = _last(cells, [(cell.position, cell.evaluator) for cell in cells])
+        inside, others = split_cells(attempts, cells)
+        outside = _last(others, [(cell.position, cell.evaluator) for cell in others])
         blobs = Blobs()
         attempts = [blobs.take_attempt(attempt) for attempt in attempts]
-        cells = [blobs.take_cell(cell) for cell in cells]
+        rows = [astuple(blobs.take_cell(cell))[:-1] for cell in outside]
         with self._writing() as db:
             number = run_changed(db, run)
             replaced = _remove(db, number, [attempt.position for attempt in attempts])
-            _replace_cells(db, number, run, attempts, cells)
+            _check_places(db, number, run, cells)
+            _replace_cells(db, number, run, attempts, outside)
             db.insert(
-                "attempts", f"run, {_ATTEMPT}", [(number, *astuple(attempt)[:-1]) for attempt in attempts]
+                "attempts",
+                f"{_ATTEMPT}, run, cells",
+                [
+                    (*astuple(attempt)[:-1], number, text)
+                    for attempt, text in zip(attempts, inside, strict=True)
+                ],
             )
-            db.insert("cells", f"run, {_CELL}", [(number, *astuple(cell)[:-1]) for cell in cells])
+            db.insert("cells", f"run, {_CELL}", [(number, *row) for row in rows])
             if blobs.bodies:
                 # In one order, so that two writers never wait for each other.
                 bodies = sorted(blobs.bodies.items())
@@ -107,10 +114,16 @@ class SqlStore(SqlRuns):
         failed: bool | None = None,
         parts: bool = True,
     ) -> Iterator[StoredAttempt]:
+        for rows in self._pages(run, after=after, name=name, failed=failed, parts=parts):
+            yield from self._restored([_attempt(row, run) for row in rows])
+
+    def _pages(
+        self, run: str, *, after: int, name: str | None = None, failed: bool | None = None, parts: bool = True
+    ) -> Iterator[list[Row]]:
+        """The rows of attempts, each with what stands in it of its cells at the end."""
         with self._reading() as db:
-            number = run_number(db, run)
+            values: list[Any] = [run_number(db, run)]
         where = "run = ?"
-        values: list[Any] = [number]
         if name is not None:
             where += " AND (name = ? OR source_case_name = ?)"
             values += [safe_text(name)] * 2
@@ -118,34 +131,22 @@ class SqlStore(SqlRuns):
             where += " AND failed = ?"
             values.append(failed)
         sql = (
-            f"SELECT {_ATTEMPT if parts else _HEAD} FROM attempts WHERE {where} AND position > ? "  # noqa: S608
+            f"SELECT {_ATTEMPT if parts else _HEAD}, cells FROM attempts WHERE {where} AND position > ? "  # noqa: S608
             f"ORDER BY position LIMIT {_PAGE}"
         )
         while True:
             with self._reading() as db:
                 rows = db.run(sql, [*values, after])
-            yield from self._restored([_attempt(row, run) for row in rows])
+            if rows:
+                yield rows
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
 
     @override
     def cells(self, run: str, *, evaluator: int | None = None, after: int = -1) -> Iterator[StoredCell]:
-        with self._reading() as db:
-            number = run_number(db, run)
-        which, values = ("", []) if evaluator is None else (" AND evaluator = ?", [evaluator])
-        sql = (
-            f"SELECT {_CELL} FROM cells WHERE run = ?{which} "  # noqa: S608
-            f"AND (position, evaluator) > (?, ?) ORDER BY position, evaluator LIMIT {4 * _PAGE}"
-        )
-        last = (after, 1 << 30)
-        while True:
-            with self._reading() as db:
-                rows = db.run(sql, [number, *values, *last])
-            yield from self._restored_cells([_cell(row, run) for row in rows])
-            if len(rows) < 4 * _PAGE:
-                return
-            last = rows[-1][:2]
+        for _, cells in self.judged(run, after=after, failed=False, parts=False):
+            yield from (cell for cell in cells if evaluator is None or cell.evaluator == evaluator)
 
     @override
     def judged(
@@ -153,35 +154,39 @@ class SqlStore(SqlRuns):
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
         with self._reading() as db:
             number = run_number(db, run)
-        sql = (
-            f"SELECT {_CELL} FROM cells WHERE run = ? AND position BETWEEN ? AND ? "  # noqa: S608
-            "ORDER BY position, evaluator"
-        )
-        for page in chunks(self.attempts(run, after=after, failed=failed, parts=parts), _PAGE):
+        sql = f"SELECT {_CELL} FROM cells WHERE run = ? AND position BETWEEN ? AND ?"  # noqa: S608
+        for rows in self._pages(run, after=after, failed=failed, parts=parts):
             with self._reading() as db:
-                rows = db.run(sql, (number, page[0].position, page[-1].position))
-            yield from self._with_cells(page, rows)
+                others = db.run(sql, (number, rows[0][0], rows[-1][0]))
+            yield from self._with_cells(rows, others, run)
 
     @override
     def judged_at(
         self, run: str, positions: Sequence[int]
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
-        for some in chunks(positions):
+        for some in chunks(sorted(positions), _PAGE):
             with self._reading() as db:
                 number = run_number(db, run)
-                sql = f"SELECT {_ATTEMPT} FROM attempts WHERE run = ? AND position IN"  # noqa: S608
-                found = sorted(select_in(db, sql, (number,), some), key=lambda row: row[0])
+                sql = f"SELECT {_ATTEMPT}, cells FROM attempts WHERE run = ? AND position IN"  # noqa: S608
+                rows = sorted(select_in(db, sql, (number,), some), key=lambda row: row[0])
                 sql = f"SELECT {_CELL} FROM cells WHERE run = ? AND position IN"  # noqa: S608
-                rows = sorted(select_in(db, sql, (number,), some), key=lambda row: row[:2])
-            yield from self._with_cells(self._restored([_attempt(row, run) for row in found]), rows)
+                others = select_in(db, sql, (number,), some)
+            yield from self._with_cells(rows, others, run)
 
     def _with_cells(
-        self, attempts: Iterable[StoredAttempt], rows: Sequence[Any]
+        self, rows: Sequence[Row], others: Sequence[Row], run: str
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
-        by_position = {position: list(group) for position, group in groupby(rows, key=lambda row: row[0])}
-        for attempt in attempts:
-            cells = [_cell(row, attempt.run) for row in by_position.get(attempt.position, ())]
-            yield attempt, list(self._restored_cells(cells))
+        """Attempts with the cells in their rows and those that have rows of their own."""
+        outside: dict[int, list[StoredCell]] = {}
+        for row in others:
+            outside.setdefault(row[0], []).append(_cell(row, run))
+        inside = {row[0]: row[-1] for row in rows}
+        for attempt in self._restored([_attempt(row, run) for row in rows]):
+            position = attempt.position
+            cells = read_cells(inside[position], position, run)
+            if position in outside:
+                cells.update({cell.evaluator: cell for cell in self._restored_cells(outside[position])})
+            yield attempt, list(cells.values())
 
     def _restored(self, attempts: Sequence[StoredAttempt]) -> Iterator[StoredAttempt]:
         """The attempts with their large values, read a few at a time."""
@@ -262,18 +267,19 @@ def _remove(db: Session, number: int, positions: Iterable[int]) -> dict[int, boo
     return replaced
 
 
-def _replace_cells(
-    db: Session, number: int, run: str, attempts: Sequence[StoredAttempt], cells: Sequence[StoredCell]
-) -> None:
-    """Make room for cells, and refuse those of attempts or evaluators that the run does not have.
-
-    Nobody would ever find these.
-    """
+def _check_places(db: Session, number: int, run: str, cells: Iterable[StoredCell]) -> None:
+    """Refuse cells of evaluators that the run does not have: nobody would ever find them."""
     places = {cell.evaluator for cell in cells}
     known = db.run("SELECT COUNT(*) FROM evaluators WHERE run = ?", (number,))[0][0] if places else 0
     strange = sorted(place for place in places if not 0 <= place < known)
     if strange:
         raise StoreError(f"run {run!r} has {known} evaluators, and none in the places {strange[:5]}")
+
+
+def _replace_cells(
+    db: Session, number: int, run: str, attempts: Sequence[StoredAttempt], cells: Sequence[StoredCell]
+) -> None:
+    """Make room for cells of attempts that are stored already, and refuse those of attempts that are not."""
     later = {cell.position for cell in cells} - {attempt.position for attempt in attempts}
     sql = "SELECT position FROM attempts WHERE run = ? AND position IN"
     lacking = sorted(later - {row[0] for row in select_in(db, sql, (number,), later)})
@@ -281,10 +287,11 @@ def _replace_cells(
         raise StoreError(
             f"run {run!r} has no attempts at the positions {lacking[:5]} to which cells were given"
         )
-    for place in places if later else ():
-        for some in chunks(
-            cell.position for cell in cells if cell.evaluator == place and cell.position in later
-        ):
+    again: dict[int, list[int]] = {}
+    for cell in cells if later else ():
+        again.setdefault(cell.evaluator, []).append(cell.position)
+    for place, positions in again.items():
+        for some in chunks(positions):
             db.run(
                 f"DELETE FROM cells WHERE run = ? AND evaluator = ? AND position IN {marks(len(some))}",  # noqa: S608
                 [number, place, *some],
@@ -292,7 +299,7 @@ def _replace_cells(
 
 
 def _attempt(row: Row, run: str) -> StoredAttempt:
-    position, name, source, repeat, failed, key, case_hash, origin, facts, *parts = row
+    position, name, source, repeat, failed, key, case_hash, origin, facts, *parts, _ = row
     given, output, trace = parts or ("", "", None)
     return StoredAttempt(
         position=position,
