@@ -16,6 +16,7 @@ import memory
 import options as option_costs
 import overhead
 import reports
+import rollouts
 import voice
 from command import drawn, exit_code, parser
 from machine import facts
@@ -30,6 +31,7 @@ BENCHMARKS = {
     "options": option_costs,
     "reports": reports,
     "voice": voice,
+    "rollouts": rollouts,
     "matching": matching,
 }
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"

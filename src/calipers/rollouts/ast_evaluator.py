@@ -142,7 +142,9 @@ class ASTEvaluator(Evaluator):
         found = [
             getattr(node, name, None) for _, node in turns for name in ("attack_score", "response_score")
         ]
-        return [None if score is None else read_scores([score], 1)[0] for score in found]
+        known = [score for score in found if score is not None]
+        checked = iter(read_scores(known, len(known)))
+        return [None if score is None else next(checked) for score in found]
 
     def _moderator(self) -> Any:
         found = _find_moderator(self.env) if self.moderator is None else self.moderator
