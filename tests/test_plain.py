@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case, LLMCall, ToolCall, Trace
@@ -383,7 +383,6 @@ def _nested(inner):
 _ANYTHING = st.recursive(_SCALARS | st.sets(st.integers() | st.text(), max_size=4), _nested, max_leaves=12)
 
 
-@settings(max_examples=150)
 @given(_ANYTHING)
 def test_anything_becomes_strict_json_that_reads_back_as_itself(value):
     found = plain(value)
@@ -391,7 +390,6 @@ def test_anything_becomes_strict_json_that_reads_back_as_itself(value):
     assert json.loads(text.encode("utf-8")) == found
 
 
-@settings(max_examples=150)
 @given(_ANYTHING)
 def test_making_plain_data_plain_again_changes_nothing(value):
     once = plain(value)

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import (
@@ -359,7 +359,6 @@ def by_hand(cases, failures, evaluator, kind):
     return values, lost, clusters
 
 
-@settings(max_examples=300)
 @given(records())
 def test_summaries_agree_with_brute_force(found):
     cases, failures = found
@@ -401,7 +400,6 @@ def test_summaries_agree_with_brute_force(found):
                 assert summary.estimate is None
 
 
-@settings(max_examples=300)
 @given(records())
 def test_passes_agree_with_brute_force(found):
     cases, failures = found
@@ -439,7 +437,6 @@ def test_totals_say_what_the_records_said(found):
     assert totals.confidence == 0.9
 
 
-@settings(max_examples=300)
 @given(records(), st.data())
 def test_a_crash_never_raises_a_rate(found, data):
     cases, failures = found
@@ -464,7 +461,6 @@ def test_a_crash_never_raises_a_rate(found, data):
             assert summary.estimate.value <= was.value + 1e-12
 
 
-@settings(max_examples=300)
 @given(records(), st.randoms(use_true_random=False))
 def test_the_order_of_the_records_does_not_matter(found, random):
     cases, failures = found

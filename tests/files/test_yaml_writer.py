@@ -2,7 +2,7 @@ import math
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.files.problem import Problems
@@ -21,7 +21,6 @@ DATA = st.recursive(
 )
 
 
-@settings(max_examples=400)
 @given(DATA)
 def test_whatever_is_written_comes_back(value):
     problems = Problems("a.yaml")

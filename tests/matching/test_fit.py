@@ -3,7 +3,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import ToolCall
@@ -58,7 +58,6 @@ def worth(plan, path, chosen, rules):
     return required, optional, round(similarity, 6)
 
 
-@settings(max_examples=200)
 @given(st.lists(parts, min_size=1, max_size=2), paths)
 def test_no_other_way_of_giving_calls_to_steps_is_better(given_parts, path):
     trajectory = Trajectory(given_parts)
