@@ -348,6 +348,20 @@ def test_rollouts_that_are_missing_are_counted_in_the_summary():
     assert [detail["seed"] for detail in found["details"]] == [0, 2]
 
 
+def test_the_report_of_a_run_says_the_same_without_a_second_copy_of_every_rollout():
+    class Env:
+        moderator = Moderator()
+
+        def eval_rollout(self, seed):
+            return line((0, 0, 0))
+
+    evaluator = ASTEvaluator(Env())
+    found = evaluator.evaluate(2, progress=False)
+    (aggregate,) = evaluator.report.analyses
+    assert aggregate.data == {name: part for name, part in found.items() if name != "details"}
+    assert [len(list(case.output.walk())) for case in evaluator.report.cases] == [1, 1]
+
+
 def test_a_subclass_adds_to_what_there_is():
     class Longest(ASTEvaluator):
         def compute_metrics(self, g):

@@ -255,7 +255,7 @@ class _Measuring(RolloutEvaluator):
         return MeasuredRollouts(metrics, failures=failures, planned=len(self.places))
 
     async def aggregate(self, all_metrics: list[Any]) -> Any:
-        """What the origin makes of them; kept as it is, since a report keeps it as plain data."""
+        """What the origin makes of them, kept as it is. The report gets it without `details`: it has every rollout already."""
         self.metrics = self.measured(all_metrics)
         try:
             found = self.origin.aggregate_metrics(self.metrics)
@@ -263,7 +263,9 @@ class _Measuring(RolloutEvaluator):
         except Exception as error:
             self.aggregated = _Raised(error)
             raise
-        return self.aggregated
+        if not isinstance(self.aggregated, Mapping):
+            return self.aggregated
+        return {name: value for name, value in self.aggregated.items() if name != "details"}
 
 
 def _names(seeds: Iterable[Any]) -> Iterator[str]:
