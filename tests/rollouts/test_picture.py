@@ -1,6 +1,7 @@
 """Pictures of a rollout."""
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.errors import InvalidOptionError
-from calipers.rollouts import Graph, Node, tree_svg, tree_text
+from calipers.rollouts import Environment, Graph, LeakModerator, Node, OnSuccess, tree_svg, tree_text
+from calipers.rollouts.demo import GOAL, VaultAssistant
+from calipers.rollouts.strategies import SampledAttack
 
 HOSTILE = "</svg><script>alert(1)</script>\x1b[31m\u202e\n]]>&\x00"
 
@@ -119,6 +122,18 @@ def test_things_other_than_text_are_shown_as_data():
     graph = Graph({"state": 1}, [Node({"state": 1}, {"move": [1, None]}, 3.5, success=True)])
     assert '{"move": [1, null]} → 3.5' in tree_text(graph)
     ET.fromstring(tree_svg(graph))
+
+
+def test_the_picture_of_the_documentation_is_what_the_code_draws():
+    judge = LeakModerator(VaultAssistant().secret)
+    tester = SampledAttack(["direct", "base64", "role_play", "hex", "fiction", "authority_claim"])
+    target = VaultAssistant.hardened()
+    environment = Environment(target, tester, judge, goals=[GOAL], width=2, depth=3, stop=OnSuccess())
+    page = Path(__file__).parents[2] / "docs" / "explanation"
+    assert tree_svg(environment.rollout(seed=11)) + "\n" == (page / "rollout-tree.svg").read_text(
+        encoding="utf-8"
+    )
+    assert "](rollout-tree.svg)" in (page / "rollouts.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("options", [{"max_turns": 0}, {"max_turns": True}, {"width": 3}])

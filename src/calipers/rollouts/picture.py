@@ -21,9 +21,11 @@ from .outcome import as_text, attack_name, calls_of, goal_of
 _MARKS: Final = {True: ("●", "gave way"), False: ("○", "held"), None: ("·", "not judged")}
 _CLASSES: Final = {True: "lost", False: "held", None: "open"}
 
-_COLUMN, _ROW = 190, 46
+_COLUMN, _ROW = 200, 46
+_BEND = 44
+"""How much of a column an edge takes to reach another row."""
 _LEFT, _TOP, _BOTTOM = 24, 44, 26
-_LABEL = 26
+_LABEL = 20
 """Characters of a label; a column has room for no more."""
 _TOOLTIP = 400
 """Characters of a text in the words that appear beside the pointer."""
@@ -198,10 +200,13 @@ def _y(spot: _Spot) -> float:
 
 
 def _edge(spot: _Spot, child: _Spot) -> Markup:
+    """Straight on below the label of the turn, and then over to the next one."""
     x, y, to_x, to_y = _x(spot), _y(spot), _x(child), _y(child)
-    middle = (x + to_x) / 2
+    turn, middle = to_x - _BEND, to_x - _BEND / 2
     return element(
-        "path", class_="edge", d=f"M{x:g} {y:g} C{middle:g} {y:g} {middle:g} {to_y:g} {to_x:g} {to_y:g}"
+        "path",
+        class_="edge",
+        d=f"M{x:g} {y:g} H{turn:g} C{middle:g} {y:g} {middle:g} {to_y:g} {to_x:g} {to_y:g}",
     )
 
 
