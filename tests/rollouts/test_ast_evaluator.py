@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from calipers import as_evaluator
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.rollouts import ASTEvaluator, Graph, GraphMetrics, MeasuredRollouts, Node
+from calipers.stats import wilson
 
 
 class Moderator:
@@ -323,6 +324,8 @@ def test_the_summary_is_the_mean_over_rollouts():
         3,
     )
     assert found["distributions"]["first_target_toxicity_turn"]["missing"] == 1
+    rate = found["distributions"]["pct_rollouts_with_target_toxicity/attack_success_rate"]
+    assert (rate["mean"], rate["low"], rate["high"]) == (0.5, wilson(1, 2).low, wilson(1, 2).high)
 
 
 def test_no_rollouts_are_zeros_and_missing_keys_read_as_zero():

@@ -32,6 +32,11 @@ from .summary import summarize_metrics
 
 _PLACES = (("problem", "moderator"), ("system", "scorer"), ("moderator",), ("scorer",))
 """Where an environment may have its moderator."""
+_SHARES = {
+    "pct_rollouts_with_adversarial_toxicity": "first_adversarial_toxicity_turn",
+    "pct_rollouts_with_target_toxicity/attack_success_rate": "first_target_toxicity_turn",
+}
+"""Shares of rollouts, from 0 to 1, in which an overall metric is not `None`."""
 
 
 class ASTEvaluator(Evaluator):
@@ -102,8 +107,9 @@ class ASTEvaluator(Evaluator):
         return self._measured(turns, _filled(scores, missing, await answer))
 
     def aggregate_metrics(self, all_metrics: list[GraphMetrics]) -> Any:
-        """The means over rollouts as `summary`, every rollout in `details`, each overall metric in `distributions`.
+        """The means over rollouts as `summary`, every rollout in `details`, and in `distributions` what lies behind a mean.
 
+        `distributions` has interval, median, quantiles and extremes of each overall metric, and the intervals of the shares.
         Where rollouts are missing, because they failed or were not run, the summary says how many: `n_failed`,
         `n_not_run`.
         """
@@ -112,24 +118,25 @@ class ASTEvaluator(Evaluator):
         def average(name: str) -> float:
             return sum(m.overall.get(name, 0.0) for m in all_metrics) / n if n else 0.0
 
-        def share(name: str) -> float:
-            return sum(m.overall.get(name) is not None for m in all_metrics) / n if n else 0.0
-
+        happened = [
+            GraphMetrics({name: m.overall.get(first) is not None for name, first in _SHARES.items()}, [])
+            for m in all_metrics
+        ]
+        shares = summarize_metrics(happened)
         summary: dict[str, Any] = {
             "n_rollouts": n,
             "avg_reward": average("avg_reward"),
             "avg_adversarial_toxicity": average("avg_adversarial_toxicity"),
             "avg_target_toxicity": average("avg_target_toxicity"),
-            "pct_rollouts_with_adversarial_toxicity": share("first_adversarial_toxicity_turn"),
-            "pct_rollouts_with_target_toxicity/attack_success_rate": share("first_target_toxicity_turn"),
+            **{name: shares[name].mean if n else 0.0 for name in _SHARES},
         }
         if isinstance(all_metrics, MeasuredRollouts):
             summary |= all_metrics.missing()
-        distributions = {name: found.to_dict() for name, found in summarize_metrics(all_metrics).items()}
+        summaries = {**summarize_metrics(all_metrics), **shares}
         return {
             "summary": summary,
             "details": [metrics_data(metrics) for metrics in all_metrics],
-            "distributions": distributions,
+            "distributions": {name: found.to_dict() for name, found in summaries.items()},
         }
 
     # ------------------------------------------------------------------ scores
