@@ -242,7 +242,16 @@ def test_it(calipers_voice_result):
             "needs a prompt, or prompts as a list, and not both",
         ),
         ('calipers_voice("a", "b", expect=[])', "takes one prompt, or a list of them"),
-        ('calipers_voice("a", prompt="b", expect=[])', "takes one prompt, or a list of them"),
+        ('calipers_voice("a", prompt="b", expect=[])', "has what to say twice, as 'a' and in prompt="),
+        ('calipers_voice("a", prompts=["b"], expect=[])', "has what to say twice, as 'a' and in prompts="),
+        (
+            'calipers_voice("a", expect=[])\n@pytest.mark.calipers_voice("b", expect=[])',
+            "stands 2 times at this test, and one result cannot be of all",
+        ),
+        (
+            'calipers_voice("a", expect=[], timeout=3)',
+            "knows no option 'timeout', did you mean 'task_timeout'?",
+        ),
         ('calipers_voice("a", expects=[])', "knows no option 'expects', did you mean 'expect'?"),
         (
             "calipers_voice(prompts=[], expect=[])",

@@ -494,3 +494,24 @@ def test_clearing_removes_sounds_and_nothing_else(cache):
     (cache.directory / "song.audio").touch()
     assert cache.clear() == 2
     assert sorted(path.name for path in cache.directory.iterdir()) == ["notes.txt", "song.audio"]
+
+
+@pytest.mark.parametrize("below", ["", "audio"], ids=["itself", "above it"])
+def test_a_file_in_the_place_of_the_folder_is_told(tmp_path, below):
+    (tmp_path / "taken").write_text("a file")
+    cache = AudioCache(tmp_path / "taken" / below)
+    key = cache.key("hello")
+    for use in (
+        cache.check_folder,
+        cache.size,
+        cache.clear,
+        lambda: cache.get(key),
+        lambda: cache.put(key, Audio.silence(0.1)),
+        lambda: asyncio.run(cache.get_or_make(key, lambda: said(None, "hello"))),
+    ):
+        with pytest.raises(InvalidOptionError, match=r"sounds cannot be kept in .*: a file is in the way"):
+            use()
+
+
+def test_a_folder_that_is_not_there_yet_will_do(tmp_path):
+    AudioCache(tmp_path / "a" / "b").check_folder()

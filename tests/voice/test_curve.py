@@ -119,3 +119,9 @@ def test_with_real_sound_accuracy_falls_with_noise():
     )
     clean, noisy = (point.rate.value for point in found.points)
     assert clean > noisy
+
+
+@pytest.mark.parametrize("levels", [[20, 10], 20, None, "noise"], ids=repr)
+def test_levels_without_their_perturbations_are_refused(levels, ear, voice):
+    with pytest.raises(InvalidOptionError, match=r"such as Noise.levels\(\[20, 10, 0\]\), got"):
+        asyncio.run(sweep(CASES, levels, agent=ear, synthesizer=voice))

@@ -63,3 +63,9 @@ CALLS = [
 def test_entities_are_the_arguments_that_are_said(said, known, heard, lost):
     assert entities(said, CALLS) == known
     assert lost_entities(said, heard, CALLS) == lost
+
+
+@pytest.mark.parametrize(("said", "heard"), [(None, "hi"), ("hi", None), (3, "hi"), ("hi", b"hi")])
+def test_only_texts_have_word_errors(said, heard):
+    with pytest.raises(InvalidOptionError, match="is a text, got"):
+        word_errors(said, heard)

@@ -97,6 +97,8 @@ class VoiceSession(Session):
         assert self.file is not None
         folder = self.options.keep_audio
         cache = None if self.options.no_cache else AudioCache(self.folder / self.options.cache_dir)
+        if cache is not None:
+            cache.check_folder()
         task = self.file.task(
             cache=cache,
             perturbation=perturbation,

@@ -55,9 +55,13 @@ class Marked:
 def read_mark(mark: pytest.Mark) -> Marked:
     """What a marker says, checked; what is wrong fails the test."""
     given: dict[str, Any] = dict(mark.kwargs)
-    if len(mark.args) > 1 or (mark.args and given.keys() & {"prompt", "prompts"}):
+    if len(mark.args) > 1:
         _refuse(
             f"{_MARK} takes one prompt, or a list of them, and then options by name, got {mark.args!r:.200}"
+        )
+    if mark.args and (twice := [name for name in ("prompt", "prompts") if name in given]):
+        _refuse(
+            f"{_MARK} has what to say twice, as {mark.args[0]!r:.200} and in {twice[0]}=: one of them has to go"
         )
     if mark.args:
         given["prompt" if isinstance(mark.args[0], str) else "prompts"] = mark.args[0]
@@ -94,6 +98,12 @@ def read_mark(mark: pytest.Mark) -> Marked:
 def result_of(request: pytest.FixtureRequest) -> EvalResult | BatchResult:
     """What came of saying the prompts of a test to the agent; the session takes note of it."""
     mark = request.node.get_closest_marker("calipers_voice")
+    on_test = [each for each in request.node.own_markers if each.name == "calipers_voice"]
+    if len(on_test) > 1:
+        _refuse(
+            f"{_MARK} stands {len(on_test)} times at this test, and one result cannot be of all: "
+            "write one with prompts=[...], or a test for each"
+        )
     if mark is None:
         _refuse(
             "calipers_voice_result is what came of a prompt, and there is none: mark the test with "

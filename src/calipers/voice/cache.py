@@ -114,6 +114,8 @@ class AudioCache:
                 audio = _read_entry(key, file)
         except FileNotFoundError:
             return None
+        except NotADirectoryError:
+            raise self._no_folder() from None
         # The time of the file is that of the last use, which is what `prune` goes by. A folder may be read-only.
         with suppress(OSError):
             os.unlink(path) if audio is None else os.utime(path)  # noqa: PTH108 - see `_path`
@@ -127,7 +129,10 @@ class AudioCache:
         """
         if not audio.data or (audio.format in {"wav", "pcm"} and not audio.pcm):
             return False
-        write_whole(Path(self._path(key)), _entry(key, audio, text))
+        try:
+            write_whole(Path(self._path(key)), _entry(key, audio, text))
+        except (FileExistsError, NotADirectoryError):
+            raise self._no_folder() from None
         return True
 
     async def get_or_make(self, key: str, make: Callable[[], Awaitable[Audio]], *, text: str = "") -> Audio:
@@ -223,10 +228,28 @@ class AudioCache:
     def _entries(self) -> Iterator[tuple[Path, os.stat_result]]:
         """The files that are sounds, with what the system says of each."""
         with suppress(FileNotFoundError):
-            for path in sorted(self.directory.iterdir()):
+            try:
+                paths = sorted(self.directory.iterdir())
+            except NotADirectoryError:
+                raise self._no_folder() from None
+            for path in paths:
                 if _ENTRY.fullmatch(path.name):
                     with suppress(FileNotFoundError):  # another process removed it
                         yield path, path.stat()
+
+    def check_folder(self) -> None:
+        """Check that sounds can be kept, before the first is said.
+
+        Raises:
+            InvalidOptionError: a file stands where the folder, or one above it, should be.
+        """
+        if any(path.exists() and not path.is_dir() for path in (self.directory, *self.directory.parents)):
+            raise self._no_folder()
+
+    def _no_folder(self) -> InvalidOptionError:
+        return InvalidOptionError(
+            f"sounds cannot be kept in {str(self.directory)!r}: a file is in the way; name another folder, or move the file"
+        )
 
     def _path(self, key: str) -> str:
         """The file of a key, as text: making and opening a `Path` would take as long as reading the sound.

@@ -116,6 +116,11 @@ async def sweep(
         label: what the level is, for the plot.
         confidence: of the intervals.
     """
+    if not isinstance(levels, Mapping):
+        raise InvalidOptionError(
+            "levels is a mapping from each level to its perturbation, such as Noise.levels([20, 10, 0]), "
+            f"got {levels!r:.200}"
+        )
     listed = list(cases)
     if not listed or not levels:
         raise InvalidOptionError("a sweep needs cases and levels: there are none, so there is no curve")

@@ -66,7 +66,7 @@ class EvalResult:
         if score is None:
             return
         is_number = isinstance(score, Real | Decimal) and not isinstance(score, bool)
-        if not is_number or not 0 <= score <= 1:
+        if not is_number or not 0 <= float(score) <= 1:
             raise InvalidOutputError(
                 f"the score of an EvalResult is a number from 0 to 1, or None, got {score!r}"
             )

@@ -57,9 +57,14 @@ def word_errors(said: str, heard: str) -> WordErrors:
     """The errors of one text heard as another, with the fewest edits.
 
     Raises:
-        InvalidOptionError: nothing was said, so there is nothing to lose.
+        InvalidOptionError: nothing was said, so there is nothing to lose; or one of them is no text.
         MissingExtraError: jiwer is not installed.
     """
+    for what, text in (("said", said), ("heard", heard)):
+        if not isinstance(text, str):
+            raise InvalidOptionError(
+                f"what was {what} is a text, got {text!r:.200}: an agent that does not tell what it heard has no errors"
+            )
     reference, hypothesis = spoken_words(said), spoken_words(heard)
     if not reference:
         raise InvalidOptionError(f"there are no words in {said!r}, so none can be misheard")
