@@ -21,11 +21,11 @@ demo: $(VENV)/.base ## Set up, run a small evaluation and show its report
 
 test: $(VENV)/.dev lint types docs ## Set up and run everything: lint, types, docs, tests on each Python found
 	@$(BIN)/python tools/system_packages.py
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 	@$(BIN)/python tools/each_python.py
 
 check: $(VENV)/.dev ## Run the tests on this Python alone
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 lint: $(VENV)/.dev ## Check style and formatting
 	$(BIN)/ruff check .

@@ -52,8 +52,9 @@ def test(python: Path, minor: int) -> bool:
     print(f"\n== Python 3.{minor}", flush=True)
     _install(python, own)
     left_out = [f"--ignore={path}" for path in SAME_EVERYWHERE]
-    options = ["-q", "-n", "auto", "-p", "no:cacheprovider", "--hypothesis-profile=brief"]
-    return subprocess.run([own, "-m", "pytest", *options, *left_out], cwd=ROOT, check=False).returncode == 0
+    options = ["-q", "-n", "auto", "--dist", "worksteal", "-p", "no:cacheprovider"]
+    command = [own, "-m", "pytest", *options, "--hypothesis-profile=brief", *left_out]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
 def _install(python: Path, own: Path) -> None:
