@@ -92,6 +92,7 @@ _read_output: Final = msgspec.json.Decoder(_Output).decode
 _read_cell: Final = msgspec.json.Decoder(_Cell).decode
 _read_any: Final = msgspec.json.Decoder().decode
 _WIDE: Final = 1 << 63
+_MOST_SOURCES: Final = 1000
 _BARE: Final = {True: "true", False: "false"}
 
 
@@ -108,6 +109,7 @@ class Panel:
         self.names = tuple(evaluators[index].name for index in self.indexes)
         self.stored = None if self.indexes == shared else self.indexes
         """What of it an attempt has to say: nothing, if these are the shared ones of its run."""
+        self._sources: dict[int, tuple[EvaluatorSpec, bool]] = {}
         self._by_name = {evaluators[index].name: (index, evaluators[index]) for index in self.indexes}
 
     def find(self, name: str) -> tuple[int, StoredEvaluator]:
@@ -118,6 +120,18 @@ class Panel:
                 f"a result of evaluator {name!r} cannot be stored: the run has {list(self.names)} for this attempt"
             )
         return found
+
+    def is_of(self, source: EvaluatorSpec, evaluator: StoredEvaluator) -> bool:
+        """Whether a source is what is stored of an evaluator, up to being plain data."""
+        if source is evaluator.spec:
+            return True
+        known = self._sources.get(id(source))
+        if known is None or known[0] is not source:
+            # All results of one evaluator share their source, so it is looked at once.
+            known = (source, _plain_spec(source) == evaluator.spec)
+            if len(self._sources) < _MOST_SOURCES:
+                self._sources[id(source)] = known
+        return known[1]
 
 
 # ---------------------------------------------------------------------- in
@@ -157,7 +171,7 @@ def pack(
     if record.trace_id is not None:
         facts.trace_id, facts.span_id = record.trace_id, record.span_id
     if record.teardown_failure is not None:
-        facts.teardown_failure = record.teardown_failure
+        facts.teardown_failure = msgspec.convert(plain(record.teardown_failure), Failure)
     if isinstance(record, ReportCase):
         if record.metrics:
             facts.metrics = plain(record.metrics)
@@ -166,7 +180,7 @@ def pack(
     else:
         facts.error_type = _plain(record.error_type)
         if record.not_run != panel.names:
-            facts.not_run = record.not_run
+            facts.not_run = tuple(plain(record.not_run))
         output = _Output(FORMAT, None, {}, _plain(record.error_message), _plain(record.error_stacktrace))
         cells = []
     given = _Given(FORMAT, _plain(record.inputs), _plain(record.metadata), _plain(record.expected_output))
@@ -193,13 +207,13 @@ def pack_cells(record: ReportCase, position: int, panel: Panel) -> list[StoredCe
     rich: dict[int, _Cell] = {}
     for result in record.results:
         index, evaluator = panel.find(result.evaluator)
-        if index not in bare and index not in rich and _is_bare(result, evaluator):
+        if index not in bare and index not in rich and _is_bare(result, evaluator, panel):
             value = result.value
             body = _BARE[value] if type(value) is bool else _encode(_plain(value)).decode()
             bare[index] = StoredCell(position=position, evaluator=index, body=body)
             continue
         cell = _open(rich, bare, index)
-        cell.results.append(_pack_result(result, evaluator))
+        cell.results.append(_pack_result(result, evaluator, panel))
     for failure in record.evaluator_failures:
         told = msgspec.structs.replace(failure, source=_plain_spec(failure.source))
         _open(rich, bare, panel.find(failure.name)[0]).failures.append(told)
@@ -221,7 +235,7 @@ def _open(rich: dict[int, _Cell], bare: dict[int, StoredCell], index: int) -> _C
     return cell
 
 
-def _is_bare(result: EvaluationResult, evaluator: StoredEvaluator) -> bool:
+def _is_bare(result: EvaluationResult, evaluator: StoredEvaluator, panel: Panel) -> bool:
     """Whether a result says no more than its value."""
     value = result.value
     if type(value) is float and not math.isfinite(value):
@@ -232,12 +246,12 @@ def _is_bare(result: EvaluationResult, evaluator: StoredEvaluator) -> bool:
         and result.verdict is None
         and result.score is None
         and result.metadata is None
-        and (result.source is evaluator.spec or result.source == evaluator.spec)
+        and panel.is_of(result.source, evaluator)
         and result.evaluator_version == evaluator.version
     )
 
 
-def _pack_result(result: EvaluationResult, evaluator: StoredEvaluator) -> _Result:
+def _pack_result(result: EvaluationResult, evaluator: StoredEvaluator, panel: Panel) -> _Result:
     same_version = result.evaluator_version == evaluator.version
     return _Result(
         value=plain(result.value),
@@ -246,7 +260,7 @@ def _pack_result(result: EvaluationResult, evaluator: StoredEvaluator) -> _Resul
         verdict=result.verdict,
         score=None if result.score is None else _number(result.score),
         metadata=plain(result.metadata),
-        source=None if result.source == evaluator.spec else _plain_spec(result.source),
+        source=None if panel.is_of(result.source, evaluator) else _plain_spec(result.source),
         version=msgspec.UNSET if same_version else result.evaluator_version,
     )
 

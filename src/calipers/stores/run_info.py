@@ -13,6 +13,8 @@ import platform
 import secrets
 import socket
 import subprocess
+import threading
+import time
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -25,6 +27,10 @@ from calipers.summary import Totals
 
 Status: TypeAlias = Literal["running", "finished", "interrupted", "failed"]
 """What became of a run: `interrupted` ended early on purpose, `failed` by an error."""
+
+_counting = threading.Lock()
+_last_moment = 0
+"""The millisecond in the last id that this process made."""
 
 SILENT_SECONDS = 60.0
 """After so many seconds without a heartbeat a run counts as abandoned."""
@@ -117,10 +123,15 @@ class RunInfo(msgspec.Struct, kw_only=True):
         return silent.total_seconds() > SILENT_SECONDS
 
 
-def new_run_id(at: datetime | None = None) -> str:
-    """An id for a run that begins now: `20261116-013359123-7f3a9c`, the time in UTC and six random digits."""
-    moment = (at or datetime.now(UTC)).astimezone(UTC)
-    return f"{moment:%Y%m%d-%H%M%S}{moment.microsecond // 1000:03d}-{secrets.token_hex(3)}"
+def new_run_id() -> str:
+    """An id for a run that begins now: `20261116-013359123-7f3a9c`, the time in UTC and six random digits.
+
+    Two runs that one process begins within a millisecond get ids a millisecond apart, so that they sort too.
+    """
+    global _last_moment  # noqa: PLW0603 - it is a fact about the process
+    with _counting:
+        at = _last_moment = max(_last_moment + 1, time.time_ns() // 1_000_000)
+    return f"{datetime.fromtimestamp(at // 1000, UTC):%Y%m%d-%H%M%S}{at % 1000:03d}-{secrets.token_hex(3)}"
 
 
 def timestamp() -> str:

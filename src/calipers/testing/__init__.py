@@ -18,8 +18,10 @@ from calipers.testing.http_servers import GeminiServer, HttpAgentServer, OpenAIS
 from calipers.testing.judging import evaluate_one
 from calipers.testing.loopback import Fault, LoopbackServer, Received, Replies, Reply
 from calipers.testing.plugins import PluginConformance, check_plugin
+from calipers.testing.postgres import TemporaryPostgres
 from calipers.testing.script import BlockingScriptedTask, Delay, InTurn, NoAnswerError, ScriptedTask
 from calipers.testing.socket_servers import GeminiLiveServer, OpenAIRealtimeServer, WebSocketAgentServer
+from calipers.testing.stores import check_store
 
 __all__ = [
     "BlockingScriptedTask",
@@ -41,6 +43,7 @@ __all__ = [
     "Replies",
     "Reply",
     "ScriptedTask",
+    "TemporaryPostgres",
     "WebSocketAgentServer",
     "assert_mean",
     "assert_passed",
@@ -48,6 +51,7 @@ __all__ = [
     "check_adapter",
     "check_evaluator",
     "check_plugin",
+    "check_store",
     "evaluate_one",
     "make_context",
     "odd_contexts",

@@ -73,10 +73,30 @@ ADAPTER_WAY_OUT: dict[AdapterRule, str] = {
 """What to do about a finding about an adapter."""
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """One way in which an evaluator, a plugin or an adapter breaks the contract."""
+StoreRule: TypeAlias = Literal[
+    "runs", "whole", "once", "atomic", "columns", "pages", "find", "large values", "counts", "threads"
+]
+"""What a finding about a store is about."""
 
-    rule: Rule | PluginRule | AdapterRule
+STORE_WAY_OUT: dict[StoreRule, str] = {
+    "runs": "a run is found by its id, the beginning of its id, its name, or as the latest; newest first",
+    "whole": "give back what was appended, attempt by attempt, with every cell",
+    "once": "an attempt that is appended again replaces the one at its position, with its cells",
+    "atomic": "append all of a batch or, where it raises a StoreError, nothing of it",
+    "columns": "cells of stored attempts replace those of the same evaluator, and no others",
+    "pages": "read in the order of positions, whatever the order in which attempts came",
+    "find": "take the newest attempt of a key, and cells that were said of that very output",
+    "large values": "keep what a run still uses, however many runs shared it",
+    "counts": "keep totals with the run until something is appended, and then count anew",
+    "threads": "let any thread call any method: one lock per connection does",
+}
+"""What to do about a finding about a store."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One way in which an evaluator, a plugin, an adapter or a store breaks the contract."""
+
+    rule: Rule | PluginRule | AdapterRule | StoreRule
     problem: str
     """What happened."""
     where: tuple[str, ...] = ()
@@ -87,12 +107,12 @@ class Finding(msgspec.Struct, frozen=True):
             f" and {len(self.where) - 5} more" if len(self.where) > 5 else ""
         )
         on = f" (on {shown})" if shown else ""
-        ways_out: dict[Any, str] = {**WAY_OUT, **PLUGIN_WAY_OUT, **ADAPTER_WAY_OUT}
+        ways_out: dict[Any, str] = {**WAY_OUT, **PLUGIN_WAY_OUT, **ADAPTER_WAY_OUT, **STORE_WAY_OUT}
         return f"{self.rule}: {self.problem}{on}\n    {ways_out[self.rule]}"
 
 
 class ConformanceError(CalipersError, AssertionError):
-    """An evaluator, a plugin or an adapter breaks the contract; `findings` lists every way it does."""
+    """An evaluator, a plugin, an adapter or a store breaks the contract; `findings` lists every way it does."""
 
     def __init__(self, name: str, findings: Sequence[Finding], what: str = "an evaluator") -> None:
         self.findings = tuple(findings)
