@@ -125,3 +125,14 @@ def test_with_real_sound_accuracy_falls_with_noise():
 def test_levels_without_their_perturbations_are_refused(levels, ear, voice):
     with pytest.raises(InvalidOptionError, match=r"such as Noise.levels\(\[20, 10, 0\]\), got"):
         asyncio.run(sweep(CASES, levels, agent=ear, synthesizer=voice))
+
+
+@pytest.mark.parametrize(("columns", "longest"), [(None, 79), (200, 79), (79, 79), (60, 60), (10, 51)])
+def test_a_curve_is_drawn_as_wide_as_the_screen_allows(columns, longest):
+    points = tuple(
+        SweepPoint(level, rate_from_counts(right, 40), Report(name="x", cases=[]))
+        for level, right in ((20, 40), (-20, 0))
+    )
+    lines = Sweep(points, "noise snr").plot(columns=columns).splitlines()
+    assert max(map(len, lines)) == longest
+    assert [line.count("●") for line in lines] == [0, 1, 1]

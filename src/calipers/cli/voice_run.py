@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -137,7 +138,7 @@ class VoiceSession(Session):
         elif self.transcripts is not None:
             yield "Hearing", self.transcripts.summary()
         if self.sweep is not None:
-            yield "Sweep", self.sweep.plot()
+            yield "Sweep", self.sweep.plot(columns=get_terminal_size().columns)
 
     def _report_of(self, evaluation: Evaluation | None) -> Report | None:
         """The report of an evaluation, if it is whole."""

@@ -17,7 +17,7 @@ from .pipeline import VoiceTask, evaluate_calls, shown_errors, whole
 from .protocols import Agent, Evaluator, Perturbs, Synthesizer
 from .transcripts import shown_interval
 
-_WIDTH = 40
+_WIDEST, _NARROWEST = 40, 12
 """Cells of the plot for rates from 0 to 1."""
 
 
@@ -65,29 +65,38 @@ class Sweep:
             points.append(SweepPoint(level, rate, report))
         return cls(tuple(points), label)
 
-    def plot(self) -> str:
-        """The curve in text: one line per level, with the rate, its interval and its place from 0 to 100 %."""
+    def plot(self, *, columns: int | None = None) -> str:
+        """The curve in text: one line per level, with the rate, its interval and its place from 0 to 100 %.
+
+        Args:
+            columns: of the screen, to draw a narrower curve where it would not fit; `None` for as many as it takes.
+        """
         names = ["clean" if point.level is None else str(point.level) for point in self.points]
         room = max(map(len, [self.label, *names]))
         confidence = next((p.rate.interval.confidence for p in self.points if p.rate.interval), 0.95)
         head = f"{confidence * 100:g} % interval"
-        lines = [f"{self.label:>{room}}    right  {head:<16}  0 %{'100 %':>{_WIDTH - 2}}"]
+        before = f"{self.label:>{room}}    right  {head:<16}  "
+        left = _WIDEST if columns is None else columns - len(before) - 1
+        width = max(_NARROWEST, min(_WIDEST, left))
+        lines = [f"{before}0 %{'100 %':>{width - 2}}"]
         for name, point in zip(names, self.points, strict=True):
             interval = shown_interval(point.rate.interval)
-            lines.append(f"{name:>{room}}  {point.rate.value:7.1%}  {interval:<16}  {_bar(point.rate)}")
+            lines.append(
+                f"{name:>{room}}  {point.rate.value:7.1%}  {interval:<16}  {_bar(point.rate, width)}"
+            )
         for name, point in zip(names, self.points, strict=True):
             if errors := shown_errors(point.report):
                 lines.append(f"{name}: {errors}")
         return "\n".join(lines)
 
 
-def _bar(rate: Estimate) -> str:
+def _bar(rate: Estimate, width: int) -> str:
     """The place of a rate between 0 and 1, with its interval."""
-    cells = [" "] * (_WIDTH + 1)
+    cells = [" "] * (width + 1)
     if rate.interval is not None:
-        for cell in range(round(rate.interval.low * _WIDTH), round(rate.interval.high * _WIDTH) + 1):
+        for cell in range(round(rate.interval.low * width), round(rate.interval.high * width) + 1):
             cells[cell] = "─"
-    cells[round(rate.value * _WIDTH)] = "●"
+    cells[round(rate.value * width)] = "●"
     return "".join(cells).rstrip()
 
 
