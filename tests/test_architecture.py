@@ -71,6 +71,7 @@ FRONT_DOORS = {
     ("calipers.dataset", "calipers.files.save"),
     ("calipers.dataset", "calipers.report_evaluator"),
     ("calipers.dataset", "calipers.runner"),
+    ("calipers.dataset", "calipers.stores.keeping"),
     ("calipers.dataset", "calipers.views.progress"),
     ("calipers.report", "calipers.views.terminal"),
     ("calipers.styles", "calipers.rollouts.graph_data"),
@@ -83,6 +84,7 @@ TYPING_ONLY = {
     ("calipers.dataset", "calipers.files.catalog"),
     ("calipers.dataset", "calipers.files.format"),
     ("calipers.dataset", "calipers.files.table"),
+    ("calipers.dataset", "calipers.stores.store"),
     ("calipers.errors", "calipers.files.problem"),
 }
 """Imports under `TYPE_CHECKING` that point to a later layer."""

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from .files.catalog import Kind
     from .files.format import Format
     from .files.table import Source
+    from .journal import Keeping
     from .report import Report
     from .runner import Record
+    from .stores.store import Store
     from .task import Invokable
 
 
@@ -48,6 +50,10 @@ class EvaluateOptions(TypedDict, total=False):
     keep: Literal["all", "failed"]
     on_record: "Callable[[Record], None] | None"
     progress: "bool | Progress"
+    store: "str | PathLike[str] | Store | None"
+    resume: str | bool | None
+    reuse: bool
+    rerun_failed: bool
 
 
 class Dataset(Generic[InputsT, OutputT, MetadataT]):
@@ -223,16 +229,18 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         keep: Literal["all", "failed"] = "all",
         on_record: "Callable[[Record], None] | None" = None,
         progress: "bool | Progress" = True,
+        store: "str | PathLike[str] | Store | None" = None,
+        resume: str | bool | None = None,
+        reuse: bool = False,
+        rerun_failed: bool = False,
     ) -> "Report":
         """Run the task over every case, judge each attempt, and report.
 
         Args:
-            task: the thing under test: a function of a case's inputs, sync or async, or an object with a method
-                `invoke` that is one. A sync one runs in threads.
+            task: a function of a case's inputs, sync (it runs in threads) or async, or an object with such an `invoke`.
             name: of the run; default: the task's name.
             metadata: anything to keep with the report.
-            max_concurrency: tasks in flight at once; default: 100, or 32 for a sync task, beside which as many attempts
-                may be under judgement.
+            max_concurrency: tasks in flight; default: 100, or 32 for a sync task, with as many more under judgement.
             task_timeout: seconds a task may take before it counts as failed; a case may allow more or less.
             evaluator_timeout: seconds an evaluator may take; sync evaluators then run in threads.
             retry: when to call a failed task again.
@@ -243,33 +251,36 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             keep: which attempts the report keeps: all, or the first thousand that did not pass, with exact totals of all.
             on_record: called with each finished attempt, in the order they finish; to write it somewhere, say.
             progress: show a bar on a terminal; or an object that shows progress its own way.
+            store: where to keep the run: a path, a URL such as `sqlite:///runs.db`, or a `calipers.stores.Store`.
+            resume: go on with a stored run: its id, "latest", or True for the newest one that did not finish, if any.
+            reuse: take over what any earlier run of the store has for the same case, task and evaluator.
+            rerun_failed: with `resume`, make failed attempts and failed judgements again.
         """
         from .evaluation import draw_seed, evaluate
         from .runner import Options
 
-        options = Options(
-            max_concurrency=max_concurrency,
-            task_timeout=task_timeout,
-            evaluator_timeout=evaluator_timeout,
-            retry=retry,
-            repeat=repeat,
-            lifecycle=lifecycle,
-            plugins=plugins,
-            seed=draw_seed() if seed is None else seed,
-            keep=keep,
-            on_record=on_record,
-        )
-        _check_notes(name, metadata)
         return await evaluate(
             self._readable(),
             task,
             evaluators=self.evaluators,
             report_evaluators=self.report_evaluators,
-            options=options,
-            name=name,
+            options=Options(
+                max_concurrency=max_concurrency,
+                task_timeout=task_timeout,
+                evaluator_timeout=evaluator_timeout,
+                retry=retry,
+                repeat=repeat,
+                lifecycle=lifecycle,
+                plugins=plugins,
+                seed=draw_seed() if seed is None else seed,
+                keep=keep,
+                on_record=on_record,
+            ),
+            name=_checked_name(name),
             dataset_name=self.name,
-            metadata=metadata,
+            metadata=_checked_metadata(metadata),
             progress=_shown(progress),
+            keeping=self._keeping(store, resume=resume, reuse=reuse, rerun_failed=rerun_failed, seed=seed),
         )
 
     def evaluate_sync(
@@ -281,6 +292,18 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         from .evaluation import run_sync
 
         return run_sync(lambda: self.evaluate(task, **options))
+
+    def _keeping(self, store: "str | PathLike[str] | Store | None", **options: Any) -> "Keeping | None":
+        """What keeps a run in the store, if there is one."""
+        if store is None:
+            for name in ("resume", "reuse", "rerun_failed"):
+                if options[name] is not None and options[name] is not False:
+                    raise InvalidOptionError(f"{name}={options[name]!r} needs a store: pass store= as well")
+            return None
+        from .stores.keeping import keep_in
+
+        types: tuple[Any, ...] = getattr(getattr(self, "__orig_class__", None), "__args__", ())
+        return keep_in(store, **options, dataset_type=types[1] if len(types) > 1 else None)
 
     def _list(self, purpose: str) -> list[Case[InputsT, OutputT, MetadataT]]:
         if not isinstance(self.cases, list):
@@ -311,12 +334,18 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         return f"Dataset(name={self.name!r}, {size}, {len(self.evaluators)} evaluators)"
 
 
-def _check_notes(name: Any, metadata: Any) -> None:
-    """What a run is called and notes must be what a report can show."""
+def _checked_name(name: Any) -> str | None:
+    """What a run is called, if it is what a report can show."""
     if name is not None and (not isinstance(name, str) or not name):
         raise InvalidOptionError(f"the name of a run must be a non-empty string, got {name!r}")
+    return name
+
+
+def _checked_metadata(metadata: Any) -> dict[str, Any] | None:
+    """What a run notes, if it is what a report can show."""
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidOptionError(f"metadata must be a dict to keep with the report, got {metadata!r:.200}")
+    return metadata  # type: ignore[return-value]  # any mapping will do
 
 
 def _shown(progress: "bool | Progress") -> "Progress | None":

@@ -34,8 +34,10 @@ class Work(msgspec.Struct, frozen=True):
     """Why it cannot be made."""
     recalled: Recalled | None = None
     """What an earlier run knows of it; `None` if it is to be made."""
-    key: str | None = None
-    """What a journal finds the case's content by; `None` without a journal, or where it cannot be known."""
+    case_key: bytes | None = None
+    """What a journal knows the case's content by; `None` without a journal, or where it cannot be known."""
+    attempt_key: bytes | None = None
+    """What a journal finds attempts of this work by in other runs; `None` where there is no telling."""
 
 
 def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator[Work]:

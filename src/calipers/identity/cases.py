@@ -12,7 +12,7 @@ from typing import Any
 
 from calipers.case import Case
 
-from .fingerprint import AnyIdentity, Identity, Unknown, digest
+from .fingerprint import AnyIdentity, Identity, Unknown, digest, raw_digest
 from .values import NoFormError, written
 
 _ABSENT = b"-"
@@ -31,10 +31,10 @@ def case_identity(case: Case[Any, Any, Any]) -> AnyIdentity:
     return Identity(digest(b"".join(part for part in found if isinstance(part, bytes))), parts)
 
 
-def case_key(case: Case[Any, Any, Any]) -> str | None:
-    """The key of a case's identity, without its parts; `None` if it cannot be known."""
+def case_key(case: Case[Any, Any, Any]) -> bytes | None:
+    """The key of a case's identity as bytes, without its parts; `None` if it cannot be known."""
     try:
-        return digest(
+        return raw_digest(
             written(case.inputs)
             + written(case.metadata)
             + (written(case.expected_output) if case.has_expected_output else _ABSENT)

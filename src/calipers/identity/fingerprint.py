@@ -39,9 +39,14 @@ AnyIdentity: TypeAlias = Identity | Unknown
 """An identity, or why there is none."""
 
 
+def raw_digest(data: bytes) -> bytes:
+    """16 bytes that stand for the data."""
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
 def digest(data: bytes) -> str:
     """32 hexadecimal digits that stand for the data."""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return raw_digest(data).hex()
 
 
 def identity_of(parts: Mapping[str, str], *, reads_name: bool = False) -> Identity:

@@ -5,6 +5,7 @@ the way out for tasks whose source says little, such as a client of an agent tha
 """
 
 import functools
+import inspect
 import types
 from typing import Any
 
@@ -66,7 +67,7 @@ def walk_callable(walk: Walk, thing: Any, *, label: str, texts: bool) -> None:
         if isinstance(thing, types.BuiltinFunctionType) and not is_library(thing):
             raise UnknowableError(f"{thing!r} is not written in Python")
     elif hasattr(thing, "__wrapped__") and callable(thing):
-        walk_callable(walk, thing.__wrapped__, label=label, texts=texts)
+        walk_callable(walk, inspect.unwrap(thing), label=label, texts=texts)
     else:
         kind = type(thing)
         if is_library(kind):

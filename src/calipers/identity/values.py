@@ -40,6 +40,13 @@ def written(value: Any, refer: Callable[[Any], str] | None = None) -> bytes:
     Raises:
         NoFormError: some part of the value has no form; the message says which.
     """
+    kind = type(value)
+    if (
+        kind is str and value.isascii()
+    ):  # most values are as short as this, and every case of a run passes here
+        return b"s%d:%s" % (len(value), value.encode())
+    if value is None or kind is bool or kind is int or kind is float:
+        return b"%s;" % repr(value).encode()
     out: list[bytes] = []
     try:
         _Writing(out, refer).write(value)

@@ -1,0 +1,153 @@
+"""What a run's task, cases and evaluators are known by in a store.
+
+An attempt is known by the case's content, the task, the repeat and, where several cases of a dataset have the same
+content, by which of them it is. A column of results is known by the evaluator and by what it is called in the run: a
+result is never shown under another name than it was given.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from calipers.identity.cases import case_key
+from calipers.identity.evaluators import evaluator_identity
+from calipers.identity.fingerprint import AnyIdentity, Identity, digest, raw_digest
+from calipers.plain import plain
+from calipers.result import EvaluatorSpec
+from calipers.scoring import Judge, Plan
+from calipers.work import REMEMBERED_NAMES, Work
+
+from .run_info import StoredEvaluator
+
+_MOST_KEPT = 10_000
+"""Evaluators of single cases whose identity is remembered."""
+
+
+class Column(msgspec.Struct, frozen=True):
+    """An evaluator of a run, as a store knows it."""
+
+    stored: StoredEvaluator
+    reads_name: bool
+    """Whether what it says may depend on the name of the case."""
+
+    @property
+    def key(self) -> str | None:
+        """What its results are found by; `None` if its identity cannot be known."""
+        return self.stored.identity
+
+
+class Columns:
+    """The columns of a run, looked up by their judges."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._shared = {
+            id(judge): self._made(judge, evaluator_identity(_origin(judge))) for judge in plan.judges
+        }
+        self._shared_plan = plan
+        self._known: dict[int, tuple[Any, AnyIdentity]] = {}
+        self._before: dict[tuple[str | None, ...], str] = {}
+
+    @property
+    def shared(self) -> tuple[StoredEvaluator, ...]:
+        """The evaluators that judge every attempt."""
+        return tuple(self._shared[id(judge)].stored for judge in self._shared_plan.judges)
+
+    def of(self, judge: Judge) -> Column:
+        """The column of a judge."""
+        found = self._shared.get(id(judge))
+        return self._made(judge, self._identity(_origin(judge)), shared=False) if found is None else found
+
+    def before(self, plan: Plan, judge: Judge) -> str:
+        """What stands for the evaluators that run before this one; empty if one of them cannot be known."""
+        keys = tuple(self.of(other).key for other in plan.judges[: plan.judges.index(judge)])
+        found = self._before.get(keys)
+        if found is None:
+            found = "" if None in keys else digest("\0".join(map(str, keys)).encode())
+            if len(self._before) < _MOST_KEPT:
+                self._before[keys] = found
+        return found
+
+    def _identity(self, origin: Any) -> AnyIdentity:
+        known = self._known.get(id(origin))
+        if known is None:
+            known = (origin, evaluator_identity(origin))
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            self._known[id(origin)] = known
+        return known[1]
+
+    def _made(self, judge: Judge, identity: AnyIdentity, *, shared: bool = True) -> Column:
+        key, reads_name, unknown = None, True, None
+        if isinstance(identity, Identity):
+            reads_name = identity.reads_name
+            key = digest(f"{identity.key}\0{judge.name}".encode("utf-8", "surrogatepass"))
+        else:
+            unknown = identity.reason
+        stored = StoredEvaluator(
+            name=judge.name,
+            spec=EvaluatorSpec(judge.source.name, plain(judge.source.arguments)),
+            version=judge.version,
+            identity=key,
+            shared=shared,
+            parts=identity.parts,
+            unknown=unknown,
+        )
+        return Column(stored, reads_name)
+
+
+def _origin(judge: Judge) -> Any:
+    return getattr(judge.evaluator, "origin", judge.evaluator)
+
+
+class Keys:
+    """Gives each piece of work the keys it is known by; read in the order of the dataset."""
+
+    def __init__(self, task: AnyIdentity, *, bounded: bool) -> None:
+        """Keys for a run.
+
+        Args:
+            task: its identity.
+            bounded: the dataset may be of any length, so that not every case's content can be remembered.
+        """
+        self._task = task.key.encode() if isinstance(task, Identity) else None
+        self._bounded = bounded
+        self._seen: Counter[bytes] = Counter()
+        self.unknown_cases = 0
+        """Cases whose content has no form."""
+
+    def of(self, items: Iterator[Work]) -> Iterator[Work]:
+        """The work, with its keys."""
+        case: bytes | None = None
+        which = b""
+        for work in items:
+            if work.repeat_index == 1 or case is None:
+                case = None if work.problem is not None else case_key(work.case)
+                self.unknown_cases += case is None and work.problem is None
+                which = b"" if case is None else self._which(case, work)
+            yield Work(
+                work.position,
+                work.case,
+                work.name,
+                work.case_name,
+                work.repeat_index,
+                work.plan,
+                work.problem,
+                None,
+                case,
+                None if case is None else self._attempt(case, work.repeat_index, which),
+            )
+
+    def _attempt(self, case: bytes, repeat: int, which: bytes) -> bytes | None:
+        if self._task is None:
+            return None
+        return raw_digest(b"%s %s %d %s" % (case, self._task, repeat, which))
+
+    def _which(self, case: bytes, work: Work) -> bytes:
+        """What tells a case from earlier ones of the same content: how many there were, or else its name."""
+        if self._bounded and len(self._seen) >= REMEMBERED_NAMES and case not in self._seen:
+            return work.case_name.encode("utf-8", "surrogatepass")
+        earlier = self._seen[case]
+        self._seen[case] = earlier + 1
+        return b"%d" % earlier

@@ -1,0 +1,371 @@
+"""Keeping a run in a store: the journal that a run asks what is known, and tells what it has done.
+
+`keep_in` is what `Dataset.evaluate(store=...)` uses. Three ways of running:
+
+- anew: every attempt is made and stored;
+- `resume`: go on with a stored run; what it has is taken, what it lacks is made and stored beside it;
+- `reuse`: a new run that takes over what any earlier run of the store has under the same keys.
+
+A failure that is stored counts as done when a run is resumed, so that it ends as it would have without the crash; with
+`rerun_failed` it is made again. When a new run reuses results it is always made again, since a failure is no result.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from calipers.errors import InvalidOptionError
+from calipers.identity.fingerprint import AnyIdentity, Unknown
+from calipers.identity.tasks import task_identity
+from calipers.journal import Keeping, Setup
+from calipers.plain import plain
+from calipers.recalled import Recalled, Reuse
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.report import Report
+from calipers.scoring import Judge
+from calipers.spans import SpanTree
+from calipers.styles import RolloutEvaluator
+from calipers.task import Attempt
+from calipers.work import Work
+
+from .identities import Columns, Keys
+from .notes import AttemptNotes, CellNotes, attempt_notes, with_attempt_notes, with_notes
+from .opening import open_store
+from .output_type import is_plain, output_type
+from .packing import pack
+from .recalling import Recaller, Source
+from .records import StoredAttempt, StoredCell
+from .resuming import Done, changed_evaluators, check_same, find_run, task_version
+from .run_info import RunInfo
+from .seats import Seat, Seats
+from .store import Store
+from .writer import Pace, Writer
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+_LOOK_AHEAD = 64
+"""Pieces of work whose stored attempts are looked up at once."""
+
+
+def keep_in(
+    store: "str | PathLike[str] | Store",
+    *,
+    resume: str | bool | None = None,
+    reuse: bool = False,
+    rerun_failed: bool = False,
+    seed: int | None = None,
+    dataset_type: Any = None,
+    pace: Pace | None = None,
+) -> Keeping:
+    """What opens the journal of a run in a store.
+
+    Args:
+        store: a store, or the URL or path of one; one that is opened here is closed at the end of the run.
+        resume: the id of a stored run to go on with, "latest", or True for the newest of this dataset and task that
+            did not finish, if there is one.
+        reuse: take over what any earlier run has under the same keys.
+        rerun_failed: when a run is resumed, make failed attempts and failed judgements again.
+        seed: the seed that was asked for; `None` if none was.
+        dataset_type: what the dataset says that tasks return; `None` if it does not.
+        pace: how the writer works.
+
+    Raises:
+        InvalidOptionError: options that are none, or that need another.
+    """
+    for name, value in (("reuse", reuse), ("rerun_failed", rerun_failed)):
+        if not isinstance(value, bool):
+            raise InvalidOptionError(f"{name} must be True or False, got {value!r}")
+    resuming = resume is not None and resume is not False
+    if rerun_failed and not resuming:
+        raise InvalidOptionError("rerun_failed is about a run that is resumed: pass resume= as well")
+
+    def keeping(setup: Setup) -> RunJournal:
+        opened = store if isinstance(store, Store) else open_store(store)
+        options: dict[str, Any] = {"dataset_type": dataset_type, "pace": pace, "closes": opened is not store}
+        try:
+            info = find_run(opened, resume, setup) if resuming else None
+            if info is None:
+                return _begun(opened, setup, reuse=reuse, **options)
+            return _resumed(
+                opened, setup, info, reuse=reuse, keep_failures=not rerun_failed, seed=seed, **options
+            )
+        except BaseException:
+            if opened is not store:
+                opened.close()
+            raise
+
+    return keeping
+
+
+def _begun(store: Store, setup: Setup, *, reuse: bool, **options: Any) -> "RunJournal":
+    """The journal of a new run."""
+    task = task_identity(setup.task)
+    columns = Columns(setup.plan)
+    notes: list[str] = []
+    if reuse and isinstance(task, Unknown):
+        notes.append(f"no attempt could be reused, since the task's identity is unknown: {task.reason}")
+    info = store.begin_run(_run_info(setup, task, columns, reuse=reuse))
+    return RunJournal(store, setup, info, task, columns, reuse=reuse, notes=notes, **options)
+
+
+def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **options: Any) -> "RunJournal":
+    """The journal of a run that was begun before."""
+    task = task_identity(setup.task)
+    columns = Columns(setup.plan)
+    notes = check_same(info, setup, task, seed=seed)
+    notes += changed_evaluators(info.evaluators, columns.shared)
+    info = store.resume_run(info.id)
+    return RunJournal(store, setup, info, task, columns, done=Done(store, info.id), notes=notes, **options)
+
+
+def _run_info(setup: Setup, task: AnyIdentity, columns: Columns, *, reuse: bool) -> RunInfo:
+    known: dict[str, Any] = {"parts": task.parts}
+    if isinstance(task, Unknown):
+        known["unknown"] = task.reason
+    return RunInfo(
+        name=setup.name,
+        dataset_name=setup.dataset_name,
+        task_name=setup.task_name,
+        task_version=task_version(task),
+        parameters={**setup.options, "reuse": reuse, "task": known},
+        repeat=setup.repeat,
+        seed=setup.seed,
+        total=setup.total,
+        metadata=None if setup.metadata is None else dict(setup.metadata),
+        evaluators=columns.shared,
+    )
+
+
+class RunJournal:
+    """The journal of one run, kept in a store."""
+
+    def __init__(
+        self,
+        store: Store,
+        setup: Setup,
+        info: RunInfo,
+        task: AnyIdentity,
+        columns: Columns,
+        *,
+        notes: list[str],
+        done: Done | None = None,
+        reuse: bool = False,
+        keep_failures: bool = True,
+        dataset_type: Any = None,
+        pace: Pace | None = None,
+        closes: bool = False,
+    ) -> None:
+        self.store = store
+        self.info = info
+        self.seed = info.seed
+        self.reuse = Reuse(run=info.id, notes=notes)
+        self._setup = setup
+        self._columns = columns
+        self._keys = Keys(task, bounded=setup.total is None)
+        self._done = done
+        self._reuses = reuse
+        self._keep_failures = keep_failures
+        self._closes = closes
+        self._writer = Writer(store, info.id, pace=pace)
+        self._seats = Seats(store, info, columns, setup.plan)
+        self._recaller = Recaller(
+            columns,
+            output_type(setup.task, dataset_type),
+            self._seats.evaluators_of,
+            seed=self.seed,
+            redacted=bool(getattr(store, "redact", ())),
+        )
+
+    # ------------------------------------------------------------------ before an attempt
+
+    def prepared(self, items: Iterator[Work]) -> Iterator[Work]:
+        """The work with its keys and with what is known of it."""
+        keyed = self._keys.of(items)
+        if self._done is None and not self._reuses:
+            yield from keyed
+            return
+        while some := list(islice(keyed, _LOOK_AHEAD)):
+            yield from self._recalled(some)
+
+    def _recalled(self, some: Sequence[Work]) -> Iterator[Work]:
+        known: dict[int, Recalled | None] = {}
+        if self._done is not None:
+            known.update(self._from_this_run(self._done, some))
+        if self._reuses:
+            known.update(self._from_other_runs([work for work in some if work.position not in known]))
+        for work in some:
+            recalled = known.get(work.position)
+            if recalled is not None and self._setup.has_lifecycle and not _is_whole(recalled, work):
+                # Hooks may have prepared what evaluators see, and nobody can do so for an attempt of the past.
+                if self._done is not None and recalled.source.attempt.run == self.info.id:
+                    self._done.keep_place(work, recalled.source.attempt.position)
+                recalled = None
+            yield work if recalled is None else msgspec.structs.replace(work, recalled=recalled)
+
+    def _from_this_run(self, done: Done, some: Sequence[Work]) -> dict[int, Recalled | None]:
+        places = {work.position: place for work in some if (place := done.take(work)) is not None}
+        stored = {
+            attempt.position: (attempt, cells)
+            for attempt, cells in self.store.judged_at(self.info.id, sorted(places.values()))
+        }
+        found: dict[int, Recalled | None] = {}
+        evaluators = self._seats.evaluators_of(self.info.id)
+        for work in some:
+            place = places.get(work.position)
+            if place is None or place not in stored:
+                continue
+            attempt, cells = stored[place]
+            by_key = {key: cell for cell in cells if (key := evaluators[cell.evaluator].identity) is not None}
+            recalled = self._recaller.recall(work, attempt, by_key, keep_failures=self._keep_failures)
+            if recalled is not None:
+                found[work.position] = recalled
+            else:
+                done.keep_place(work, place)
+        return found
+
+    def _from_other_runs(self, some: Sequence[Work]) -> dict[int, Recalled | None]:
+        keys = {work.attempt_key: work for work in some if work.attempt_key is not None}
+        found: dict[int, Recalled | None] = {}
+        for key, known in self.store.find(keys).items():
+            work = keys[key]
+            found[work.position] = self._recaller.recall(
+                work, known.attempt, known.cells, keep_failures=False
+            )
+        return found
+
+    # ------------------------------------------------------------------ after it
+
+    def append(self, work: Work, attempt: Attempt, record: ReportCase | ReportCaseFailure) -> None:
+        """Hand a finished attempt to the writer, unless it is stored as it is."""
+        recalled = attempt.recalled
+        source = None if recalled is None else recalled.source
+        self._count(work, attempt, source)
+        seat = self._seats.of(work.plan)
+        place = work.position
+        if isinstance(source, Source) and source.attempt.run == self.info.id:
+            place = source.attempt.position
+            if not attempt.asked and seat.holds(source.attempt, work):
+                return
+        elif self._done is not None:
+            place = self._done.place(work)
+        stored, cells = pack(
+            record,
+            place,
+            seat.panel,
+            repeat=work.repeat_index,
+            key=work.attempt_key,
+            case_hash=work.case_key,
+            origin=None if recalled is None or recalled.origin == self.info.id else recalled.origin,
+        )
+        self._note(stored, work, attempt, source)
+        self._note_cells(cells, seat, work, attempt, record, source)
+        self._writer.add(stored, cells)
+
+    def _count(self, work: Work, attempt: Attempt, source: Any) -> None:
+        counts = self.reuse
+        if attempt.recalled is None:
+            counts.attempts_made += 1
+        else:
+            counts.attempts_reused += 1
+        asked = attempt.asked
+        if asked is not None:
+            counts.cells_computed += len(asked)
+            counts.cells_reused += len(work.plan.judges) - len(asked)
+            if asked and isinstance(source, Source) and source.as_plain:
+                counts.judged_as_plain += 1
+
+    def _note(self, stored: StoredAttempt, work: Work, attempt: Attempt, source: Any) -> None:
+        """Add what a later run has to know to tell whether the attempt still holds."""
+        if isinstance(source, Source):
+            stored.output = with_attempt_notes(stored.output, attempt_notes(source.attempt.output))
+            return
+        rich = not is_plain(attempt.output)
+        keeps_spans = work.plan.needs_spans and isinstance(attempt.spans, SpanTree)
+        if rich or keeps_spans or attempt.seed_was_read:
+            notes = AttemptNotes(
+                rich=rich,
+                seed=self.seed if attempt.seed_was_read else None,
+                spans=attempt.spans.to_dict() if keeps_spans else None,
+            )
+            stored.output = with_attempt_notes(stored.output, notes)
+
+    def _note_cells(
+        self,
+        cells: Sequence[StoredCell],
+        seat: Seat,
+        work: Work,
+        attempt: Attempt,
+        record: ReportCase | ReportCaseFailure,
+        source: Any,
+    ) -> None:
+        """Add what a later run has to know to tell whether the results still hold."""
+        asked = attempt.asked or {}
+        if source is None and not seat.has_rollouts and not any(asked.values()):
+            return
+        for cell in cells:
+            judge = seat.judges[cell.evaluator]
+            if judge.name not in asked and isinstance(source, Source):
+                origin, notes = source.cells[judge.name]
+                cell.origin = None if origin == self.info.id else origin
+            else:
+                looked = asked.get(judge.name, frozenset())
+                notes = CellNotes(
+                    after=self._columns.before(work.plan, judge) if "results" in looked else None,
+                    seed=self.seed if "seed" in looked else None,
+                    as_plain=isinstance(source, Source) and source.as_plain,
+                    original=_original(record, judge),
+                )
+            cell.body = with_notes(cell.body, notes)
+
+    # ------------------------------------------------------------------ the end
+
+    def finish(self, report: Report | None) -> Reuse:
+        """Store what is left, mark the run as over, and say how much of it was reused."""
+        counts = self.reuse
+        if self._keys.unknown_cases:
+            counts.notes.append(
+                f"{self._keys.unknown_cases} cases hold something that has no form, so that they are run every time"
+            )
+        try:
+            try:
+                self._writer.close()
+            except BaseException:
+                with suppress(Exception):
+                    self.store.finish_run(self.info.id, status="interrupted")
+                raise
+            if report is None:
+                self.store.finish_run(self.info.id, status="failed")
+                return counts
+            complete = report.incomplete is None
+            if complete and self._done is not None and (gone := self._done.left()):
+                self.store.remove_attempts(self.info.id, gone)
+                counts.notes.append(
+                    f"{len(gone)} stored attempts were left out: their cases are gone or have changed"
+                )
+            report.reuse = counts
+            self.store.finish_run(
+                self.info.id, status="finished" if complete else "interrupted", report=report
+            )
+            return counts
+        finally:
+            if self._closes:
+                self.store.close()
+
+
+def _is_whole(recalled: Recalled, work: Work) -> bool:
+    """Whether nothing is left to be computed."""
+    if isinstance(recalled.record, ReportCaseFailure):
+        return True
+    return all(judge.name in recalled.cells for judge in work.plan.judges)
+
+
+def _original(record: ReportCase | ReportCaseFailure, judge: Judge) -> Any:
+    """What a rollout metric returned, as plain data; of other evaluators, nothing is kept but the results."""
+    if not isinstance(judge.evaluator, RolloutEvaluator) or not isinstance(record, ReportCase):
+        return None
+    mine = (result.original for result in record.results if result.evaluator == judge.name)
+    return plain(next(mine, None))

@@ -1,0 +1,75 @@
+"""What a run notes beside an attempt and its cells, so that a later run can tell whether they still hold.
+
+Notes stand in the stored objects under a key of their own, only where there is something to note; who reads a report from
+a store does not look at them.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from .records import FORMAT
+
+
+class AttemptNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """What else is known of an attempt."""
+
+    rich: bool = False
+    """Whether the task returned an object that JSON has no word for, so that what is stored is only its plain form."""
+    seed: int | None = None
+    """The seed of the run, where the task asked for the seed of the attempt."""
+    spans: dict[str, Any] | None = None
+    """The spans of the attempt, where an evaluator reads them."""
+
+
+class CellNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """What else is known of what one evaluator said."""
+
+    after: str | None = None
+    """What stands for the evaluators before it, where it looked at their results; empty if they cannot be known."""
+    seed: int | None = None
+    """The seed of the run, where the evaluator asked for the seed of the attempt."""
+    as_plain: bool = False
+    """Whether it was given the output as plain data, though the task had returned something else."""
+    original: Any = None
+    """What a rollout metric returned, as plain data: all of them together are combined at the end of a run."""
+
+
+class _Noted(msgspec.Struct):
+    notes: CellNotes = CellNotes()
+
+
+class _NotedAttempt(msgspec.Struct):
+    notes: AttemptNotes = AttemptNotes()
+
+
+_MARK: Final = '"notes":'
+_encode: Final = msgspec.json.Encoder().encode
+_read_cell: Final = msgspec.json.Decoder(_Noted).decode
+_read_attempt: Final = msgspec.json.Decoder(_NotedAttempt).decode
+_NOTHING: Final = CellNotes()
+_NOTHING_OF_ATTEMPT: Final = AttemptNotes()
+
+
+def with_notes(body: str, notes: CellNotes) -> str:
+    """The body of a cell with notes; a bare value becomes an object."""
+    if notes == _NOTHING:
+        return body
+    if not body.startswith("{"):
+        body = f'{{"format":{FORMAT},"results":[{{"value":{body}}}]}}'
+    return f"{body[:-1]},{_MARK}{_encode(notes).decode()}}}"
+
+
+def cell_notes(body: str) -> CellNotes:
+    """The notes in the body of a cell."""
+    return _read_cell(body).notes if _MARK in body and body.startswith("{") else _NOTHING
+
+
+def with_attempt_notes(output: str, notes: AttemptNotes) -> str:
+    """The output part of an attempt with notes."""
+    return output if notes == _NOTHING_OF_ATTEMPT else f"{output[:-1]},{_MARK}{_encode(notes).decode()}}}"
+
+
+def attempt_notes(output: str) -> AttemptNotes:
+    """The notes in the output part of an attempt."""
+    return _read_attempt(output).notes if _MARK in output else _NOTHING_OF_ATTEMPT

@@ -1,0 +1,85 @@
+"""The type that a task returns, so that a stored output can be made again as what it was.
+
+It is what the dataset says (`Dataset[str, Answer]`), else what the task's return annotation says. An output is made again
+only if the result, as plain data, is exactly what is stored; otherwise evaluators get the plain data, and the run says so.
+"""
+
+import functools
+import inspect
+import typing
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from calipers.plain import plain
+
+
+class OutputType:
+    """Makes outputs of their plain data."""
+
+    def __init__(self, annotation: Any = None) -> None:
+        """A maker of outputs.
+
+        Args:
+            annotation: their type; `None` if it is not known.
+        """
+        self.annotation = annotation
+
+    def restored(self, data: Any) -> tuple[Any, bool]:
+        """The output, and whether it is again what it was; if not, it is the plain data."""
+        if self.annotation is None:
+            return data, False
+        try:
+            made = self._made(data)
+            return (made, True) if plain(made) == data else (data, False)
+        except Exception:  # of any library: a type that cannot be made again is one that is not known
+            return data, False
+
+    def _made(self, data: Any) -> Any:
+        if isinstance(self.annotation, type) and issubclass(self.annotation, msgspec.Struct):
+            return msgspec.convert(data, self.annotation)
+        return self._adapter.validate_python(data)
+
+    @functools.cached_property
+    def _adapter(self) -> Any:
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(self.annotation)
+
+
+def output_type(task: Any, dataset_type: Any = None) -> OutputType:
+    """The type of a task's outputs, as the dataset or else the task says."""
+    for annotation in (dataset_type, _returned(task)):
+        if annotation not in {None, Any, object, type(None)} and not isinstance(annotation, TypeVar):
+            return OutputType(annotation)
+    return OutputType()
+
+
+def _returned(task: Any) -> Any:
+    while isinstance(task, functools.partial):
+        task = task.func
+    if not inspect.isroutine(task):
+        task = getattr(task, "invoke", None) or getattr(type(task), "__call__", None)  # noqa: B004 - the method itself
+    try:
+        return typing.get_type_hints(task).get("return")
+    except Exception:  # annotations may name what is not there
+        return None
+
+
+def is_plain(value: Any) -> bool:
+    """Whether JSON gives the value back as it is."""
+    kind = type(value)
+    if kind is str or kind is int or kind is float:
+        return bool(plain(value) == value)
+    if value is None or kind is bool:
+        return True
+    if kind is list:
+        return all(map(is_plain, value))
+    if kind is dict:
+        return _is_plain_mapping(value)
+    return False
+
+
+def _is_plain_mapping(value: Mapping[Any, Any]) -> bool:
+    return all(type(key) is str and is_plain(key) for key in value) and all(map(is_plain, value.values()))

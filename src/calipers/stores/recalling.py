@@ -1,0 +1,154 @@
+"""What a store knows of an attempt, as what a run can take instead of making it.
+
+A stored attempt stands for the work if case, task and repeat are the same; that is for the caller to know. Of its cells,
+those hold whose evaluator is the same, and
+
+- that looked at earlier results, if all evaluators before it are the same as well;
+- that looked at the seed, or whose task did, if the seed is the same;
+- whose code may read the name of the case, if the case has the same name;
+- that did not fail, unless failures are kept.
+
+The record is made anew of the present case: what the store has of inputs, metadata and expectation is only their plain form.
+"""
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from calipers.errors import SpanTreeRecordingError
+from calipers.recalled import Cell, Recalled
+from calipers.record import ReportCase
+from calipers.scoring import Judge
+from calipers.spans import SpanTree
+from calipers.styles import RolloutEvaluator
+from calipers.work import Work
+
+from .identities import Columns
+from .notes import AttemptNotes, CellNotes, attempt_notes, cell_notes
+from .output_type import OutputType
+from .packing import Facts, unpack, unpack_cells
+from .records import FORMAT, StoredAttempt, StoredCell
+from .run_info import StoredEvaluator
+
+NO_SPANS = SpanTreeRecordingError(
+    "the spans of this attempt were not kept, since no evaluator of its run read them: run it again, without reuse"
+)
+
+
+class Source(msgspec.Struct, kw_only=True):
+    """Where a recalled attempt was found."""
+
+    attempt: StoredAttempt
+    as_plain: bool
+    """Whether its output is plain data, though the task had returned something else."""
+    cells: dict[str, tuple[str, CellNotes]]
+    """By the evaluator's name: the run that computed each recalled cell, and what was noted of it."""
+
+
+class Recaller:
+    """Makes what a run can take of what a store knows."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        output: OutputType,
+        evaluators: Callable[[str], Sequence[StoredEvaluator]],
+        *,
+        seed: int,
+        redacted: bool = False,
+    ) -> None:
+        """A recaller for one run.
+
+        Args:
+            columns: of the run.
+            output: what its task returns.
+            evaluators: gives the evaluators of any run of the store.
+            seed: of the run.
+            redacted: what the store holds may lack something that the task had returned.
+        """
+        self.columns = columns
+        self.output = output
+        self.evaluators = evaluators
+        self.seed = seed
+        self.redacted = redacted
+
+    def recall(
+        self, work: Work, attempt: StoredAttempt, cells: Mapping[str, StoredCell], *, keep_failures: bool
+    ) -> Recalled | None:
+        """The attempt with those cells that hold; `None` if it has to be made again.
+
+        Args:
+            work: what is to be done.
+            attempt: a stored one for it.
+            cells: what was said of it, by the evaluator's key.
+            keep_failures: whether what failed then counts as done.
+        """
+        if attempt.failed and not keep_failures:
+            return None
+        notes = attempt_notes(attempt.output)
+        if notes.seed is not None and (notes.seed != self.seed or attempt.case_name != work.case_name):
+            return None
+        source = Source(attempt=attempt, as_plain=False, cells={})
+        record = unpack(attempt, (), self.evaluators(attempt.run))
+        _make_present(record, work)
+        if not isinstance(record, ReportCase):
+            return Recalled(record=record, source=source, origin=attempt.origin or attempt.run)
+        if notes.rich:
+            record.output, restored = self.output.restored(record.output)
+            source.as_plain = not restored
+        source.as_plain = source.as_plain or self.redacted
+        found: dict[str, Cell] = {}
+        for judge in work.plan.judges:
+            key = self.columns.of(judge).key
+            cell = None if key is None else cells.get(key)
+            taken = None if cell is None else self._cell(work, judge, attempt, cell, source)
+            if cell is not None and taken is not None and (keep_failures or not taken.failures):
+                found[judge.name] = taken
+                source.cells[judge.name] = (cell.origin or cell.run, cell_notes(cell.body))
+        return Recalled(
+            record=record,
+            cells=found,
+            spans=_spans(notes),
+            origin=attempt.origin or attempt.run,
+            source=source,
+        )
+
+    def _cell(
+        self, work: Work, judge: Judge, attempt: StoredAttempt, stored: StoredCell, source: Source
+    ) -> Cell | None:
+        """A stored cell, if it holds."""
+        if self.columns.of(judge).reads_name and attempt.case_name != work.case_name:
+            return None
+        notes = cell_notes(stored.body)
+        if notes.seed is not None and (notes.seed != self.seed or attempt.case_name != work.case_name):
+            return None
+        if notes.as_plain and not source.as_plain:
+            return None
+        if notes.after is not None and (
+            not notes.after or notes.after != self.columns.before(work.plan, judge)
+        ):
+            return None
+        only = Facts(format=FORMAT, task_duration=0.0, total_duration=0.0, evaluators=(stored.evaluator,))
+        results, failures, skipped = unpack_cells([stored], only, self.evaluators(stored.run))
+        if isinstance(judge.evaluator, RolloutEvaluator) and isinstance(notes.original, dict):
+            original = types.SimpleNamespace(**notes.original)
+            results = tuple(msgspec.structs.replace(result, original=original) for result in results)
+        return Cell(results=results, failures=failures, skipped=skipped, saw_results=notes.after is not None)
+
+
+def _make_present(record: Any, work: Work) -> None:
+    """Put what the present case says in the place of what the store has of it."""
+    case = work.case
+    record.name = work.name
+    record.source_case_name = work.case_name if work.name is not work.case_name else None
+    record.inputs, record.metadata = case.inputs, case.metadata
+    record.expected_output, record.has_expected_output = case.expected_output, case.has_expected_output
+    record.cluster = case.cluster
+    if not isinstance(record, ReportCase):
+        record.not_run = work.plan.names
+
+
+def _spans(notes: AttemptNotes) -> Any:
+    return NO_SPANS if notes.spans is None else SpanTree.from_dict(notes.spans)

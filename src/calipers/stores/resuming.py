@@ -1,0 +1,150 @@
+"""Going on with a stored run: which one, whether it is the same, and what of it is done.
+
+A run is the same if its dataset's name, its task, its repeats and its seed are. Otherwise its attempts would be of two
+kinds, and there is no telling which is which: begin a new run, with `reuse=True` to take over what still holds. Cases and
+evaluators may have changed: cases that are new or changed are run, those that are gone are left out, and a changed
+evaluator computes its own results again.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from calipers.errors import InvalidOptionError, StoreError
+from calipers.identity.fingerprint import AnyIdentity, Identity, differences
+from calipers.journal import Setup
+from calipers.work import Work
+
+from .run_info import RunInfo, StoredEvaluator
+from .store import Store
+
+BEHIND = 1 << 40
+"""Attempts for which there is no room at their place are stored from this position on, behind all others."""
+
+
+class Done:
+    """The attempts of a run that are stored, to be taken one by one."""
+
+    def __init__(self, store: Store, run: str) -> None:
+        self._positions: dict[tuple[bytes, int], list[int]] = {}
+        self._left: set[int] = set()
+        self._kept: dict[int, int] = {}
+        for attempt in store.attempts(run, parts=False):
+            self._left.add(attempt.position)
+            if attempt.case_hash is not None:
+                self._positions.setdefault((attempt.case_hash, attempt.repeat), []).append(attempt.position)
+        self._used = set(self._left)
+        self._behind = max([BEHIND - 1, *(position for position in self._used if position >= BEHIND)]) + 1
+
+    def take(self, work: Work) -> int | None:
+        """Where an attempt for the work is stored, if possible at its own place; each is given once."""
+        if work.case_key is None:
+            return None
+        positions = self._positions.get((work.case_key, work.repeat_index))
+        if not positions:
+            return None
+        found = work.position if work.position in positions else positions[0]
+        positions.remove(found)
+        self._left.discard(found)
+        return found
+
+    def keep_place(self, work: Work, place: int) -> None:
+        """Note that an attempt that was taken has to be made again, and is to be stored where it was."""
+        self._kept[work.position] = place
+
+    def place(self, work: Work) -> int:
+        """Where to store a new attempt: in its own place, or behind all others if another attempt is stored there."""
+        kept = self._kept.pop(work.position, None)
+        if kept is not None:
+            return kept
+        if work.position not in self._used:
+            return work.position
+        self._behind += 1
+        return self._behind - 1
+
+    def left(self) -> list[int]:
+        """The places of those that nobody took."""
+        return sorted(self._left)
+
+
+def find_run(store: Store, which: Any, setup: Setup) -> RunInfo | None:
+    """The run to go on with; `None` if any will do and there is none.
+
+    Raises:
+        InvalidOptionError: `which` is no run.
+        StoreError: there is no such run.
+    """
+    if which is True:
+        for info in store.runs(dataset_name=setup.dataset_name):
+            same = info.task_name == setup.task_name and info.dataset_name == setup.dataset_name
+            if same and info.status != "finished" and (info.status != "running" or info.is_abandoned()):
+                return info
+        return None
+    if not isinstance(which, str) or not which:
+        raise InvalidOptionError(
+            f"resume is the id of a run, 'latest', or True for the newest one that did not finish; got {which!r}"
+        )
+    return store.run(which)
+
+
+def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | None) -> list[str]:
+    """Refuse to go on with another run; returns what could not be checked.
+
+    Args:
+        info: the stored run.
+        setup: what is about to be done.
+        task: its identity.
+        seed: the seed that was asked for; `None` if none was.
+
+    Raises:
+        StoreError: it is another run; the message names every difference.
+    """
+    found: list[str] = []
+    notes: list[str] = []
+    for what, before, after in (
+        ("the dataset", info.dataset_name, setup.dataset_name),
+        ("the task", info.task_name, setup.task_name),
+        ("repeat", info.repeat, setup.repeat),
+        ("the seed", info.seed, info.seed if seed is None else seed),
+    ):
+        if before != after:
+            found.append(f"{what} was {before!r} and is {after!r}")
+    known: Any = info.parameters.get("task")
+    then = known if isinstance(known, dict) else {}
+    if not isinstance(task, Identity):
+        notes.append(f"whether the task is the same could not be checked: {task.reason}")
+    elif info.task_version is None:
+        notes.append("whether the task is the same could not be checked: it was not known when the run began")
+    elif info.task_version != task_version(task):
+        parts = then.get("parts")
+        changes = differences(parts if isinstance(parts, dict) else {}, task.parts)
+        found.append(f"the task changed ({'; '.join(changes) or 'its version'})")
+    if found:
+        raise StoreError(
+            f"run {info.id!r} cannot be resumed, since this is another run: {'; '.join(found)}. Begin a new one, with "
+            "reuse=True to take over what still holds"
+        )
+    return notes
+
+
+def task_version(task: AnyIdentity) -> str | None:
+    """The version under which a task is stored: what it declares, else what its identity is; `None` if unknown."""
+    return task.parts.get("version", task.key) if isinstance(task, Identity) else None
+
+
+def changed_evaluators(before: Sequence[StoredEvaluator], after: Sequence[StoredEvaluator]) -> list[str]:
+    """What became of the evaluators that judge every attempt, one line for each that is not the same."""
+    old = {evaluator.name: evaluator for evaluator in before if evaluator.shared}
+    new = {evaluator.name: evaluator for evaluator in after}
+    notes: list[str] = []
+    for name in [*old, *(name for name in new if name not in old)]:
+        then, now = old.get(name), new.get(name)
+        if now is None:
+            notes.append(f"evaluator {name} is gone: its results are left out")
+        elif now.unknown is not None:
+            notes.append(f"evaluator {name} is computed again, since its identity is unknown: {now.unknown}")
+        elif then is None:
+            notes.append(f"evaluator {name} is new")
+        elif then.identity != now.identity:
+            changes = "; ".join(differences(then.parts, now.parts)) or "its identity was not known"
+            notes.append(f"evaluator {name} is computed again: {changes}")
+    return notes

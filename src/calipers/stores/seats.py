@@ -1,0 +1,89 @@
+"""Who judges the attempts of a run, by the places that evaluators have in its store.
+
+The shared evaluators of a run have their places when it begins; those of single cases get theirs when they are first met.
+A resumed run keeps the places of its evaluators, and those that have changed get new ones.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from calipers.scoring import Judge, Plan
+from calipers.styles import RolloutEvaluator
+from calipers.work import Work
+
+from .identities import Columns
+from .packing import Panel, facts_of
+from .records import StoredAttempt
+from .run_info import RunInfo, StoredEvaluator
+from .store import Store
+
+
+class Seat(msgspec.Struct, frozen=True):
+    """The judges of an attempt, and their places."""
+
+    panel: Panel
+    judges: Mapping[int, Judge]
+    """By place."""
+    has_rollouts: bool
+
+    def holds(self, attempt: StoredAttempt, work: Work) -> bool:
+        """Whether a stored attempt of this run says of itself what would be written now."""
+        facts = facts_of(attempt)
+        return (
+            attempt.name == work.name
+            and attempt.case_name == work.case_name
+            and attempt.key == work.attempt_key
+            and facts.cluster == work.case.cluster
+            and facts.evaluators == self.panel.stored
+        )
+
+
+class Seats:
+    """The places of all evaluators of a run."""
+
+    def __init__(self, store: Store, info: RunInfo, columns: Columns, plan: Plan) -> None:
+        self._store = store
+        self._run = info.id
+        self._columns = columns
+        self._evaluators = list(info.evaluators)
+        self._others: dict[str, Sequence[StoredEvaluator]] = {}
+        self._places: dict[str, int] = {}
+        self._shared_plan = plan
+        self._shared = self._seated(plan)
+
+    def of(self, plan: Plan) -> Seat:
+        """The seat for the attempts of a plan."""
+        return self._shared if plan is self._shared_plan else self._seated(plan)
+
+    def evaluators_of(self, run: str) -> Sequence[StoredEvaluator]:
+        """The evaluators of any run of the store."""
+        if run == self._run:
+            return self._evaluators
+        found = self._others.get(run)
+        if found is None:
+            found = self._others[run] = self._store.run(run).evaluators
+        return found
+
+    def _seated(self, plan: Plan) -> Seat:
+        wanted = [self._columns.of(judge).stored for judge in plan.judges]
+        named = [_known_by(evaluator) for evaluator in wanted]
+        new = [evaluator for evaluator, name in zip(wanted, named, strict=True) if name not in self._places]
+        if new:
+            for evaluator, place in zip(new, self._store.add_evaluators(self._run, new), strict=True):
+                self._places[_known_by(evaluator)] = place
+                if place == len(self._evaluators):
+                    self._evaluators.append(evaluator)
+        places = [self._places[name] for name in named]
+        return Seat(
+            Panel(self._evaluators, places),
+            dict(zip(places, plan.judges, strict=True)),
+            any(isinstance(judge.evaluator, RolloutEvaluator) for judge in plan.judges),
+        )
+
+
+def _known_by(evaluator: StoredEvaluator) -> str:
+    """What tells an evaluator of a run from the others."""
+    if evaluator.identity is not None:
+        return f"{evaluator.identity} {evaluator.shared}"
+    return f"? {evaluator.name} {evaluator.shared} {evaluator.unknown} {evaluator.spec!r}"
