@@ -18,6 +18,8 @@ from calipers.analysis import (
     RocCurve,
     ScalarResult,
     TableResult,
+    TreeNode,
+    TreePlot,
     checked,
 )
 from calipers.errors import InvalidOutputError, ReportFormatError
@@ -71,6 +73,14 @@ ONE_OF_EACH = [
         stepped=True,
         rates=True,
     ),
+    TreePlot(
+        title="tree",
+        nodes=[
+            TreeNode(depth=1, tone="good", label="a", outcome="held", text="x"),
+            TreeNode(depth=2, tone="bad", label="b", outcome="lost", text="y", answer="z"),
+        ],
+        left_out=3,
+    ),
     Aggregate(title="tox", data={"summary": {"n": 2}, "details": [{"x": None}, {"x": 0.5}]}),
 ]
 
@@ -113,6 +123,7 @@ def test_the_kinds_have_distinct_types():
         "scalar",
         "table",
         "line_plot",
+        "tree_plot",
         "aggregate",
     ]
 
@@ -211,3 +222,10 @@ def test_a_line_that_cannot_be_drawn_is_refused(points, rates, message):
     line = PlotLine(name="a", points=[PlotPoint(x=x, y=y) for x, y in points])
     with pytest.raises(InvalidOutputError, match=message):
         LinePlot(title="t", x_label="x", y_label="y", lines=[line], rates=rates)
+
+
+@pytest.mark.parametrize("depths", [[2], [0], [1, 3], [1, 2, 4]])
+def test_a_node_that_follows_nothing_is_refused(depths):
+    nodes = [TreeNode(depth=depth, tone="good", label="a", outcome="b", text="c") for depth in depths]
+    with pytest.raises(InvalidOutputError, match="it follows nothing"):
+        TreePlot(title="t", nodes=nodes)

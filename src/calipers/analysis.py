@@ -11,7 +11,7 @@ case, or at cases of one cluster, are not independent.
 import math
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -155,6 +155,39 @@ class LinePlot(_Titled, kw_only=True, frozen=True, tag="line_plot"):
                 raise InvalidOutputError(f"the line {line.name!r} of a plot of rates leaves [0, 1]")
 
 
+class TreeNode(msgspec.Struct, kw_only=True, frozen=True):
+    """One step in a tree of what was tried."""
+
+    depth: int
+    """From 1; a node follows the nearest one before it whose depth is smaller by one."""
+    tone: Literal["good", "bad", "unknown"]
+    label: str
+    """What the step was, in a word or two."""
+    outcome: str
+    """What came of it, in a word or two."""
+    text: str
+    """What was done, or said, on a line."""
+    answer: str = ""
+    """What came back, on a line."""
+
+
+class TreePlot(_Titled, kw_only=True, frozen=True, tag="tree_plot"):
+    """What was tried, step by step, and what was tried instead."""
+
+    nodes: list[TreeNode]
+    """Each before those that follow it."""
+    left_out: int = 0
+    """Steps that there were beyond these."""
+
+    def __post_init__(self) -> None:
+        depths = [0, *(node.depth for node in self.nodes)]
+        for number, (before, depth) in enumerate(pairwise(depths), 1):
+            if not 1 <= depth <= before + 1:
+                raise InvalidOutputError(
+                    f"node {number} of the tree {self.title!r} has depth {depth} after {before}: it follows nothing"
+                )
+
+
 class Aggregate(_Titled, kw_only=True, frozen=True, tag="aggregate"):
     """What a rollout metric makes of all rollouts together, in its own words."""
 
@@ -170,6 +203,7 @@ Analysis: TypeAlias = (
     | ScalarResult
     | TableResult
     | LinePlot
+    | TreePlot
     | Aggregate
 )
 """Whatever a report evaluator may find."""
@@ -182,6 +216,7 @@ _KINDS = (
     ScalarResult,
     TableResult,
     LinePlot,
+    TreePlot,
     Aggregate,
 )
 

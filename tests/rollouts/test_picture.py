@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.errors import InvalidOptionError
-from calipers.rollouts import Environment, Graph, LeakModerator, Node, OnSuccess, tree_svg, tree_text
+from calipers.rollouts import (
+    Environment,
+    Graph,
+    LeakModerator,
+    Node,
+    OnSuccess,
+    rollout_tree,
+    tree_svg,
+    tree_text,
+)
 from calipers.rollouts.demo import GOAL, VaultAssistant
 from calipers.rollouts.strategies import SampledAttack
 
@@ -49,7 +58,7 @@ def test_the_text_shows_branches_and_lets_conversations_run_straight_on():
         "get it  (seed 3)",
         "├─ ○ 1 held  a → re a",
         "│  ├─ ○ 2 held  b → re b",
-        "│  └─ ● 2 gave way  base64: c → re c",
+        "│  └─ ● 2 gave way · 0.9  base64: c → re c",
         "└─ ○ 1 held  d → re d",
         "   ○ 2 held  e → re e",
         "   · 3 not judged  f → re f",
@@ -68,14 +77,14 @@ def test_a_large_tree_is_shown_in_part_and_the_rest_is_counted():
 
 def test_the_svg_has_a_dot_per_turn_in_the_colour_of_its_outcome():
     svg = tree_svg(TREE)
-    assert len(re.findall(r'<circle class="held"', svg)) == 4
-    assert len(re.findall(r'<circle class="lost"', svg)) == 1
-    assert len(re.findall(r'<circle class="open"', svg)) == 2, (
+    assert len(re.findall(r'<circle class="good"', svg)) == 4
+    assert len(re.findall(r'<circle class="bad"', svg)) == 1
+    assert len(re.findall(r'<circle class="unknown"', svg)) == 2, (
         "the beginning, and the turn that nobody judged"
     )
     assert ">base64<" in svg
     assert "gave way · 0.9" in svg
-    assert "A rollout of 6 turns; the target gave way in 1 of those drawn" in svg
+    assert "A tree of 6 turns; 1 of the 6 drawn went wrong" in svg
 
 
 def test_turns_do_not_lie_on_each_other():
@@ -134,6 +143,13 @@ def test_the_picture_of_the_documentation_is_what_the_code_draws():
         encoding="utf-8"
     )
     assert "](rollout-tree.svg)" in (page / "rollouts.md").read_text(encoding="utf-8")
+
+
+def test_a_turn_may_stand_at_two_places_of_the_tree():
+    shared = turn("s", turn("t"))
+    graph = Graph("", [shared, turn("u", turn("v", shared))])
+    assert len(rollout_tree(graph).nodes) == 6
+    assert [node.depth for node in rollout_tree(graph, max_turns=4).nodes] == [1, 2, 1, 2]
 
 
 @pytest.mark.parametrize("options", [{"max_turns": 0}, {"max_turns": True}, {"width": 3}])

@@ -113,8 +113,15 @@ def test_only_texts_can_be_said_again():
 def test_a_replay_that_nobody_judges_does_not_pass(rollouts):
     graph = next(graph for graph in rollouts if first_success(graph))
     report = Dataset(cases=[rollout_case(graph)]).evaluate_sync(Replay(VaultAssistant()), progress=False)
-    assert report.cases[0].passed is False
-    assert "nobody judged" in report.cases[0].evaluator_failures[0].error_message
+    assert report.pass_rate().value == 0
+
+
+def test_a_rollout_that_nobody_judged_cannot_be_said_to_have_held():
+    graph = Graph("", [Node("", "a", "r")])
+    dataset = Dataset(cases=[Case(inputs=0)], evaluators=[TargetHeld()])
+    (case,) = dataset.evaluate_sync(lambda _: graph, progress=False).cases
+    assert case.passed is False
+    assert "nobody judged" in case.evaluator_failures[0].error_message
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .moderators.leak import LeakModerator
     from .moderators.moderating import TextModerator, as_moderator
     from .outcome import first_success, succeeded
-    from .picture import tree_svg, tree_text
+    from .picture import rollout_tree, tree_svg, tree_text
     from .players import Attack, Message, Moderator, Reply, SoFar, Target, Tester, turn_seed
     from .refusal import is_refusal
     from .replay import Replay, TargetHeld, rollout_case, save_failures
@@ -100,6 +100,7 @@ _HOMES = {
     "first_success": ".outcome",
     "is_refusal": ".refusal",
     "rollout_case": ".replay",
+    "rollout_tree": ".picture",
     "save_failures": ".replay",
     "succeeded": ".outcome",
     "summarize_metrics": ".summary",
@@ -173,6 +174,7 @@ __all__ = [
     "first_success",
     "is_refusal",
     "rollout_case",
+    "rollout_tree",
     "save_failures",
     "succeeded",
     "summarize_metrics",

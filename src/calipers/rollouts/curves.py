@@ -29,7 +29,8 @@ from calipers.stats import Interval, mean, upper_bound
 from calipers.views.numbers import plural, rate_text
 
 from .graph import Graph, numbered_turns
-from .outcome import by_unit, calls_of, rollouts_of
+from .outcome import by_unit, calls_of, goal_of, rollouts_of, succeeded
+from .picture import rollout_tree
 from .spending import PerSuccess, calls_per_success, cost_per_success
 from .success import AttackSuccess, attack_success
 from .turns_held import turns_to_success
@@ -47,6 +48,8 @@ class RolloutCurves(ReportEvaluator):
     """Which numbers of a turn to draw; one that no turn has is left out."""
     judge: str | None = None
     """Who decides what a success is, in words, to stand beside the rate: without it the rate cannot be compared."""
+    trees: int = 3
+    """How many of the rollouts that succeeded to show whole, those of different goals first."""
     confidence: float = 0.95
     """Of every interval."""
 
@@ -63,7 +66,7 @@ class RolloutCurves(ReportEvaluator):
             calls_per_success(graphs, confidence=self.confidence),
         ):
             found += _spending(spent)
-        return found
+        return [*found, *(rollout_tree(graph) for graph in _lost(graphs)[: self.trees])]
 
     def _overall(
         self, success: AttackSuccess, report: Report, graphs: Sequence[Graph[Any, Any]]
@@ -125,6 +128,13 @@ class RolloutCurves(ReportEvaluator):
                 lines=lines,
                 note="n: rollouts that had such a turn",
             )
+
+
+def _lost(graphs: Sequence[Graph[Any, Any]]) -> list[Graph[Any, Any]]:
+    """The rollouts that succeeded: the first of every goal, then the others."""
+    lost = [graph for graph in graphs if succeeded(graph)]
+    first = {goal_of(graph): graph for graph in reversed(lost)}
+    return sorted(lost, key=lambda graph: first[goal_of(graph)] is not graph)
 
 
 def _turn(value: float | None) -> str:

@@ -12,6 +12,7 @@ from calipers.analysis import (
     RocCurve,
     ScalarResult,
     TableResult,
+    TreePlot,
 )
 from calipers.report import Report
 
@@ -20,6 +21,7 @@ from .grid import Cell, Column, grid
 from .line_plot import line_plot, some
 from .numbers import interval_line, mean_text, number, percent, plural, rate_text
 from .page import Page
+from .tree_plot import tree_plot
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -72,6 +74,8 @@ def _analysis(page: Page, analysis: Any) -> "Iterator[Text]":
             lines = _table(page, analysis)
         case LinePlot():
             lines = line_plot(page, analysis)
+        case TreePlot():
+            lines = tree_plot(page, analysis)
         case Aggregate():
             lines = _aggregate(page, analysis)
         case _:

@@ -13,6 +13,7 @@ from calipers.analysis import (
     RocCurve,
     ScalarResult,
     TableResult,
+    TreePlot,
 )
 from calipers.plain import plain
 from calipers.report import Report
@@ -25,6 +26,7 @@ from .headline import DOT
 from .line_plot import line_plot
 from .markup import Content, Markup, element, join, lines
 from .plots import calibration_plot, curve_plot
+from .tree_plot import tree_plot
 from .values import json_text, shown_text
 
 _POINTS = 12
@@ -80,6 +82,8 @@ def _figure(analysis: Analysis) -> Markup:
             body = _table(analysis)
         case LinePlot():
             body = _lines(analysis)
+        case TreePlot():
+            body = _scroller(tree_plot(analysis))
         case Aggregate():
             body = _aggregate(analysis)
     note = element("p", analysis.note, class_="note") if analysis.note else Markup("")
@@ -288,9 +292,9 @@ def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Seque
     return _scroller(element("table", element("thead", head), element("tbody", *body), class_="grid"))
 
 
-def _scroller(table: Markup) -> Markup:
-    """A wide table scrolls by itself, and the page does not."""
-    return element("div", table, class_="scroller")
+def _scroller(wide: Markup) -> Markup:
+    """What is wide scrolls by itself, and the page does not."""
+    return element("div", wide, class_="scroller")
 
 
 def _more(count: int) -> Markup:
