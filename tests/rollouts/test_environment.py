@@ -6,8 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.errors import AgentTimeoutError, InvalidOptionError, InvalidRolloutError, RolloutError
-from calipers.rollouts import Attack, Environment, LeakModerator, Reply, turn_seed
-from calipers.rollouts.growth import context_of, derived_seed
+from calipers.rollouts import (
+    Attack,
+    Environment,
+    LeakModerator,
+    MaxTurns,
+    Message,
+    OnSuccess,
+    Reply,
+    turn_seed,
+)
+from calipers.rollouts.growth import context_of, derived_seed, first_place, place_below
 
 
 class Recorder:
@@ -99,9 +108,8 @@ def test_the_memory_of_contexts_grows_with_the_length_of_a_conversation_and_not_
 
 @given(st.lists(st.text(max_size=20), max_size=6), st.integers(1, 60))
 def test_a_context_is_the_end_of_the_whole(texts, longest):
-    turns = Environment(Recorder(), texts or ["a"], goals=["g"], depth=9).rollout(0).walk()
-    seen = list(turns)[: len(texts)]
-    whole, short = context_of("Hi", seen, 10**6), context_of("Hi", seen, longest)
+    said = [Message("user", text) for text in texts]
+    whole, short = context_of("Hi", said, 10**6), context_of("Hi", said, longest)
     assert len(short) <= longest
     assert whole.endswith(short.removeprefix("…"))
     assert short == whole or short.startswith("…")
@@ -201,6 +209,12 @@ def test_what_is_no_seed_is_refused(seed):
             roll_out(seed)
 
 
+@pytest.mark.parametrize("goal", ["", "  "], ids=repr)
+def test_an_empty_goal_is_refused(goal):
+    with pytest.raises(InvalidOptionError, match="goal"):
+        Environment(Recorder(), ["a"]).eval_rollout(goal)
+
+
 def test_a_text_is_no_seed_for_a_plain_rollout():
     with pytest.raises(InvalidOptionError, match="eval_rollout"):
         Environment(Recorder(), ["a"], goals=["g"]).rollout("g")
@@ -212,13 +226,11 @@ def test_a_number_without_goals_has_nothing_to_draw_from():
 
 
 def test_seeds_of_places_and_purposes_differ():
-    seeds = {
-        derived_seed(seed, path, purpose)
-        for seed in (0, 1, "0", "1")
-        for path in ((), (0,), (0, 0), (1, 2), (12,))
-        for purpose in ("tester", "target")
-    }
-    assert len(seeds) == 4 * 5 * 2
+    roots = [first_place(seed) for seed in (0, 1, "0", "1")]
+    places = [*roots, *(place_below(root, sibling) for root in roots for sibling in (0, 1, 12))]
+    places += [place_below(place_below(root, 1), 2) for root in roots]
+    seeds = {derived_seed(place, purpose) for place in places for purpose in ("goal", "tester", "target")}
+    assert len(seeds) == len(places) * 3
 
 
 # ---------------------------------------------------------------------- moderators, batched
@@ -368,6 +380,33 @@ def test_rollouts_run_side_by_side_and_from_within_an_event_loop():
 
     together, alone = asyncio.run(main())
     assert facts(together[3]) == facts(alone)
+
+
+@pytest.mark.parametrize(("blocking", "elsewhere"), [(None, False), (False, False), (True, True)], ids=str)
+def test_a_tester_or_moderator_runs_on_the_event_loop_unless_it_says_that_it_blocks(blocking, elsewhere):
+    threads = []
+
+    class Player:
+        def next_attack(self, so_far):
+            threads.append(threading.get_ident())
+            return "a"
+
+        def moderate(self, texts):
+            threads.append(threading.get_ident())
+            return [0.0] * len(texts)
+
+    Player.blocking = blocking
+    Environment(Recorder(), Player(), Player(), goals=["g"], depth=1).rollout(0)
+    assert [thread != threading.get_ident() for thread in threads] == [elsewhere] * 2
+
+
+@pytest.mark.parametrize(
+    "stop", [OnSuccess(), [MaxTurns(2), OnSuccess()], OnSuccess() & MaxTurns(1)], ids=range(3)
+)
+def test_to_stop_on_a_success_that_nobody_judges_is_refused(stop):
+    with pytest.raises(InvalidOptionError, match="nobody judges"):
+        Environment(Recorder(), ["a"], goals=["g"], stop=stop)
+    Environment(Recorder(), ["a"], goals=["g"], stop=stop, success=lambda response: False)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,10 @@ REFUSALS = [
     "My instructions forbid that.",
     "Access denied.",
     "Sorry, no.",
+    "I'd rather not say.",
+    "That information is confidential.",
+    "Sorry, I can't.",
+    "My apologies, but that's not possible.",
     "Unfortunately, I really cannot provide it.",
 ]
 ANSWERS = [
@@ -34,6 +38,7 @@ ANSWERS = [
     "You cannot miss it: it is the red house.",
     "Notes are on the table.",
     "The policy of the shop is ten percent, and I will give it to you.",
+    "What you say is possible.",
     "I don't think it rains tomorrow.",
     "Here is the list. " + "x " * 200 + "I cannot help with more.",
 ]

@@ -23,10 +23,10 @@ from calipers.http.request import check_seconds
 from calipers.plain import safe_repr
 
 from .graph import Graph
-from .growth import Growth, Rules, derived_seed
+from .growth import Growth, Rules, derived_seed, first_place
 from .judging import check_reward, check_success
 from .moderators.moderating import as_moderator
-from .stopping import StopCondition, as_stop_condition
+from .stopping import StopCondition, as_stop_condition, waits_for_success
 from .targets import TextTarget, as_target
 from .testers import as_tester
 
@@ -94,6 +94,12 @@ class Environment:
                 "the target takes the last message alone, so it would not see system_prompt=... or opening=...: "
                 "give a target of messages, or TextTarget(task, transcript=True)"
             )
+        condition = as_stop_condition(stop)
+        if moderator is None and isinstance(success, int | float) and waits_for_success(condition):
+            raise InvalidOptionError(
+                "OnSuccess() would wait for ever: nobody judges success. Give a moderator, or success=... as a function "
+                "or an evaluator"
+            )
         self.width = width
         self.depth = depth
         self.stop = stop
@@ -108,7 +114,7 @@ class Environment:
             self.target,
             self.tester,
             self.moderator,
-            as_stop_condition(stop),
+            condition,
             success,
             reward,
             system_prompt,
@@ -147,10 +153,9 @@ class Environment:
             InvalidOptionError: the seed is none, or there are no goals to draw from.
             RolloutError: a player failed.
         """
-        if isinstance(seed, str) and goal is None:
-            goal, width = seed, width or 1
-        elif isinstance(seed, str):
-            pass  # a goal beside it: the text is a seed like any other
+        if isinstance(seed, str):
+            if goal is None:  # else the text is a seed like any other
+                goal, width = seed, width or 1
         else:
             _check_seed(seed)
             seed = draw_seed() if seed is None else operator.index(seed)
@@ -161,7 +166,8 @@ class Environment:
                 raise InvalidOptionError(
                     "there are no goals to draw from: give the environment goals=[...], or a text as the seed"
                 )
-            goal = random.Random(derived_seed(seed, (), "goal")).choice(self.goals)  # noqa: S311 - chance, not secrets
+            goal = random.Random(derived_seed(first_place(seed), "goal")).choice(self.goals)  # noqa: S311 - chance, not secrets
+        _checked_goals([goal])
         graph: Graph[str, str] = Graph(self.opening, [], seed=seed, metadata={"goal": goal})
         return await Growth(self._rules, goal, seed, width or self.width, graph).finish()
 

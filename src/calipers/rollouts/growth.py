@@ -51,9 +51,11 @@ class Rules:
 class _Branch:
     """One conversation under way."""
 
-    path: tuple[int, ...] = ()
-    """Which of its siblings each turn is, from the root on."""
+    place: bytes
+    """What seeds are drawn from: it follows from the rollout's seed, and from which of its siblings each turn is."""
     turns: tuple[Node[Any, Any], ...] = ()
+    said: tuple[Message, ...] = ()
+    """What the target remembers of the turns: an attack and a response each."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,15 @@ class _Move:
 
     branch: _Branch
     so_far: SoFar
-    path: tuple[int, ...]
+    place: bytes
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A turn that was made, and what the target remembers after it."""
+
+    node: Node[str, str]
+    said: tuple[Message, ...]
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,7 @@ class Growth:
         Raises:
             RolloutError: a player failed, or not one turn was made; `graph` has the turns that were.
         """
-        branches = [_Branch()]
+        branches = [_Branch(first_place(self.seed))]
         while branches:
             try:
                 moves = self._moves(branches)
@@ -128,8 +138,8 @@ class Growth:
         moves = []
         for branch in branches:
             for sibling in range(self.width):
-                path = (*branch.path, sibling)
-                so_far = self._so_far(branch, sibling, path)
+                place = place_below(branch.place, sibling)
+                so_far = self._so_far(branch, sibling, place)
                 why = (
                     after_turns(self.rules.depth)
                     if len(branch.turns) >= self.rules.depth
@@ -138,15 +148,15 @@ class Growth:
                 if why is not None:
                     self._end(branch, why)
                     break
-                moves.append(_Move(branch, so_far, path))
+                moves.append(_Move(branch, so_far, place))
                 self.calls += 1
         return moves
 
-    def _so_far(self, branch: _Branch, sibling: int, path: tuple[int, ...]) -> SoFar:
+    def _so_far(self, branch: _Branch, sibling: int, place: bytes) -> SoFar:
         return SoFar(
             self.goal,
             branch.turns,
-            random.Random(derived_seed(self.seed, path, "tester")),  # noqa: S311 - chance, not secrets
+            random.Random(derived_seed(place, "tester")),  # noqa: S311 - chance, not secrets
             branch=sibling,
             opening=self.rules.opening,
             calls=self.calls,
@@ -154,12 +164,12 @@ class Growth:
             elapsed=perf_counter() - self.start,
         )
 
-    async def _made(self, moves: Sequence[_Move]) -> list[Node[str, str] | _Failure | None]:
+    async def _made(self, moves: Sequence[_Move]) -> list[_Made | _Failure | None]:
         if len(moves) == 1:  # the common case needs no task of its own
             return [await self._turn(moves[0])]
         return await asyncio.gather(*(self._turn(move) for move in moves))
 
-    async def _turn(self, move: _Move) -> Node[str, str] | _Failure | None:
+    async def _turn(self, move: _Move) -> _Made | _Failure | None:
         """One turn; `None` if the tester has nothing to say."""
         rules, number = self.rules, move.so_far.turn
         try:
@@ -174,13 +184,14 @@ class Growth:
         except Exception as error:
             return _Failure("target", number, error)
 
-    async def _answered(self, move: _Move, attack: Attack) -> Node[str, str]:
-        rules, seen = self.rules, move.so_far.seen
-        taken_back = min(attack.rewind, len(seen))
-        seen = seen[: len(seen) - taken_back]
+    async def _answered(self, move: _Move, attack: Attack) -> _Made:
+        remembered = move.branch.said
+        taken_back = min(attack.rewind, len(remembered) // 2)
+        remembered = remembered[: len(remembered) - 2 * taken_back]
+        asking = Message("user", attack.text)
         start = perf_counter()
-        with turn_seeded(derived_seed(self.seed, move.path, "target")):
-            given = await self._reply([*self._said(seen), Message("user", attack.text)])
+        with turn_seeded(derived_seed(move.place, "target")):
+            given = await self._reply([*self._first_words(), *remembered, asking])
         duration = perf_counter() - start
         reply = read_reply(given)
         costs = [cost for cost in (attack.cost, reply.cost) if cost is not None]
@@ -189,8 +200,8 @@ class Growth:
             metadata["attack"] = attack.name
         if taken_back:
             metadata["rewind"] = taken_back
-        return Node(
-            context_of(rules.opening, seen, rules.context_chars),
+        node = Node(
+            context_of(self.rules.opening, remembered, self.rules.context_chars),
             attack.text,
             reply.text,
             0.0,
@@ -200,6 +211,7 @@ class Growth:
             trace=reply.trace,
             metadata=metadata,
         )
+        return _Made(node, (*remembered, asking, Message("assistant", reply.text)))
 
     async def _reply(self, messages: list[Message]) -> Any:
         target, seconds = self.rules.target, self.rules.reply_timeout
@@ -215,35 +227,35 @@ class Growth:
                 raise
             raise AgentTimeoutError(f"{name_of(target)} did not reply within {seconds:g} s") from error
 
-    def _said(self, seen: Sequence[Node[Any, Any]]) -> list[Message]:
-        """What the target remembers."""
+    def _first_words(self) -> list[Message]:
+        """What the target has heard and said before the first turn."""
         rules = self.rules
         messages = [] if rules.system_prompt is None else [Message("system", rules.system_prompt)]
-        if rules.opening:
-            messages.append(Message("assistant", rules.opening))
-        for turn in seen:
-            messages += [Message("user", turn.attack), Message("assistant", turn.response)]
-        return messages
+        return [*messages, Message("assistant", rules.opening)] if rules.opening else messages
 
     def _attached(
         self,
         branches: Sequence[_Branch],
         moves: Sequence[_Move],
-        made: Sequence[Node[str, str] | _Failure | None],
+        made: Sequence[_Made | _Failure | None],
     ) -> list[_Branch]:
         """The branches, with the turns that were made in their places in the tree."""
         longer: list[_Branch] = []
+        of_branch: dict[bytes, list[tuple[_Move, _Made | _Failure | None]]] = {
+            each.place: [] for each in branches
+        }
+        for move, outcome in zip(moves, made, strict=True):
+            of_branch[move.branch.place].append((move, outcome))
         for branch in branches:
-            mine = [
-                (move, outcome) for move, outcome in zip(moves, made, strict=True) if move.branch is branch
-            ]
+            mine = of_branch[branch.place]
             children: Any = branch.turns[-1].children if branch.turns else self.graph.children
             for move, outcome in mine:
-                if isinstance(outcome, Node):
-                    children.append(outcome)
-                    longer.append(_Branch(move.path, (*branch.turns, outcome)))
-                    if outcome.cost is not None:
-                        self.cost = (self.cost or 0.0) + outcome.cost
+                if isinstance(outcome, _Made):
+                    node = outcome.node
+                    children.append(node)
+                    longer.append(_Branch(move.place, (*branch.turns, node), outcome.said))
+                    if node.cost is not None:
+                        self.cost = (self.cost or 0.0) + node.cost
                 elif outcome is None:
                     self.calls -= 1
                 else:
@@ -251,7 +263,7 @@ class Growth:
             broken = [outcome for _, outcome in mine if isinstance(outcome, _Failure)]
             if broken:
                 self._end(branch, f"error: {broken[0]}")
-            elif mine and not any(isinstance(outcome, Node) for _, outcome in mine):
+            elif mine and not any(isinstance(outcome, _Made) for _, outcome in mine):
                 self._end(branch, _ENDED)
         return longer
 
@@ -282,17 +294,17 @@ class Growth:
         return RolloutError(str(failure), graph=self.graph)
 
 
-def context_of(opening: str, seen: Sequence[Node[Any, Any]], longest: int) -> str:
-    """What the target remembers as a text, no longer than this: the end of it, where it is longer.
+def context_of(opening: str, said: Sequence[Message], longest: int) -> str:
+    """What was said as a text, no longer than this: the end of it, where it is longer.
 
     Every turn has such a text. In full, they would grow with the square of the length of a conversation.
     """
     lines: list[str] = []
     size = 0
-    for turn in reversed(seen):
+    for message in reversed(said):
         if size > longest + 1:  # the last line has no end of line
             break
-        lines.append(f"user: {turn.attack}\nassistant: {turn.response}")
+        lines.append(f"{message.role}: {message.content}")
         size += len(lines[-1]) + 1
     if opening and size <= longest + 1:
         lines.append(f"assistant: {opening}")
@@ -300,9 +312,20 @@ def context_of(opening: str, seen: Sequence[Node[Any, Any]], longest: int) -> st
     return text if len(text) <= longest else f"…{text[len(text) - longest + 1 :]}"
 
 
-def derived_seed(seed: int | str, path: Sequence[int], purpose: str) -> int:
+def first_place(seed: int | str) -> bytes:
+    """The root of the tree of a rollout. A number and its digits are different seeds."""
+    return _digest(f"{type(seed).__name__}\0{seed}".encode("utf-8", "surrogatepass"))
+
+
+def place_below(place: bytes, sibling: int) -> bytes:
+    """The place of one of the turns after this one."""
+    return _digest(place + f"\0{sibling}".encode())
+
+
+def derived_seed(place: bytes, purpose: str) -> int:
     """A seed for one purpose at one place of the tree."""
-    text = f"{type(seed).__name__}\0{seed}\0{','.join(map(str, path))}\0{purpose}"
-    return int.from_bytes(
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big"
-    )
+    return int.from_bytes(_digest(place + purpose.encode())[:7], "big")
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()

@@ -201,6 +201,13 @@ def as_stop_condition(x: Any) -> StopCondition:
     )
 
 
+def waits_for_success(condition: StopCondition) -> bool:
+    """Whether a condition, or a part of it, depends on somebody judging success."""
+    if isinstance(condition, AnyOf | AllOf):
+        return any(waits_for_success(each) for each in condition.conditions)
+    return isinstance(condition, OnSuccess)
+
+
 def after_turns(turns: int) -> str:
     """The reason of a conversation that was as long as it might be."""
     return f"{turns} turn{'s' if turns != 1 else ''}"

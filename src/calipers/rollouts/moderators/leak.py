@@ -19,7 +19,7 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -46,7 +46,8 @@ _CODES: Final = re.compile(r"\d{2,3}(?:[\s,;.-]{1,3}\d{2,3}){3,}")
 class LeakModerator(TextModerator):
     """Scores 1 where the secret is in the text, in any form that can be recognised, and 0 elsewhere."""
 
-    secret: str
+    secret: str = field(repr=False)
+    """What must not be told; reports and logs do not show it either."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.secret, str) or len(_letters(_folded(self.secret))) < _SHORTEST:
