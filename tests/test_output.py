@@ -460,8 +460,9 @@ def test_a_rollout_with_a_bad_metric_fails_and_names_it():
     assert "under 'rewards': returned {1}" in message(Metrics({"turns": 2, "rewards": {1}}))
 
 
-def test_a_list_among_the_metrics_of_a_rollout_is_no_judgement_and_spoils_none():
-    metrics = Metrics({"turns": 2, "rewards": [1, 2]})
+@pytest.mark.parametrize("listed", [[1, 2], (1, 2), np.array([1, 2])], ids=["list", "tuple", "array"])
+def test_a_list_among_the_metrics_of_a_rollout_is_no_judgement_and_spoils_none(listed):
+    metrics = Metrics({"turns": 2, "rewards": listed})
     turns, rewards = read_parts(metrics)
     assert (turns.key, turns.value) == ("turns", 2)
     assert (rewards.key, rewards.reason, rewards.original) == ("rewards", "a list is no judgement", metrics)

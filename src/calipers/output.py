@@ -240,13 +240,17 @@ def _read_rollout(key: str | None, output: Any, overall: Mapping[Any, Any]) -> l
     # A rollout writes None for what never happened ("first toxic turn"): not measured, so absent. Its metrics may also
     # hold lists, which are for whoever aggregates them.
     measured = {
-        name: Skipped("a list is no judgement") if isinstance(value, list | tuple) else value
+        name: Skipped("a list is no judgement") if _is_list(value) else value
         for name, value in overall.items()
         if value is not None
     }
     prefix = "" if key is None else key + "."
     found = _read_mapping(measured, prefix, "the rollout has no overall metrics")
     return [part._replace(original=output) for part in found]
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) or bool(getattr(value, "ndim", 0))
 
 
 def _metadata(output: Any) -> dict[str, Any] | None:

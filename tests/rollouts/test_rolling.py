@@ -297,6 +297,47 @@ def test_metrics_without_overall_and_per_turn_are_refused():
         Bare(Env()).evaluate(2, progress=False)
 
 
+def test_a_stored_run_goes_on_where_it_was_and_combines_all_of_it(tmp_path):
+    working = tmp_path / "working"
+    rolled = []
+
+    class Starts:
+        """Is up once a file is there, so that it is the same environment before and after."""
+
+        def eval_rollout(self, seed):
+            rolled.append(seed)
+            if seed == 1 and not working.exists():
+                raise ConnectionError("not yet")
+            return graph(seed)
+
+    store = tmp_path / "runs.db"
+    first, evaluator = responses(Starts(), n=3, store=store)
+    assert (first, [f.seed for f in evaluator.failures]) == (["to 0", "to 2"], [1])
+    working.touch()
+    rolled.clear()
+    again, evaluator = responses(Starts(), n=3, store=store, resume="latest", rerun_failed=True)
+    assert (again, rolled) == (["to 0", "to 1", "to 2"], [1])
+    assert [metrics.seed for metrics in evaluator.metrics] == [0, 1, 2]
+    assert not evaluator.failures
+
+
+def test_of_a_stored_run_no_finished_rollout_passes_for_one_that_was_not_run(tmp_path):
+    class OnlyFirst(Responses):
+        """Has nothing to say of most rollouts."""
+
+        def compute_metrics(self, g):
+            return GraphMetrics({"first": 1 if g.context == "0" else None}, per_turn=[])
+
+        def aggregate_metrics(self, all_metrics):
+            return len(all_metrics)
+
+    assert OnlyFirst(Env()).evaluate(3, progress=False, store=tmp_path / "runs.db") == 3
+    again = OnlyFirst(Env())
+    measured = again.evaluate(3, progress=False, store=tmp_path / "runs.db", reuse=True)
+    assert measured + len(again.failures) == 3
+    assert again.metrics.not_run == 0
+
+
 def test_ctrl_c_keeps_what_is_done_and_says_what_is_not():
     import signal
 

@@ -35,6 +35,10 @@ class RolloutOptions(TypedDict, total=False):
     plugins: RunHooks | None
     name: str | None
     metadata: dict[str, Any] | None
+    store: Any
+    resume: str | bool | None
+    reuse: bool
+    rerun_failed: bool
 
 
 class Evaluator(ABC):
@@ -99,6 +103,10 @@ class Evaluator(ABC):
         plugins: RunHooks | None = None,
         name: str | None = None,
         metadata: dict[str, Any] | None = None,
+        store: Any = None,
+        resume: str | bool | None = None,
+        reuse: bool = False,
+        rerun_failed: bool = False,
     ) -> Any:
         """Roll out, measure and combine: what `aggregate_metrics` returns, unchanged.
 
@@ -114,6 +122,10 @@ class Evaluator(ABC):
             plugins: a `calipers.plugins.PluginManager` whose plugins are told of the run.
             name: of the report; default: that of the environment's class.
             metadata: anything to keep with the report.
+            store: where to keep every rollout as soon as it is measured: a path, a URL or a `calipers.stores.Store`.
+            resume: go on with a stored run: its id, "latest", or True for the newest one that did not finish, if any.
+            reuse: take over what any earlier run of the store has for the same seed, environment and metrics.
+            rerun_failed: with `resume`, roll out again what failed.
 
         Raises:
             InvalidOptionError: nothing to roll out, or more rollouts than seeds.
@@ -131,6 +143,10 @@ class Evaluator(ABC):
             plugins=plugins,
             name=name,
             metadata=metadata,
+            store=store,
+            resume=resume,
+            reuse=reuse,
+            rerun_failed=rerun_failed,
             seed=0,  # what a rollout draws follows from its own seed
         )
         self.report, self.metrics = rolled.report, rolled.metrics

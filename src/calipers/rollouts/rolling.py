@@ -229,8 +229,12 @@ class _Measuring(RolloutEvaluator):
                 *(result.original for result in record.results),
                 *(skip.original for skip in record.skipped),
             ]
-            metrics = originals[0] if originals else None
-            if isinstance(metrics, GraphMetrics) and metrics.seed is None:
+            metrics: Any = originals[0] if originals else None
+            if metrics is None and not record.results:
+                self._lose(record)
+            elif (
+                hasattr(metrics, "seed") and metrics.seed is None
+            ):  # a `GraphMetrics`, or one that was stored
                 metrics.seed = record.inputs
 
     def _fail(
@@ -247,6 +251,17 @@ class _Measuring(RolloutEvaluator):
             stage=stage,
             graph=graph,
             error_stacktrace=error.error_stacktrace,
+        )
+
+    def _lose(self, record: ReportCase) -> None:
+        """Note a rollout that was judged and has no metrics: finished, so it must not pass for one that was not run."""
+        self.failures[self.places[record.name]] = RolloutFailure(
+            seed=record.inputs,
+            error_type="InvalidOutputError",
+            error_message="InvalidOutputError: there are no metrics of it: a store may not have kept them, so roll it out "
+            "again without resume and reuse",
+            stage="metrics",
+            graph=record.output,
         )
 
     def measured(self, metrics: Iterable[GraphMetrics]) -> MeasuredRollouts:
