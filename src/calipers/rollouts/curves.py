@@ -26,7 +26,8 @@ from calipers.analysis import (
 from calipers.report import Report
 from calipers.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 from calipers.stats import Interval, mean, upper_bound
-from calipers.views.numbers import plural, rate_text
+from calipers.views.line_plot import some
+from calipers.views.numbers import number, plural, rate_text
 
 from .graph import Graph, numbered_turns
 from .outcome import by_unit, calls_of, goal_of, rollouts_of, succeeded
@@ -34,6 +35,9 @@ from .picture import rollout_tree
 from .spending import PerSuccess, calls_per_success, cost_per_success
 from .success import AttackSuccess, attack_success
 from .turns_held import turns_to_success
+
+_POINTS = 100
+"""The most points of a curve: a thousand rollouts per goal need no thousand."""
 
 Score = Literal["attack_score", "response_score", "reward"]
 """A number that a turn carries."""
@@ -151,10 +155,10 @@ def _bounded(success: AttackSuccess, interval: Interval | None) -> Interval | No
 
 
 def _at_k(success: AttackSuccess) -> LinePlot:
-    points = [
-        PlotPoint(x=k, y=found.value, interval=found.interval, n=found.n_units)
-        for k, found in enumerate(success.curve(), 1)
-    ]
+    points: list[PlotPoint] = []
+    for k in some(range(1, success.max_k + 1), _POINTS):
+        if (found := success.at_k(k)) is not None:
+            points.append(PlotPoint(x=k, y=found.value, interval=found.interval, n=found.n_units))
     return LinePlot(
         title="Attack success at k",
         x_label="k",
@@ -214,10 +218,12 @@ def _spending(spent: PerSuccess) -> Iterable[Analysis]:
     interval = None
     if spent.low is not None and spent.high is not None:
         interval = Interval(spent.low, spent.high, spent.confidence, "fieller")
-    left_out = f"; {plural(spent.left_out, 'rollout')} left out" if spent.left_out else ""
+    said = str(spent)
+    if spent.value is not None:
+        said = f"{number(spent.spent)} for {plural(spent.successes, 'success', 'successes')} in {plural(spent.rollouts, 'rollout')}"
+        if spent.low is not None and spent.high is None:
+            said += f"; at least {number(spent.low)}, and no finite number is excluded"
+    said += f"; {plural(spent.left_out, 'rollout')} left out" if spent.left_out else ""
     yield ScalarResult(
-        title=f"{spent.what.capitalize()} per success",
-        value=spent.value,
-        interval=interval,
-        note=f"{spent}{left_out}",
+        title=f"{spent.what.capitalize()} per success", value=spent.value, interval=interval, note=said
     )
