@@ -50,7 +50,8 @@ def test_a_variable_that_is_not_there_is_a_problem(value, message):
 @given(
     st.recursive(
         st.none() | st.integers() | st.text(),
-        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+        max_leaves=10,
     )
 )
 def test_what_refers_to_nothing_stays_as_it_is(value):

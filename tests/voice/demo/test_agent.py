@@ -2,6 +2,7 @@
 
 import asyncio
 import pickle
+from functools import cache
 
 import pytest
 
@@ -24,13 +25,11 @@ HELD_OUT = [
     "the soup was too salty and the bread was cold",
     "every winter the lake behind our house freezes over",
     "last night i dreamed about flying over the sea",
-    "the committee will vote on the proposal next week",
-    "her sister plays the violin in a famous orchestra",
-    "i think the movie was much better than the book",
 ]
 LIGHTS = "turn on the kitchen lights"
 
 
+@cache
 def say(text):
     return EspeakSynthesizer().synthesize_sync(text)
 

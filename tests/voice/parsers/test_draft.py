@@ -113,17 +113,17 @@ json_like = st.recursive(
 )
 
 
-@pytest.mark.parametrize("parser", PARSERS, ids=range(len(PARSERS)))
 @given(raw=json_like)
-def test_no_value_makes_a_parser_raise(parser, raw):
-    response = parser.parse(raw)
-    assert isinstance(response, AgentResponse)
-    assert response.raw is raw
-    unreadable = [call for call in response.tool_calls if not call.success]
-    assert len(response.problems) >= len(unreadable)
-    assert response.text is None or response.text
-    if any(problem.kind == "no_answer" for problem in response.problems):
-        assert response.tool_calls == []
+def test_no_value_makes_a_parser_raise(raw):
+    for parser in PARSERS:  # drawing the value takes longer than reading it
+        response = parser.parse(raw)
+        assert isinstance(response, AgentResponse)
+        assert response.raw is raw
+        unreadable = [call for call in response.tool_calls if not call.success]
+        assert len(response.problems) >= len(unreadable)
+        assert response.text is None or response.text
+        if response.no_answer is not None:
+            assert response.tool_calls == []
 
 
 arguments = st.dictionaries(
