@@ -155,10 +155,12 @@ def _bounded(success: AttackSuccess, interval: Interval | None) -> Interval | No
 
 
 def _at_k(success: AttackSuccess) -> LinePlot:
-    points: list[PlotPoint] = []
-    for k in some(range(1, success.max_k + 1), _POINTS):
-        if (found := success.at_k(k)) is not None:
-            points.append(PlotPoint(x=k, y=found.value, interval=found.interval, n=found.n_units))
+    estimates = [(k, success.at_k(k)) for k in some(range(1, success.max_k + 1), _POINTS)]
+    points = [
+        PlotPoint(x=k, y=found.value, interval=found.interval, n=found.n_units)
+        for k, found in estimates
+        if found is not None
+    ]
     return LinePlot(
         title="Attack success at k",
         x_label="k",
@@ -171,20 +173,19 @@ def _at_k(success: AttackSuccess) -> LinePlot:
 
 def _score_points(graphs: Sequence[Graph[Any, Any]], name: Score, confidence: float) -> list[PlotPoint]:
     """The mean of a score at each turn. A rollout counts once at each, by the mean over its branches."""
-    turns: dict[int, dict[int, list[float]]] = defaultdict(dict)
-    for place, graph in enumerate(graphs):
-        for number, node in numbered_turns(graph):
+    _, groups = by_unit(graphs)
+    turns: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for unit, graph in ((unit, graph) for unit, group in enumerate(groups) for graph in group):
+        mine: dict[int, list[float]] = defaultdict(list)
+        for turn, node in numbered_turns(graph):
             score = getattr(node, name, None)
             if score is not None:
-                turns[number].setdefault(place, []).append(score)
-    _, groups = by_unit(graphs)
-    unit = {id(graph): index for index, group in enumerate(groups) for graph in group}
+                mine[turn].append(score)
+        for turn, scores in mine.items():
+            turns[turn][unit].append(sum(scores) / len(scores))
     points: list[PlotPoint] = []
-    for number in sorted(turns):
-        units: dict[int, list[float]] = defaultdict(list)
-        for place, scores in turns[number].items():
-            units[unit[id(graphs[place])]].append(sum(scores) / len(scores))
-        found = mean(list(units.values()), confidence=confidence)
+    for turn in sorted(turns):
+        found = mean(list(turns[turn].values()), confidence=confidence)
         assert found is not None
         interval = found.interval
         if (
@@ -193,7 +194,7 @@ def _score_points(graphs: Sequence[Graph[Any, Any]], name: Score, confidence: fl
             interval = msgspec.structs.replace(
                 interval, low=max(0.0, interval.low), high=min(1.0, interval.high)
             )
-        points.append(PlotPoint(x=number, y=found.value, interval=interval, n=found.n_observations))
+        points.append(PlotPoint(x=turn, y=found.value, interval=interval, n=found.n_observations))
     return points
 
 
