@@ -230,11 +230,12 @@ class _Measuring(RolloutEvaluator):
                 *(skip.original for skip in record.skipped),
             ]
             metrics: Any = originals[0] if originals else None
-            if metrics is None and not record.results:
-                self._lose(record)
+            if metrics is None:
+                if not record.results:
+                    self._lose(record)
             elif (
-                hasattr(metrics, "seed") and metrics.seed is None
-            ):  # a `GraphMetrics`, or one that was stored
+                getattr(metrics, "seed", record) is None
+            ):  # metrics of this run, or of a store, that can hold one
                 metrics.seed = record.inputs
 
     def _fail(
