@@ -188,12 +188,10 @@ def _score_points(graphs: Sequence[Graph[Any, Any]], name: Score, confidence: fl
         found = mean(list(turns[turn].values()), confidence=confidence)
         assert found is not None
         interval = found.interval
-        if (
-            interval is not None and name != "reward"
-        ):  # the moderator's scores lie between 0 and 1, and so does their mean
-            interval = msgspec.structs.replace(
-                interval, low=max(0.0, interval.low), high=min(1.0, interval.high)
-            )
+        # The moderator's scores lie between 0 and 1, and so does their mean, whatever a t interval says.
+        if interval is not None and name != "reward" and 0 <= found.value <= 1:
+            low, high = max(0.0, interval.low), min(1.0, interval.high)
+            interval = msgspec.structs.replace(interval, low=low, high=high)
         points.append(PlotPoint(x=turn, y=found.value, interval=interval, n=found.n_observations))
     return points
 
