@@ -112,3 +112,25 @@ def test_a_score_counts_each_rollout_once_however_many_branches_it_has():
 def test_outputs_that_are_no_rollouts_are_a_failure_that_says_so():
     report = outputs("text")
     assert "must be a Graph" in report.report_evaluator_failures[0].error_message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scores": ["toxicity"]}, "scores are some of"),
+        ({"scores": "reward"}, "scores are some of"),
+        ({"trees": -1}, "trees must be"),
+        ({"confidence": 95}, "confidence must lie"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        RolloutCurves(**options)
+
+
+def test_a_dataset_file_may_ask_for_the_curves(tmp_path):
+    path = tmp_path / "goals.yaml"
+    dataset = Dataset(cases=[Case(inputs=GOAL)], report_evaluators=[RolloutCurves(judge="me", trees=1)])
+    dataset.to_file(path, evaluator_types=[RolloutCurves], schema=False)
+    (read,) = Dataset.from_file(path, allow_modules=["calipers.rollouts"]).report_evaluators
+    assert read == RolloutCurves(judge="me", trees=1)

@@ -10,7 +10,7 @@ a rising curve need not mean that any conversation got worse. The number of roll
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -23,9 +23,11 @@ from calipers.analysis import (
     ScalarResult,
     TableResult,
 )
+from calipers.errors import InvalidOptionError
 from calipers.report import Report
 from calipers.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 from calipers.stats import Interval, mean, upper_bound
+from calipers.stats.interval import check_confidence
 from calipers.views.line_plot import some
 from calipers.views.numbers import number, plural, rate_text
 
@@ -56,6 +58,19 @@ class RolloutCurves(ReportEvaluator):
     """How many of the rollouts that succeeded to show whole, those of different goals first."""
     confidence: float = 0.95
     """Of every interval."""
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.scores if name not in get_args(Score)]
+        if isinstance(self.scores, str) or unknown:
+            raise InvalidOptionError(f"scores are some of {get_args(Score)}, got {self.scores!r}")
+        if isinstance(self.trees, bool) or not isinstance(self.trees, int) or self.trees < 0:
+            raise InvalidOptionError(f"trees must be a whole number from 0, got {self.trees!r}")
+        check_confidence(self.confidence)
+
+    @classmethod
+    def get_serialization_name(cls) -> str:
+        """Where files find it: it is not among the evaluators that they may name without leave."""
+        return "calipers.rollouts:RolloutCurves"
 
     def evaluate(self, ctx: ReportEvaluatorContext) -> list[Analysis]:
         """The analyses, those that the rollouts allow."""
