@@ -98,6 +98,14 @@ def test_a_rewind_hides_turns_from_the_target_and_not_from_the_tree():
     ]
 
 
+def test_only_a_real_rewind_hides_turns():
+    target = Recorder(lambda messages: Reply("no", metadata={"rewind": 5}))
+    tester = lambda so_far: Attack(str(so_far.turn), metadata={"rewind": 1})
+    graph = Environment(target, tester, goals=["g"], depth=2).rollout(0)
+    assert len(target.shown[1]) == 3
+    assert not any("rewind" in node.metadata for node in graph.walk())
+
+
 def test_the_memory_of_contexts_grows_with_the_length_of_a_conversation_and_not_with_its_square():
     graph = Environment(Recorder(), lambda _: "x" * 100, goals=["g"], depth=60, context_chars=500).rollout(0)
     contexts = [node.context for node in graph.walk()]
@@ -425,6 +433,8 @@ def test_to_stop_on_a_success_that_nobody_judges_is_refused(stop):
         {"success": True},
         {"reward": 3},
         {"reward": lambda nobody: 1.0},
+        {"system_prompt": 3},
+        {"opening": None},
         {"reply_timeout": 0},
         {"on_error": "ignore"},
         {"stop": 3},

@@ -70,12 +70,13 @@ def bored(so_far):
     ids=range(5),
 )
 def test_a_function_of_what_happened_is_a_condition(function, reason):
-    assert as_stop_condition(function).reason(so_far()) == reason
+    assert as_stop_condition(function).reason(so_far("no")) == reason
+    assert as_stop_condition(function).reason(so_far()) is None
 
 
 def test_a_function_that_says_neither_is_refused():
     with pytest.raises(InvalidRolloutError, match="got 3"):
-        as_stop_condition(lambda _: 3).reason(so_far())
+        as_stop_condition(lambda _: 3).reason(so_far("no"))
 
 
 async def later(so_far):
@@ -135,6 +136,21 @@ def test_a_budget_of_calls_is_used_up_and_never_exceeded_however_wide_the_tree(c
     ).rollout(0)
     assert len(asked) == calls == len(list(graph.walk()))
     assert (f"budget of {calls} calls" in graph.stopped) is (calls < 14)
+
+
+def test_a_function_is_asked_when_there_is_a_turn_to_look_at():
+    stop = lambda so_far: "yes" in so_far.last.response
+    target = lambda messages: "yes" if len(messages) > 4 else "no"
+    graph = Environment(target, ["a"] * 5, goals=["g"], stop=stop).rollout(0)
+    assert (graph.depth, graph.stopped) == (3, "stop condition")
+
+
+def test_only_the_last_turn_of_a_branch_says_why_it_ended():
+    graph = Environment(
+        lambda text: "no", ["a"] * 3, goals=["g"], width=2, depth=3, stop=Budget(calls=3)
+    ).rollout(0)
+    assert [node.metadata for node in graph.walk() if node.children] == [{}]
+    assert [node.metadata.get("stopped") for node in graph.leaves()] == ["budget of 3 calls"] * 2
 
 
 def test_a_budget_of_cost_ends_a_rollout():

@@ -146,7 +146,7 @@ class Growth:
                     else self.rules.stop.reason(so_far)
                 )
                 if why is not None:
-                    self._end(branch, why)
+                    self._end(branch, why, leaf=sibling == 0)
                     break
                 moves.append(_Move(branch, so_far, place))
                 self.calls += 1
@@ -196,6 +196,7 @@ class Growth:
         reply = read_reply(given)
         costs = [cost for cost in (attack.cost, reply.cost) if cost is not None]
         metadata = {**attack.metadata, **reply.metadata}
+        metadata.pop("rewind", None)  # it decides what the target is shown
         if attack.name is not None:
             metadata["attack"] = attack.name
         if taken_back:
@@ -262,9 +263,9 @@ class Growth:
                     self.failures.append(outcome)
             broken = [outcome for _, outcome in mine if isinstance(outcome, _Failure)]
             if broken:
-                self._end(branch, f"error: {broken[0]}")
-            elif mine and not any(isinstance(outcome, _Made) for _, outcome in mine):
-                self._end(branch, _ENDED)
+                self._end(branch, f"error: {broken[0]}", leaf=not children)
+            elif mine and not children:
+                self._end(branch, _ENDED, leaf=True)
         return longer
 
     async def _score(self, branches: Sequence[_Branch]) -> None:
@@ -284,9 +285,10 @@ class Growth:
             node.success = await succeeded(self.rules.success, self.goal, branch.turns)
             node.reward = await reward_of(self.rules.reward, self.goal, branch.turns)
 
-    def _end(self, branch: _Branch, why: str) -> None:
+    def _end(self, branch: _Branch, why: str, *, leaf: bool) -> None:
+        """Note why a branch ended, or why some of its siblings were not tried."""
         self.reasons.append(why)
-        if branch.turns:
+        if branch.turns and leaf:
             branch.turns[-1].metadata["stopped"] = why
 
     def _broken(self, failure: _Failure) -> RolloutError:

@@ -7,7 +7,7 @@ stop=OnRefusal() & MaxTurns(3)                                # both at once
 
 A condition looks at what happened in one branch before each of its turns. Where it holds, the branch ends, and the
 reason is in `Graph.stopped`, and in the metadata of the branch's last turn. A plain function of `SoFar` is a condition
-too: it returns whether to stop, or why.
+too: it returns whether to stop, or why. It is first asked when there is a turn to look at.
 
 `Budget` and `WallTime` look at the whole rollout, so they end every branch. A budget of calls is never exceeded: branches
 take from it in order. A cost is known only afterwards, so the turns that exceed it have happened.
@@ -167,7 +167,7 @@ class Condition(StopCondition):
         Raises:
             InvalidRolloutError: it says neither.
         """
-        said = self.function(so_far)
+        said = self.function(so_far) if so_far.turns else None
         if isinstance(said, str):
             return said or self._name
         if said is None or said is False or said is True:

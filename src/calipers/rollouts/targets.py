@@ -21,7 +21,7 @@ from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.plain import safe_repr
 from calipers.trace import Trace
 
-from .calling import is_async
+from .calling import is_async, is_blocking
 from .players import Message, Reply, Target
 
 _SHAPES = """A target is one of:
@@ -63,8 +63,7 @@ class TextTarget:
     @property
     def blocking(self) -> bool:
         """Whether the task is called in a thread: yes, unless it is async or says otherwise."""
-        told = getattr(self.task, "blocking", None)
-        return told if isinstance(told, bool) else not is_async(self._function)
+        return is_blocking(self.task, unless_told=not is_async(self._function))
 
     @property
     def name(self) -> str:
@@ -91,8 +90,7 @@ class MessagesTarget:
     @property
     def blocking(self) -> bool:
         """Whether the function is called in a thread: yes, unless it is async or says otherwise."""
-        told = getattr(self.function, "blocking", None)
-        return told if isinstance(told, bool) else not is_async(self.function)
+        return is_blocking(self.function, unless_told=not is_async(self.function))
 
     @property
     def name(self) -> str:

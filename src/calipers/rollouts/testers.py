@@ -19,8 +19,8 @@ from typing import Any, Final, Literal
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.plain import safe_repr
 
-from .calling import ask, is_async, is_blocking
-from .players import Attack, Message, SoFar, Target, Tester
+from .calling import ask, is_blocking
+from .players import Attack, Message, Reply, SoFar, Target, Tester
 from .targets import as_target, check_cost, name_of, read_reply
 
 _SHAPES = """A tester is one of:
@@ -196,11 +196,10 @@ class ModelTester:
         return Attack(text, cost=reply.cost)
 
 
-async def ask_model(model: Any, messages: Sequence[Message]) -> Any:
+async def ask_model(model: Any, messages: Sequence[Message]) -> Reply:
     """What a target replies to whoever asks it, as a `Reply`."""
     target: Target = as_target(model)
-    blocking = is_blocking(target, unless_told=not is_async(target.reply))
-    return read_reply(await ask(target.reply, messages, blocking=blocking))
+    return read_reply(await ask(target.reply, messages, blocking=is_blocking(target, unless_told=True)))
 
 
 def other_side(so_far: SoFar, begin: str) -> list[Message]:

@@ -87,3 +87,7 @@ def test_a_secret_too_short_to_tell_from_words_is_refused(secret):
 def test_a_long_text_is_read_in_good_time():
     text = "open " * 50_000 + "1234 " * 10_000 + "ab" * 50_000
     assert LeakModerator(SECRET).score_text(text) == 0.0
+
+
+def test_the_secret_is_not_shown():
+    assert SECRET not in repr(LeakModerator(SECRET))
