@@ -31,7 +31,7 @@ PACKAGES = [
     ),
     *("voice.adapters", "voice.demo", "voice.parsers", "voice.perturbations", "voice.recognition"),
     "voice.synthesizers",
-    *("rollouts.attacks", "rollouts.demo", "rollouts.strategies"),
+    *("rollouts", "rollouts.attacks", "rollouts.demo", "rollouts.strategies"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from calipers.errors import InvalidRolloutError
 from calipers.rollouts import Graph, Node, calls_per_success, cost_per_success
 from calipers.stats import ratio_of_totals
 
@@ -55,6 +56,7 @@ def test_nothing_measured_says_so():
     assert str(cost_per_success([])) == "cost per success: not measured"
 
 
-def test_a_cost_that_is_no_number_is_refused():
-    with pytest.raises(ValueError, match="finite"):
-        cost_per_success([rollout(True, float("nan"))])
+@pytest.mark.parametrize("cost", [float("nan"), float("inf"), -1.0])
+def test_a_cost_that_cannot_be_is_refused(cost):
+    with pytest.raises(InvalidRolloutError, match="'g' says that it cost"):
+        cost_per_success([rollout(True, cost)])

@@ -65,7 +65,7 @@ def rollout_case(graph: Graph[Any, Any], *, name: str | None = None) -> Case[Any
     inputs: dict[str, Any] = {"goal": goal_of(graph), "attacks": attacks}
     if isinstance(graph.context, str) and graph.context and graph.context != inputs["goal"]:
         inputs["opening"] = graph.context
-    if isinstance(graph.seed, int | str):
+    if isinstance(graph.seed, int | str) and not isinstance(graph.seed, bool):
         inputs["seed"] = graph.seed
     return Case(
         name=name or _name(graph),

@@ -6,16 +6,18 @@ least what a rollout costs divided by that bound.
 """
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, Literal
 
 import msgspec
 
+from calipers.errors import InvalidRolloutError
 from calipers.stats import ratio_of_totals, upper_bound
 from calipers.stats.interval import check_confidence
 from calipers.views.numbers import confidence_text, number, plural
 
 from .graph import Graph
-from .outcome import Rollouts, Unit, by_unit, calls_of, cost_of, rollouts_of, succeeded
+from .outcome import Rollouts, Unit, by_unit, calls_of, cost_of, goal_of, rollouts_of, succeeded
 
 
 class PerSuccess(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +90,15 @@ def _per_success(
 ) -> PerSuccess:
     check_confidence(confidence)
     graphs = rollouts_of(rollouts)
-    counted = [graph for graph in graphs if succeeded(graph) is not None and spent_by(graph) is not None]
+    counted: list[Graph[Any, Any]] = []
+    for graph in graphs:
+        one = spent_by(graph)
+        if one is not None and not 0 <= one < inf:
+            raise InvalidRolloutError(
+                f"a rollout after {goal_of(graph)!r:.100} says that it cost {one!r}: a cost is a finite number from 0"
+            )
+        if one is not None and succeeded(graph) is not None:
+            counted.append(graph)
     unit, groups = by_unit(counted)
     spent = [sum(spent_by(graph) or 0.0 for graph in group) for group in groups]
     successes = [sum(bool(succeeded(graph)) for graph in group) for group in groups]
