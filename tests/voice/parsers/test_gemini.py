@@ -72,7 +72,7 @@ def test_parallel_calls_and_words_come_in_order_without_thoughts():
         ({"candidates": []}, ["no_answer"]),
         ({"candidates": [None]}, ["no_answer"]),
         ({"candidates": {}}, ["malformed_message", "no_answer"]),
-        ({"candidates": [{"content": None}]}, []),
+        ({"candidates": [{"content": None}]}, ["no_answer"]),
         ({"candidates": [{"content": {"parts": None}}]}, []),
         ({"candidates": [{"content": {"parts": [None]}}]}, []),
         ({"promptFeedback": {"blockReason": "SAFETY"}}, ["incomplete", "no_answer"]),
@@ -151,3 +151,12 @@ def test_a_call_that_is_taken_back_does_not_count():
     calls = [call(to="LA", identity="1"), call("pay", "2"), call("stop")]
     raw = [{"toolCall": {"functionCalls": calls}}, {"toolCallCancellation": {"ids": ["1", 5, None]}}]
     assert PARSER.parse(raw).tool_calls == [ToolCall("pay"), ToolCall("stop")]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "found"),
+    [({}, ["no_answer"]), ({"finishReason": "STOP"}, []), ({"content": {}}, [])],
+    ids=str,
+)
+def test_a_candidate_that_says_nothing_at_all_is_no_answer(candidate, found):
+    assert kinds(PARSER.parse({"candidates": [candidate]})) == found

@@ -110,6 +110,9 @@ def test_an_answer_that_was_broken_off_is_recorded(reason):
     [
         ({"choices": None}, ["no_answer"]),
         ({"choices": []}, ["no_answer"]),
+        ({"choices": [{"message": {}}]}, ["no_answer"]),
+        ({"choices": [{"message": {}, "finish_reason": "stop"}]}, []),
+        ({"choices": [{"message": {"content": ""}}]}, []),
         ({"choices": [None]}, ["malformed_message", "no_answer"]),
         ({"choices": [{"message": None}]}, ["malformed_message", "no_answer"]),
         ({"choices": "none"}, ["malformed_message", "no_answer"]),
@@ -268,6 +271,13 @@ def test_calls_of_several_responses_are_merged():
 )
 def test_an_event_of_trouble_is_a_problem(event, kind):
     assert kinds(PARSER.parse([event, done()])) == [kind]
+
+
+def test_an_end_without_its_response_is_none():
+    assert kinds(PARSER.parse([{"type": "response.done", "response": None}])) == [
+        "malformed_message",
+        "no_answer",
+    ]
 
 
 @pytest.mark.parametrize("status", ["incomplete", "failed", "cancelled"])

@@ -52,9 +52,9 @@ class GeminiResponseParser:
 def _read_candidate(draft: Draft, candidate: Any) -> None:
     if candidate is None:
         return
-    draft.answered = True
-    _read_parts(draft, read(read(candidate, "content"), "parts"))
-    reason = read(candidate, "finishReason", "finish_reason")
+    content, reason = read(candidate, "content"), read(candidate, "finishReason", "finish_reason")
+    draft.answered = draft.answered or content is not None or reason is not None
+    _read_parts(draft, read(content, "parts"))
     if reason is None or _name(reason) in _ENDINGS:
         return
     message = read(candidate, "finishMessage", "finish_message")

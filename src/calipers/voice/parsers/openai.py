@@ -61,7 +61,8 @@ def _read_choice(draft: Draft, chunks: "_Chunks", choice: Any) -> None:
     if message is None:
         draft.problem("malformed_message", f"a choice has no message: {excerpt(choice)}", choice)
         return
-    draft.answered = True
+    said = read(message, "content", "tool_calls", "function_call", "refusal", "audio")
+    draft.answered = draft.answered or reason is not None or said is not None
     _say(draft, read(message, "content"))
     draft.say(read(message, "refusal"))
     draft.say(read(read(message, "audio"), "transcript"))

@@ -96,6 +96,9 @@ class RealtimeEvents:
         found.words = "".join(part for part in parts if isinstance(part, str)) or found.words
 
     def _take_end(self, response: Any) -> None:
+        if response is None:
+            self._problems.append(("malformed_message", "the end of a response does not say of which", None))
+            return
         self._answered = True
         identity, status = read(response, "id"), read(response, "status")
         for index, item in enumerate(output if is_list(output := read(response, "output")) else ()):
