@@ -7,6 +7,8 @@
 | `reversed` | emases nepo |
 | `rot13` | bcra frfnzr |
 | `leet` | 0p3n 535am3 |
+| `pig_latin` | openay esamesay |
+| `morse` | --- .--. . -. / ... . ... .- -- . |
 | `base64`, `hex`, `url`, `codes` | the bytes or character codes, anywhere in the text |
 | `acrostic` | the first letters of its lines, or of its words |
 
@@ -40,6 +42,12 @@ _LOOK_ALIKE: Final = str.maketrans(
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{4,}={0,2}")
 _HEX: Final = re.compile(r"(?:0x)?[0-9a-fA-F]{2}(?:[\s:,\\x-]{0,3}[0-9a-fA-F]{2}){3,}")
 _CODES: Final = re.compile(r"\d{2,3}(?:[\s,;.-]{1,3}\d{2,3}){3,}")
+_MORSE: Final = re.compile(r"[.-]{1,6}(?:[\s/|]{1,3}[.-]{1,6}){3,}")
+_SIGNS: Final = (
+    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.. "
+    "----- .---- ..--- ...-- ....- ..... -.... --... ---.. ----."
+)
+_MORSE_LETTERS: Final = dict(zip(_SIGNS.split(), "abcdefghijklmnopqrstuvwxyz0123456789", strict=True))
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,8 @@ class LeakModerator(TextModerator):
                 yield name
             if self._spaced.search(read):
                 yield "spaced"
+        if self._pig_latin.search(folded):
+            yield "pig_latin"
         for name, decoded in _DECODED.items():
             if any(self._plain.search(_folded(part)) for part in decoded(text)):
                 yield name
@@ -84,8 +94,18 @@ class LeakModerator(TextModerator):
     @cached_property
     def _plain(self) -> "re.Pattern[str]":
         """The words of the secret, with anything or nothing between them."""
-        words = re.findall(r"[^\W_]+", _folded(self.secret))
-        return re.compile(r"[\W_]{0,5}".join(map(re.escape, words)))
+        return re.compile(r"[\W_]{0,5}".join(map(re.escape, self._words)))
+
+    @cached_property
+    def _pig_latin(self) -> "re.Pattern[str]":
+        """Each word with its first consonants at its end, and `ay`, `way`, `yay` or `hay` after it."""
+        parts = (re.fullmatch(r"([^aeiou\d]*)(.*)", word) for word in self._words)
+        turned = (rf"{part[2]}-?{part[1] or '[wyh]?'}ay" for part in parts if part)
+        return re.compile(r"[\W_]{0,5}".join(turned))
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return re.findall(r"[^\W_]+", _folded(self.secret))
 
     @cached_property
     def _spaced(self) -> "re.Pattern[str]":
@@ -147,9 +167,15 @@ def _from_codes(text: str) -> Iterator[str]:
         yield "".join(chr(int(code)) for code in re.findall(r"\d+", found))
 
 
+def _from_morse(text: str) -> Iterator[str]:
+    for found in _MORSE.findall(text):
+        yield "".join(_MORSE_LETTERS.get(sign, " ") for sign in re.split(r"[\s/|]+", found))
+
+
 _DECODED: Final[dict[str, Callable[[str], Iterator[str]]]] = {
     "base64": _from_base64,
     "hex": _from_hex,
     "url": _from_url,
     "codes": _from_codes,
+    "morse": _from_morse,
 }
