@@ -1,6 +1,6 @@
 """All that an evaluator may look at: one attempt, seen by the evaluators that judge it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard
 
 import msgspec
@@ -65,7 +65,7 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
     trace: Trace | None = None
     """What the agent did, where the task returned or recorded a trace."""
     _attempt: AttemptFacts | None = None
-    _earlier: Sequence[EvaluationResult] = ()
+    _earlier: Iterable[EvaluationResult] = ()
     _asked: set[str] | None = None
     """What evaluators looked at beyond the attempt, noted where somebody wants to know; copies share it."""
 

@@ -337,7 +337,8 @@ class NotedScoring(Scoring):
         said: _Said = ([], [], [])
         results, failures, skipped = said
         asked: set[str] = set()
-        ctx._earlier, ctx._asked = results, asked  # noqa: SLF001 - the scorer fills in what earlier judges said
+        ctx._asked = asked  # noqa: SLF001 - the scorer asks what judges look at
+        self._show(attempt, ctx, results)
         noted = attempt.asked = {}
         cells: Mapping[str, Cell] = {} if attempt.recalled is None else attempt.recalled.cells
         holds = True
@@ -354,6 +355,15 @@ class NotedScoring(Scoring):
             await self._ask((judge,), plan, ctx, said)
             noted[judge.name] = frozenset(asked)
         return self._record(attempt, said)
+
+    def _show(
+        self,
+        attempt: Attempt,  # noqa: ARG002 - for those who know of results that no judge of this run made
+        ctx: EvaluatorContext[Any, Any, Any],
+        results: list[EvaluationResult],
+    ) -> None:
+        """Let the judges of an attempt see what earlier ones said, or will have said."""
+        ctx._earlier = results  # noqa: SLF001 - the scorer fills in what earlier judges said
 
 
 async def within(seconds: float, awaitable: Any, late: Exception) -> Any:

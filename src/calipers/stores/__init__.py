@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from calipers.late import late_names
 
 if TYPE_CHECKING:
+    from .explaining import why
+    from .keeping import keep_in
     from .opening import open_store
     from .packing import Facts, Panel, facts_of, pack, pack_cells, unpack
     from .postgresql import PostgresqlStore
     from .records import Known, StoredAttempt, StoredCell
     from .redaction import hide_keys, hide_matches
+    from .rescoring import score_again, score_again_async
     from .run_info import GitState, Owner, RunInfo, StoredEvaluator
     from .sqlite import MemoryStore, SqliteStore
     from .store import Store
@@ -37,10 +40,14 @@ _HOMES = {
     "facts_of": ".packing",
     "hide_keys": ".redaction",
     "hide_matches": ".redaction",
+    "keep_in": ".keeping",
     "open_store": ".opening",
     "pack": ".packing",
     "pack_cells": ".packing",
+    "score_again": ".rescoring",
+    "score_again_async": ".rescoring",
     "unpack": ".packing",
+    "why": ".explaining",
 }
 
 __all__ = [
@@ -62,10 +69,14 @@ __all__ = [
     "facts_of",
     "hide_keys",
     "hide_matches",
+    "keep_in",
     "open_store",
     "pack",
     "pack_cells",
+    "score_again",
+    "score_again_async",
     "unpack",
+    "why",
 ]
 
 if not TYPE_CHECKING:

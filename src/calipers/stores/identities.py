@@ -38,6 +38,13 @@ class Column(msgspec.Struct, frozen=True):
         return self.stored.identity
 
 
+def column_key(identity: AnyIdentity, name: str) -> str | None:
+    """What the results of an evaluator are found by, under the name it has in a run; `None` if it is unknown."""
+    if not isinstance(identity, Identity):
+        return None
+    return digest(f"{identity.key}\0{name}".encode("utf-8", "surrogatepass"))
+
+
 class Columns:
     """The columns of a run, looked up by their judges."""
 
@@ -82,7 +89,7 @@ class Columns:
         key, reads_name, unknown = None, True, None
         if isinstance(identity, Identity):
             reads_name = identity.reads_name
-            key = digest(f"{identity.key}\0{judge.name}".encode("utf-8", "surrogatepass"))
+            key = column_key(identity, judge.name)
         else:
             unknown = identity.reason
         stored = StoredEvaluator(

@@ -284,10 +284,13 @@ class RunJournal:
             stored.output = with_attempt_notes(stored.output, attempt_notes(source.attempt.output))
             return
         rich = not is_plain(attempt.output)
+        case = work.case
+        rich_case = not (is_plain(case.inputs) and is_plain(case.metadata) and is_plain(case.expected_output))
         keeps_spans = work.plan.needs_spans and isinstance(attempt.spans, SpanTree)
-        if rich or keeps_spans or attempt.seed_was_read:
+        if rich or rich_case or keeps_spans or attempt.seed_was_read:
             notes = AttemptNotes(
                 rich=rich,
+                rich_case=rich_case,
                 seed=self.seed if attempt.seed_was_read else None,
                 spans=attempt.spans.to_dict() if keeps_spans else None,
             )

@@ -1,0 +1,168 @@
+"""Why a judgement was computed or taken over, in words, from what the runs of a store have kept of themselves."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from calipers.errors import StoreError
+from calipers.identity.fingerprint import differences
+
+from .notes import cell_notes
+from .opening import open_store
+from .records import StoredAttempt, StoredCell
+from .run_info import RunInfo, StoredEvaluator
+from .store import Store
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+_EARLIER_RUNS = 50
+"""How far back to look for a run to compare with."""
+
+
+def why(store: "str | PathLike[str] | Store", run: str, case: str, evaluator: str) -> str:
+    """Why a result of a stored run was computed or taken over: a few lines of text.
+
+    Args:
+        store: a store, or the URL or path of one.
+        run: its id, the beginning of its id, its name, or "latest".
+        case: the name of a case, or of one of its repeats.
+        evaluator: the name of an evaluator in that run.
+
+    Raises:
+        StoreError: there is no such run, case or evaluator.
+    """
+    opened = store if isinstance(store, Store) else open_store(store)
+    try:
+        return "\n".join(_lines(opened, opened.run(run), case, evaluator))
+    finally:
+        if opened is not store:
+            opened.close()
+
+
+def _lines(store: Store, info: RunInfo, case: str, evaluator: str) -> Iterator[str]:
+    places = [place for place, one in enumerate(info.evaluators) if one.name == evaluator]
+    if not places:
+        names = ", ".join(repr(one.name) for one in info.evaluators) or "none"
+        raise StoreError(f"run {info.id!r} has no evaluator {evaluator!r}; there are: {names}")
+    positions = [attempt.position for attempt in store.attempts(info.id, name=case, parts=False)]
+    if not positions:
+        raise StoreError(f"run {info.id!r} has no attempt of a case {case!r}")
+    for attempt, cells in store.judged_at(info.id, positions):
+        yield f"{attempt.name}:"
+        made = _attempt_reason(store, info, attempt)
+        yield f"  attempt: {made}"
+        if attempt.failed:
+            yield f"  {evaluator}: not asked, since the task failed"
+            continue
+        mine = [cell for cell in cells if cell.evaluator in places]
+        if not mine:
+            yield f"  {evaluator}: not asked, since it does not judge this case"
+        for cell in mine:
+            yield f"  {evaluator}: {_cell_reason(store, info, attempt, cell)}"
+
+
+# ---------------------------------------------------------------------- attempts
+
+
+def _attempt_reason(store: Store, info: RunInfo, attempt: StoredAttempt) -> str:
+    if attempt.origin is not None:
+        return f"taken over from run {attempt.origin}: case, task and repeat are the same"
+    if attempt.key is None:
+        unknown = _task_of(info).get("unknown")
+        reason = f"the task's identity is unknown: {unknown}" if unknown else "the case's content has no form"
+        return f"made in this run; {reason}"
+    if not info.parameters.get("reuse"):
+        return "made in this run; it was not asked to reuse anything"
+    found = _earlier_attempt(store, info, attempt)
+    if found is None:
+        return "made in this run; no earlier run of this dataset has a case of that name"
+    earlier, then = found
+    changes = _changes(info, attempt, earlier, then)
+    return f"made in this run; since run {earlier.id}, {'; '.join(changes)}"
+
+
+def _changes(info: RunInfo, attempt: StoredAttempt, earlier: RunInfo, then: StoredAttempt) -> list[str]:
+    """What is different from an earlier attempt of the case."""
+    changes: list[str] = []
+    if attempt.case_hash != then.case_hash:
+        before, after = (msgspec.json.decode(one.given) for one in (then, attempt))
+        parts = [
+            name for name in ("inputs", "expected_output", "metadata") if before.get(name) != after.get(name)
+        ]
+        changes.append(f"the case changed ({', '.join(parts) or 'its content'})")
+    if info.task_version != earlier.task_version:
+        parts = differences(_task_of(earlier).get("parts", {}), _task_of(info).get("parts", {}))
+        changes.append(f"the task changed ({'; '.join(parts) or 'its version'})")
+    if then.failed:
+        changes.append("nothing is to be had: the task had failed there")
+    return changes or [
+        "its place among cases of the same content changed, or the task asked for another seed"
+    ]
+
+
+def _task_of(info: RunInfo) -> dict[str, Any]:
+    found = info.parameters.get("task")
+    return found if isinstance(found, dict) else {}
+
+
+def _earlier_runs(store: Store, info: RunInfo) -> Iterator[RunInfo]:
+    """The runs of the same dataset before this one, newest first."""
+    others = store.runs(dataset_name=info.dataset_name)
+    earlier = [one for one in others if one.id < info.id and one.dataset_name == info.dataset_name]
+    yield from earlier[:_EARLIER_RUNS]
+
+
+def _earlier_attempt(
+    store: Store, info: RunInfo, attempt: StoredAttempt
+) -> tuple[RunInfo, StoredAttempt] | None:
+    for earlier in _earlier_runs(store, info):
+        for then in store.attempts(earlier.id, name=attempt.case_name):
+            if then.repeat == attempt.repeat:
+                return earlier, then
+    return None
+
+
+# ---------------------------------------------------------------------- cells
+
+
+def _cell_reason(store: Store, info: RunInfo, attempt: StoredAttempt, cell: StoredCell) -> str:
+    mine = info.evaluators[cell.evaluator]
+    plain = "; it was given plain data" if cell_notes(cell.body).as_plain else ""
+    if cell.origin is not None:
+        return f"taken over from run {cell.origin}: the evaluator and the attempt are the same{plain}"
+    if mine.unknown is not None:
+        return f"computed in this run{plain}; its identity is unknown: {mine.unknown}"
+    if attempt.origin is None and info.parameters.get("reuse"):
+        return f"computed in this run{plain}; the attempt is new"
+    if attempt.origin is None:
+        return f"computed in this run{plain}; it was not asked to reuse anything"
+    found = _earlier_column(store, info, mine)
+    if found is None:
+        return f"computed in this run{plain}; no earlier run of this dataset has an evaluator of that name"
+    earlier, then = found
+    if then.identity != mine.identity:
+        changes = "; ".join(differences(then.parts, mine.parts)) or "its identity was not known then"
+        return f"computed in this run{plain}; since run {earlier.id}, {changes}"
+    return f"computed in this run{plain}; {_looked(cell)}"
+
+
+def _looked(cell: StoredCell) -> str:
+    """Why the result of an evaluator that has not changed did not hold any more."""
+    notes = cell_notes(cell.body)
+    if notes.after is not None:
+        return "it looks at the results of evaluators before it, and those were computed"
+    if notes.seed is not None:
+        return "it asks for the seed, which is another one"
+    return "it had failed, the case had another name, or this attempt had not been judged by it"
+
+
+def _earlier_column(
+    store: Store, info: RunInfo, mine: StoredEvaluator
+) -> tuple[RunInfo, StoredEvaluator] | None:
+    for earlier in _earlier_runs(store, info):
+        for then in earlier.evaluators:
+            if then.name == mine.name:
+                return earlier, then
+    return None

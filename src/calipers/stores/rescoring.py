@@ -1,0 +1,370 @@
+"""Judging stored attempts again, without calling the task.
+
+The results are added to the run itself, as further columns: they are about the same attempts, so that old and new stand
+side by side in one report. An evaluator whose name is taken by another one gets `_2`, `_3`, and so on; one that has judged
+an attempt already is not asked again. Attempts whose task failed are not judged, as ever.
+
+Attempts are read, judged and written as a stream: memory does not grow with their number.
+
+A store holds plain data. With `dataset`, inputs, metadata and expectations are the objects of its cases, wherever the
+content is the same; with `output_type`, outputs are made again. What an evaluator was given as plain data, though it had
+been something else, is counted in `Report.reuse.judged_as_plain`.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from typing_extensions import override
+
+from calipers.case import Case
+from calipers.context import EvaluatorContext
+from calipers.dataset import Dataset
+from calipers.errors import InvalidOptionError, StoreError
+from calipers.evaluation import run_sync
+from calipers.identity.cases import case_key
+from calipers.identity.evaluators import evaluator_identity
+from calipers.interrupt import on_interrupt
+from calipers.plain import plain
+from calipers.recalled import Recalled, Reuse
+from calipers.record import ReportCase
+from calipers.report import Report
+from calipers.report_evaluator import run_report_evaluators
+from calipers.result import EvaluationResult
+from calipers.runner import Options, Record, Run
+from calipers.scoring import Judge, NotedScoring, Plan
+from calipers.spans import SpanTree
+from calipers.styles import RolloutEvaluator, as_evaluator
+from calipers.task import Attempt, Task
+from calipers.work import Work, WorkQueue
+from calipers.workers import LoopWorkers
+
+from .identities import Columns, column_key
+from .notes import CellNotes, attempt_notes, with_notes
+from .opening import open_store
+from .output_type import OutputType
+from .packing import Panel, facts_of, pack_cells, unpack, unpack_cells
+from .recalling import NO_SPANS
+from .records import StoredAttempt, StoredCell
+from .run_info import RunInfo, StoredEvaluator
+from .store import Store
+from .writer import Pace, Writer
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+def score_again(
+    store: "str | PathLike[str] | Store",
+    run: str = "latest",
+    *,
+    evaluators: Sequence[Any],
+    dataset: Dataset[Any, Any, Any] | None = None,
+    output_type: Any = None,
+    evaluator_timeout: float | None = None,
+    max_concurrency: int | None = None,
+    keep: str = "failed",
+) -> Report:
+    """Judge the attempts of a stored run with further evaluators, and report all that is known of the run.
+
+    Args:
+        store: a store, or the URL or path of one.
+        run: its id, the beginning of its id, its name, or "latest".
+        evaluators: of any style.
+        dataset: whose cases give inputs, metadata and expectations as the objects they were; default: plain data.
+        output_type: what the task returned; default: plain data.
+        evaluator_timeout: seconds an evaluator may take.
+        max_concurrency: attempts under judgement at once, where evaluators wait; default: 100.
+        keep: what the report keeps: "failed", the first thousand attempts that did not pass, with totals of all; "all"
+            attempts; or "none" of them.
+
+    Raises:
+        StoreError: there is no such run, or it is still running.
+    """
+    return run_sync(
+        lambda: score_again_async(
+            store,
+            run,
+            evaluators=evaluators,
+            dataset=dataset,
+            output_type=output_type,
+            evaluator_timeout=evaluator_timeout,
+            max_concurrency=max_concurrency,
+            keep=keep,
+        )
+    )
+
+
+async def score_again_async(
+    store: "str | PathLike[str] | Store",
+    run: str = "latest",
+    *,
+    evaluators: Sequence[Any],
+    dataset: Dataset[Any, Any, Any] | None = None,
+    output_type: Any = None,
+    evaluator_timeout: float | None = None,
+    max_concurrency: int | None = None,
+    keep: str = "failed",
+) -> Report:
+    """`score_again` for code that is async, with the same arguments."""
+    if not evaluators:
+        raise InvalidOptionError("score_again needs evaluators: pass at least one")
+    options = Options(evaluator_timeout=evaluator_timeout, max_concurrency=max_concurrency)
+    opened = store if isinstance(store, Store) else open_store(store)
+    try:
+        info = opened.run(run)
+        if info.status == "running" and not info.is_abandoned():
+            raise StoreError(f"run {info.id!r} is still running: score it again when it is over")
+        again = _Again(opened, info, evaluators, dataset, OutputType(output_type))
+        incomplete = await again.judge_all(options)
+        report = opened.report(info.id, keep="all" if again.has_rollouts else keep)
+        if again.has_rollouts:
+            await run_report_evaluators(report, (), again.with_originals(report))
+            opened.finish_run(info.id, status=info.status, report=report)
+        report.reuse = again.counts
+        report.incomplete = report.incomplete or incomplete
+        return report
+    finally:
+        if opened is not store:
+            opened.close()
+
+
+class _Again:
+    """One round of judging a stored run."""
+
+    def __init__(
+        self,
+        store: Store,
+        info: RunInfo,
+        evaluators: Sequence[Any],
+        dataset: Dataset[Any, Any, Any] | None,
+        output: OutputType,
+    ) -> None:
+        self.store = store
+        self.info = info
+        self.counts = Reuse(run=info.id)
+        self.plan = Plan([_named(evaluator, info.evaluators) for evaluator in evaluators])
+        if len(set(self.plan.names)) < len(evaluators):
+            raise InvalidOptionError(f"the evaluators need names of their own, got {list(self.plan.names)}")
+        self.places = _places(store, info, self.plan)
+        self.evaluators = store.run(info.id).evaluators
+        self.panel = Panel(self.evaluators, self.places)
+        self.has_rollouts = any(isinstance(judge.evaluator, RolloutEvaluator) for judge in self.plan.judges)
+        self._output = output
+        self._redacted = bool(getattr(store, "redact", ()))
+        self._cases = _cases_by_content(dataset)
+        self._originals: dict[tuple[str, str], Any] = {}
+
+    async def judge_all(self, options: Options) -> str | None:
+        """Judge every attempt that lacks a judgement; returns why not all were, if so."""
+        with Writer(self.store, self.info.id, pace=Pace(every=0.1)) as writer:
+            run = _Judging(
+                Task(_never, self.info.task_name or "", is_async=True),
+                WorkQueue(self.works()),
+                _Scoring(timeout=options.evaluator_timeout),
+                NO_SPANS,
+                options,
+                _Journal(self, writer),
+            )
+            workers = LoopWorkers(run)
+
+            def interrupt() -> None:
+                run.stop("interrupted by Ctrl-C")
+                workers.stop()
+
+            with on_interrupt(interrupt):
+                await workers.finish()
+        if run.stopped is not None:
+            return f"{run.stopped} after {run.finished} attempts were judged again"
+        if run.queue.broken is not None:
+            raise run.queue.broken
+        return None
+
+    def works(self) -> Iterator[Work]:
+        """The stored attempts as work that is done but for the judgement."""
+        wanted = set(self.places)
+        for attempt, cells in self.store.judged(self.info.id, failed=False):
+            present = {cell.evaluator for cell in cells}
+            self.counts.attempts_reused += 1
+            if wanted <= present:
+                self.counts.cells_reused += len(wanted)
+                continue
+            yield self._work(attempt, cells, present)
+
+    def _work(self, attempt: StoredAttempt, cells: list[StoredCell], present: set[int]) -> Work:
+        record = unpack(attempt, (), self.evaluators)
+        assert isinstance(record, ReportCase)
+        notes = attempt_notes(attempt.output)
+        case = None if attempt.case_hash is None else self._cases.get(attempt.case_hash)
+        as_plain = self._redacted or (notes.rich_case and case is None)
+        if notes.rich:
+            record.output, restored = self._output.restored(record.output)
+            as_plain = as_plain or not restored
+        if case is None:
+            expected = {"expected_output": record.expected_output} if record.has_expected_output else {}
+            case = Case(
+                name=attempt.case_name,
+                inputs=record.inputs,
+                metadata=record.metadata,
+                cluster=record.cluster,
+                **expected,
+            )
+        plan = self.plan
+        if present and not present.isdisjoint(self.places):
+            judges = zip(self.places, self.plan.judges, strict=True)
+            plan = Plan([judge for place, judge in judges if place not in present], self.plan.keys)
+        spans = NO_SPANS if notes.spans is None else SpanTree.from_dict(notes.spans)
+        recalled = Recalled(
+            record=record, spans=spans, source=_Found(self, attempt, cells, as_plain=as_plain)
+        )
+        return Work(
+            attempt.position, case, attempt.name, attempt.case_name, attempt.repeat, plan, None, recalled
+        )
+
+    def new_cells(self, work: Work, attempt: Attempt, record: ReportCase) -> list[StoredCell]:
+        """What was said of an attempt, to be stored."""
+        found = attempt.recalled.source if attempt.recalled is not None else None
+        assert isinstance(found, _Found)
+        asked = attempt.asked or {}
+        self.counts.cells_computed += len(asked)
+        self.counts.cells_reused += len(self.plan.judges) - len(asked)
+        self.counts.judged_as_plain += found.as_plain
+        cells = pack_cells(record, work.position, self.panel)
+        if not (self.has_rollouts or found.as_plain or any(asked.values())):
+            return cells
+        judges = dict(zip(self.places, self.plan.judges, strict=True))
+        for cell in cells:
+            judge = judges[cell.evaluator]
+            looked = asked.get(judge.name, frozenset())
+            original = self._original(work, judge, record)
+            notes = CellNotes(
+                # The evaluators before it are those of another run: nobody can promise them to a later one.
+                after="" if "results" in looked else None,
+                seed=self.info.seed if "seed" in looked else None,
+                as_plain=found.as_plain,
+                original=original,
+            )
+            cell.body = with_notes(cell.body, notes)
+        return cells
+
+    def _original(self, work: Work, judge: Judge, record: ReportCase) -> Any:
+        """What a rollout metric returned, as plain data; the object itself is kept to be combined with the others."""
+        if not isinstance(judge.evaluator, RolloutEvaluator):
+            return None
+        mine = (result.original for result in record.results if result.evaluator == judge.name)
+        original = next(mine, None)
+        self._originals[work.name, judge.name] = original
+        return plain(original)
+
+    def with_originals(self, report: Report) -> Plan:
+        """The plan, once the report's results have the objects that rollout metrics returned in this round."""
+        for case in report.cases:
+            case.results = tuple(
+                msgspec.structs.replace(result, original=self._originals[case.name, result.evaluator])
+                if (case.name, result.evaluator) in self._originals
+                else result
+                for result in case.results
+            )
+        return self.plan
+
+
+class _Found:
+    """A stored attempt that is judged again, with what was said of it before."""
+
+    def __init__(
+        self, again: _Again, attempt: StoredAttempt, cells: Sequence[StoredCell], *, as_plain: bool
+    ) -> None:
+        self._again = again
+        self._attempt = attempt
+        self._cells = cells
+        self.as_plain = as_plain
+
+    def results(self) -> tuple[EvaluationResult, ...]:
+        """The results that the run has already."""
+        return unpack_cells(self._cells, facts_of(self._attempt), self._again.evaluators)[0]
+
+
+class _Earlier:
+    """What was said of an attempt so far: what is stored is read only if somebody looks."""
+
+    def __init__(self, found: _Found, said: list[EvaluationResult]) -> None:
+        self._found = found
+        self._said = said
+
+    def __iter__(self) -> Iterator[EvaluationResult]:
+        yield from self._found.results()
+        yield from self._said
+
+
+class _Scoring(NotedScoring):
+    """Judges attempts whose evaluators may look at stored results."""
+
+    @override
+    def _show(
+        self, attempt: Attempt, ctx: EvaluatorContext[Any, Any, Any], results: list[EvaluationResult]
+    ) -> None:
+        assert attempt.recalled is not None
+        ctx._earlier = _Earlier(attempt.recalled.source, results)  # noqa: SLF001 - as its base class does
+
+
+class _Judging(Run):
+    """A run that makes no attempts, but judges those that are stored, and keeps nothing in memory."""
+
+    @override
+    def keep(self, position: int, record: Record) -> None:
+        self.finished += 1
+
+
+class _Journal:
+    """Hands what is said of stored attempts to the writer."""
+
+    def __init__(self, again: _Again, writer: Writer) -> None:
+        self._again = again
+        self._writer = writer
+        self.seed = again.info.seed
+
+    def prepared(self, items: Iterator[Work]) -> Iterator[Work]:
+        """The work as it is."""
+        return items
+
+    def append(self, work: Work, attempt: Attempt, record: Record) -> None:
+        """Store what was said of an attempt."""
+        assert isinstance(record, ReportCase)
+        self._writer.add_cells(self._again.new_cells(work, attempt, record))
+
+    def finish(self, _report: Report | None) -> Reuse:
+        """How much was done."""
+        return self._again.counts
+
+
+def _never(_: Any) -> Any:
+    raise StoreError("an attempt that is judged again is not made again")
+
+
+def _named(x: Any, stored: Sequence[StoredEvaluator]) -> Judge:
+    """The judge of an evaluator, under its own name or, where another evaluator of the run has that, `_2` and so on."""
+    evaluator = as_evaluator(x)
+    identity = evaluator_identity(x)
+    keys = {one.name: one.identity for one in stored}
+    base = name = evaluator.get_default_evaluation_name()
+    number = 2
+    while name in keys and (keys[name] is None or keys[name] != column_key(identity, name)):
+        name, number = f"{base}_{number}", number + 1
+    return Judge(evaluator, name)
+
+
+def _places(store: Store, info: RunInfo, plan: Plan) -> list[int]:
+    """The places of the judges in the run; those that are not there yet are added."""
+    columns = Columns(plan)
+    known = {one.name: place for place, one in enumerate(info.evaluators)}
+    new = [judge for judge in plan.judges if judge.name not in known]
+    added = store.add_evaluators(info.id, [columns.of(judge).stored for judge in new])
+    known.update({judge.name: place for judge, place in zip(new, added, strict=True)})
+    return [known[judge.name] for judge in plan.judges]
+
+
+def _cases_by_content(dataset: Dataset[Any, Any, Any] | None) -> dict[bytes, Case[Any, Any, Any]]:
+    """The cases of a dataset by what their content is known by."""
+    if dataset is None:
+        return {}
+    return {key: case for case in dataset.cases if (key := case_key(case)) is not None}
