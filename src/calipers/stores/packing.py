@@ -168,7 +168,7 @@ def pack(
     )
     if record.cluster is not None:
         facts.cluster = _plain(record.cluster)
-    if record.trace_id is not None:
+    if record.trace_id is not None or record.span_id is not None:
         facts.trace_id, facts.span_id = record.trace_id, record.span_id
     if record.teardown_failure is not None:
         facts.teardown_failure = msgspec.convert(plain(record.teardown_failure), Failure)

@@ -45,8 +45,12 @@ class PostgresqlStore(SqlStore):
         self._address, self.schema = _parts(url)
         self._writer = _Line(self._address, self.url, self.schema)
         self._reader = _Line(self._address, self.url, self.schema)
-        with self._writer.transaction() as db:
-            _prepare(db, self.url, self.schema)
+        try:
+            with self._writer.transaction() as db:
+                _prepare(db, self.url, self.schema)
+        except BaseException:
+            self._writer.close()
+            raise
 
     @contextlib.contextmanager
     @override

@@ -63,8 +63,12 @@ class SqliteStore(SqlStore):
         _check_place(self.path, read_only=read_only)
         with _explained(self.url):
             self._writer = self._connect()
-            _prepare(self._writer, self.url, read_only=read_only)
-            self._reader = self._connect()
+            try:
+                _prepare(self._writer, self.url, read_only=read_only)
+                self._reader = self._connect()
+            except BaseException:
+                self._writer.close()
+                raise
         # Both connections may be used from any thread, by one at a time.
         self._write_lock = threading.RLock()
         self._read_lock = threading.RLock()

@@ -4,7 +4,7 @@ with TemporaryPostgres() as server:
     store = open_store(server.url)
 
 The server listens on loopback alone, on a port that was free, with its data in a temporary folder that goes with it. It
-does not wait for the disk, so its data would not survive a crash of the machine; it does survive `stop` and `start`.
+does not wait for the disk, so its data would not survive a power failure; it does survive `stop` and `start`.
 PostgreSQL refuses to run as root: then it runs as `postgres`, or as `nobody`.
 """
 
@@ -20,7 +20,7 @@ from typing import Any, Self
 from calipers.errors import CalipersError
 
 _PROGRAMS = ("initdb", "pg_ctl", "postgres")
-_UNSAFE_AND_FAST = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+_FAST = "-c fsync=off -c full_page_writes=off"
 
 
 class TemporaryPostgres:
@@ -81,7 +81,7 @@ class TemporaryPostgres:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 self.port = free.getsockname()[1]
-        options = f"-p {self.port} -h 127.0.0.1 -k {self._folder} {_UNSAFE_AND_FAST}"
+        options = f"-p {self.port} -h 127.0.0.1 -k {self._folder} {_FAST}"
         self._run("pg_ctl", "-D", self._data, "-w", "-l", f"{self._folder}/log", "-o", options, "start")
 
     def stop(self) -> None:

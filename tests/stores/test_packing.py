@@ -1,0 +1,273 @@
+"""Records in and out of what a store keeps."""
+
+import math
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers.errors import StoreError
+from calipers.plain import plain
+from calipers.record import Failure, ReportCase, ReportCaseFailure
+from calipers.report import Report
+from calipers.result import (
+    EvaluationResult,
+    EvaluatorFailure,
+    EvaluatorSpec,
+    EvalVerdict,
+    SkippedEvaluation,
+)
+from calipers.stores import GitState, MemoryStore, Panel, RunInfo, StoredEvaluator, facts_of, pack, unpack
+from calipers.trace import ToolCall, Trace, Turn, TurnType
+
+TEXT = st.text(max_size=6)
+NAMES = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=6)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+ODD = st.sampled_from(
+    [float("nan"), b"bytes", {1, 2}, datetime(2026, 1, 1, tzinfo=UTC), 2**3000, object, "\ud800"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXT | ODD,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT | st.integers(), inner, max_size=2),
+    max_leaves=4,
+)
+GIT = GitState(commit="c", dirty=False)  # which spares asking git a hundred times
+FAILURES = st.builds(Failure, error_type=TEXT, error_message=TEXT, error_stacktrace=TEXT)
+
+
+@st.composite
+def evaluators_of(draw):
+    names = draw(st.lists(NAMES.map(plain), max_size=3, unique=True))
+    return [
+        StoredEvaluator(
+            name=name,
+            spec=EvaluatorSpec(draw(TEXT.map(plain)), plain(draw(st.dictionaries(TEXT, VALUES, max_size=1)))),
+            version=draw(st.none() | TEXT.map(plain)),
+            shared=draw(st.booleans()),
+        )
+        for name in names
+    ]
+
+
+@st.composite
+def results_of(draw, evaluator):
+    """What one evaluator said: a bare value, several rich ones, a failure, a skip, some of these, or nothing."""
+    own = {"evaluator": evaluator.name, "source": evaluator.spec, "evaluator_version": evaluator.version}
+    values = st.booleans() | NUMBERS | TEXT
+    if draw(st.booleans()):
+        return [EvaluationResult(name=evaluator.name, value=draw(values), **own)], [], []
+    results = draw(
+        st.lists(
+            st.builds(
+                EvaluationResult,
+                name=NAMES | st.just(evaluator.name),
+                value=values,
+                reason=st.none() | TEXT,
+                evaluator=st.just(evaluator.name),
+                source=st.just(evaluator.spec) | st.builds(EvaluatorSpec, TEXT),
+                evaluator_version=st.just(evaluator.version) | st.none() | st.just("other"),
+                verdict=st.none() | st.sampled_from(EvalVerdict),
+                score=st.none() | st.floats(0, 1),
+                metadata=st.none() | st.dictionaries(TEXT, VALUES, max_size=1),
+            ),
+            max_size=2,
+        )
+    )
+    failures = st.builds(
+        EvaluatorFailure,
+        name=st.just(evaluator.name),
+        error_type=TEXT,
+        error_message=TEXT,
+        source=st.builds(EvaluatorSpec, TEXT, st.dictionaries(TEXT, VALUES, max_size=1)),
+    )
+    skips = st.builds(SkippedEvaluation, st.just(evaluator.name), TEXT) | st.builds(
+        SkippedEvaluation, NAMES, TEXT, st.just(evaluator.name)
+    )
+    return results, draw(st.lists(failures, max_size=1)), draw(st.lists(skips, max_size=2))
+
+
+def traces():
+    calls = st.builds(ToolCall, NAMES, st.dictionaries(TEXT, VALUES, max_size=1), output=VALUES)
+    turns = st.builds(lambda call: Turn(turn_type=TurnType.TOOL_CALL, tool_call=call), calls) | st.builds(
+        lambda text: Turn(turn_type=TurnType.USER_MESSAGE, content=text), TEXT
+    )
+    return st.none() | st.builds(
+        lambda turns, text: Trace(turns=turns, input_text=text),
+        st.lists(turns, max_size=2),
+        TEXT,
+    )
+
+
+@st.composite
+def records(draw):
+    """A record, its evaluators in the order they ran, and all evaluators of its run."""
+    evaluators = draw(evaluators_of())
+    order = draw(st.permutations(range(len(evaluators))))
+    seconds = st.floats(0, 1e9)
+    common = {
+        "name": draw(NAMES),
+        "inputs": draw(VALUES),
+        "metadata": draw(VALUES),
+        "expected_output": draw(VALUES),
+        "task_duration": draw(seconds),
+        "total_duration": draw(seconds),
+        "source_case_name": draw(st.none() | NAMES),
+        "cluster": draw(st.none() | TEXT),
+        "tries": draw(st.integers(1, 5)),
+        "has_expected_output": draw(st.booleans()),
+        "trace_id": draw(st.none() | st.just("1f")),
+        "span_id": draw(st.none() | st.just("2e")),
+        "teardown_failure": draw(st.none() | FAILURES),
+        "trace": draw(traces()),
+    }
+    if draw(st.booleans()):
+        names = tuple(evaluators[place].name for place in order)
+        record = ReportCaseFailure(
+            **common,
+            error_type=draw(TEXT),
+            error_message=draw(TEXT),
+            error_stacktrace=draw(TEXT),
+            not_run=draw(st.just(names) | st.just(("somebody",))),
+        )
+        return record, order, evaluators
+    said = [draw(results_of(evaluators[place])) for place in order]
+    record = ReportCase(
+        **common,
+        output=draw(VALUES),
+        metrics=draw(st.dictionaries(NAMES, NUMBERS, max_size=2)),
+        attributes=draw(st.dictionaries(TEXT, VALUES, max_size=2)),
+        results=tuple(result for results, _, _ in said for result in results),
+        evaluator_failures=tuple(failure for _, failures, _ in said for failure in failures),
+        skipped=tuple(skip for _, _, skips in said for skip in skips),
+    )
+    return record, order, evaluators
+
+
+def as_report(record):
+    finished = isinstance(record, ReportCase)
+    return Report(name="r", cases=[record] if finished else [], failures=[] if finished else [record])
+
+
+@given(records())
+def test_a_record_comes_back_as_any_stored_report_keeps_it(drawn):
+    record, order, evaluators = drawn
+    attempt, cells = pack(record, 7, Panel(evaluators, order))
+    back = unpack(attempt, cells, evaluators)
+    assert as_report(back).to_dict() == as_report(record).to_dict()
+    assert back == unpack(attempt, list(reversed(cells)), evaluators), "the order of cells does not matter"
+
+
+@given(records())
+def test_a_record_survives_a_database(drawn):
+    record, order, evaluators = drawn
+    with MemoryStore() as store:
+        run = store.begin_run(RunInfo(name="r", evaluators=tuple(evaluators), git=GIT))
+        attempt, cells = pack(record, 7, Panel(run.evaluators, order))
+        store.append(run.id, [attempt], cells)
+        ((back, judged),) = store.judged(run.id)
+        assert as_report(unpack(back, judged, run.evaluators)).to_dict() == as_report(record).to_dict()
+
+
+def evaluator(name="Right", **more):
+    return StoredEvaluator(name=name, spec=EvaluatorSpec(name), **more)
+
+
+def case(*results, **more):
+    return ReportCase(
+        name="a",
+        inputs=1,
+        metadata=None,
+        expected_output=None,
+        output=2,
+        attributes={},
+        results=results,
+        task_duration=0.0,
+        total_duration=0.0,
+        **{"metrics": {}, **more},
+    )
+
+
+def result(value, name="Right", **more):
+    return EvaluationResult(name=name, value=value, evaluator="Right", source=EvaluatorSpec("Right"), **more)
+
+
+@pytest.mark.parametrize(
+    ("value", "body"),
+    [(True, "true"), (False, "false"), (0.5, "0.5"), (1, "1"), ("odd", '"odd"'), (1.0, "1.0")],
+)
+def test_a_result_that_is_only_a_value_is_stored_as_that_value(value, body):
+    _, (cell,) = pack(case(result(value)), 0, Panel([evaluator()]))
+    assert cell.body == body
+
+
+def test_a_spec_that_is_equal_once_it_is_plain_is_not_stored_with_every_result():
+    spec = EvaluatorSpec("Right", {"of": (1, 2)})
+    stored = StoredEvaluator(name="Right", spec=EvaluatorSpec("Right", {"of": [1, 2]}))
+    said = EvaluationResult(name="Right", value=True, evaluator="Right", source=spec)
+    _, (cell,) = pack(case(said), 0, Panel([stored]))
+    assert cell.body == "true"
+
+
+def test_metrics_that_are_no_numbers_for_json_come_back_as_what_they_were():
+    attempt, _ = pack(case(metrics={"inf": math.inf, "nan": math.nan, "huge": 2**3000}), 0, Panel([]))
+    back = unpack(attempt, (), [])
+    assert back.metrics["inf"] == math.inf
+    assert math.isnan(back.metrics["nan"])
+    assert back.metrics["huge"] == 2**3000
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_result_that_is_no_number_is_refused_and_never_becomes_a_label(value):
+    with pytest.raises(StoreError, match="'Right' cannot be stored"):
+        pack(case(result(value)), 0, Panel([evaluator()]))
+    broken = case()
+    broken.task_duration = value
+    with pytest.raises(StoreError, match="cannot be stored with the number"):
+        pack(broken, 0, Panel([]))
+
+
+def test_a_result_of_an_evaluator_that_the_run_does_not_have_is_refused():
+    with pytest.raises(StoreError, match=r"evaluator 'Right' cannot be stored: the run has \['Other'\]"):
+        pack(case(result(True)), 0, Panel([evaluator("Other")]))
+
+
+def test_without_its_parts_a_record_still_counts():
+    attempt, cells = pack(case(result(True)), 0, Panel([evaluator()]))
+    back = unpack(attempt, cells, [evaluator()], parts=False)
+    assert (back.passed, back.output, back.inputs) == (True, None, None)
+
+
+def test_cells_of_evaluators_that_were_added_later_come_last():
+    evaluators = [evaluator(), evaluator("Own", shared=False), evaluator("Later")]
+    attempt, cells = pack(case(result(True)), 0, Panel(evaluators, (1, 0)))
+    late = msgspec.structs.replace(cells[0], evaluator=2, body="0.25")
+    back = unpack(attempt, [late, *cells], evaluators)
+    assert [(one.name, one.value) for one in back.results] == [("Right", True), ("Later", 0.25)]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"facts": '{"format":1}'},
+        {"facts": "no JSON"},
+        {"given": "[]"},
+        {"output": '{"format":1,"attributes":3}'},
+        {"trace": '{"turns":3}'},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_damaged_attempt_is_an_error_that_names_it(changes):
+    attempt, cells = pack(case(), 0, Panel([]))
+    broken = msgspec.structs.replace(attempt, run="R", **changes)
+    with pytest.raises(StoreError, match="attempt 'a' of run 'R' is damaged"):
+        unpack(broken, cells, [])
+
+
+def test_an_attempt_of_a_later_release_is_an_error_that_says_what_to_do():
+    attempt, _ = pack(case(), 0, Panel([]))
+    later = msgspec.structs.replace(attempt, facts=attempt.facts.replace('"format":1', '"format":2'))
+    with pytest.raises(StoreError, match=r"format 2.*install a newer calipers"):
+        unpack(later, (), [])
+    assert facts_of(attempt).format == 1

@@ -1,0 +1,117 @@
+"""A server: passwords, schemas, versions, and a connection that is lost."""
+
+import pytest
+
+from calipers.errors import StoreError, StoreUnavailableError
+from calipers.stores import PostgresqlStore, RunInfo, open_store
+from calipers.stores.postgresql import without_password
+from calipers.stores.schema import VERSION
+from calipers.testing import TemporaryPostgres
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:se:cr@t@host:1/db", "postgresql://me:***@host:1/db"),
+        ("postgresql://me@host/db", "postgresql://me@host/db"),
+        ("postgresql:///db?user=me&password=secret&x=1", "postgresql:///db?user=me&password=***&x=1"),
+        ("postgresql://host/db", "postgresql://host/db"),
+    ],
+)
+def test_a_password_is_never_shown(url, shown):
+    assert without_password(url) == shown
+
+
+def test_a_store_shows_no_password(postgres, postgresql_store):
+    assert "s3cret" not in repr(postgresql_store)
+    assert "s3cret" not in postgresql_store.url
+    assert not [
+        name
+        for name, value in vars(postgresql_store).items()
+        if "s3cret" in repr(value) and name != "_address"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("s3cret", "wr0ng"), "Check the user and the password"),
+        (("/postgres", "/nowhere"), 'database "nowhere" does not exist. Create it'),
+        (("?", "?schema=a%3Bb&"), "a schema is named by small letters"),
+    ],
+)
+def test_a_server_that_refuses_is_an_error_with_the_way_out(postgres, change, said):
+    scheme, rest = f"{postgres.url}?".rsplit("@", 1)
+    url = f"{scheme}@{rest.replace(*change)}" if change[0] != "s3cret" else postgres.url.replace(*change)
+    with pytest.raises(StoreError) as error:
+        open_store(url)
+    assert said in str(error.value)
+    assert "s3cret" not in str(error.value)
+    assert "wr0ng" not in str(error.value)
+
+
+def test_a_server_that_is_not_there_may_be_there_later():
+    with pytest.raises(StoreUnavailableError, match=r"cannot be reached now.*Is the server up\?") as error:
+        open_store("postgresql://me:hidden@127.0.0.1:9/db")
+    assert "hidden" not in str(error.value)
+
+
+def test_tables_of_another_program_are_left_alone(postgres):
+    import psycopg
+
+    with psycopg.connect(postgres.url) as connection:
+        connection.execute("CREATE SCHEMA theirs")
+        connection.execute("CREATE TABLE theirs.runs (a int)")
+    with pytest.raises(StoreError, match=r"holds tables of another program.*name another one with \?schema="):
+        PostgresqlStore(f"{postgres.url}?schema=theirs")
+
+
+def test_a_later_version_is_refused(postgres):
+    import psycopg
+
+    url = f"{postgres.url}?schema=later"
+    PostgresqlStore(url).close()
+    with psycopg.connect(postgres.url) as connection:
+        connection.execute(f"UPDATE later.calipers_store SET version = {VERSION + 1}")
+    with pytest.raises(StoreError, match=f"has version {VERSION + 1}.*install a newer calipers"):
+        PostgresqlStore(url)
+
+
+def test_two_stores_in_one_database_do_not_see_each_other(postgres):
+    with (
+        PostgresqlStore(f"{postgres.url}?schema=us") as ours,
+        PostgresqlStore(f"{postgres.url}?schema=you") as yours,
+    ):
+        ours.begin_run(RunInfo(name="r"))
+        assert (len(ours.runs()), len(yours.runs())) == (1, 0)
+
+
+def test_a_closed_store_says_that_it_is_closed(postgresql_store):
+    postgresql_store.close()
+    with pytest.raises(StoreError, match="used after it was closed"):
+        postgresql_store.runs()
+
+
+@pytest.fixture(scope="module")
+def fragile():
+    """A server of our own, to be stopped in the middle."""
+    missing = TemporaryPostgres.missing()
+    if missing is not None:
+        pytest.skip(missing)
+    with TemporaryPostgres() as server:
+        yield server
+
+
+def test_a_lost_connection_is_made_again(fragile):
+    with PostgresqlStore(fragile.url) as store:
+        run = store.begin_run(RunInfo(name="r"))
+        assert store.run("r").id == run.id
+        fragile.stop()
+        for _ in range(2):
+            with pytest.raises(StoreUnavailableError, match="what was stored before is safe"):
+                store.beat(run.id)
+            with pytest.raises(StoreUnavailableError):
+                store.runs()
+        fragile.start()
+        store.beat(run.id)
+        assert [info.id for info in store.runs()] == [run.id]

@@ -1,0 +1,107 @@
+"""The contract, against every kind of store; more of it is in `calipers.testing.check_store`."""
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.errors import InvalidOptionError, StoreError
+from calipers.result import EvaluatorSpec
+from calipers.stores import Panel, RunInfo, Store, StoredEvaluator, pack
+from calipers.testing import check_store
+from calipers.testing.stores import record
+
+
+def test_every_store_keeps_the_contract(store):
+    check_store(store)
+
+
+def double(inputs):
+    if inputs == 3:
+        raise ValueError("three")
+    return 2 * inputs
+
+
+def right(output, expected_output):
+    return output == expected_output
+
+
+def close(output, expected_output):
+    return {"near": abs(output - expected_output) < 2, "distance": float(abs(output - expected_output))}
+
+
+def odd_only(inputs):
+    return True if inputs % 2 else {}
+
+
+def report_of(count, **options):
+    dataset = Dataset(
+        name="numbers",
+        cases=[Case(name=f"n{n}", inputs=n, expected_output=2 * n + (n % 5 == 0)) for n in range(count)],
+        evaluators=[right, close, odd_only],
+    )
+    return dataset.evaluate_sync(double, progress=False, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"repeat": 3}, {"metadata": {"who": "us"}, "seed": 0}])
+def test_a_report_comes_back_as_it_was(store, options):
+    report = report_of(8, **options)
+    run = store.add_report(report)
+    assert store.report(run.id).to_dict() == report.to_dict()
+    assert store.totals(run.id).summaries == report.summaries()
+    assert store.totals(run.id).pass_rate == report.pass_rate()
+    assert store.totals(run.id).counts == report.counts()
+    assert list(store.totals(run.id).summaries) == list(report.summaries()), "in the same order"
+
+
+def test_an_empty_report_can_be_stored(memory_store):
+    run = memory_store.add_report(report_of(0))
+    assert (run.attempts, run.status) == (0, "finished")
+    assert memory_store.done(run.id) == []
+    assert memory_store.totals(run.id).pass_rate is None, "nothing vacuous passes"
+
+
+def test_a_report_that_does_not_hold_all_its_attempts_is_refused(memory_store):
+    with pytest.raises(StoreError, match=r"holds 3 of its 8 attempts.*keep='all'"):
+        memory_store.add_report(report_of(8, keep="failed"))
+    assert memory_store.runs() == []
+
+
+@pytest.mark.parametrize("keep", ["some", "", None, True])
+def test_what_a_report_may_keep_is_named(memory_store, keep):
+    run = memory_store.add_report(report_of(1))
+    with pytest.raises(InvalidOptionError, match="'all', 'failed', 'none'"):
+        memory_store.report(run.id, keep=keep)
+
+
+def test_a_run_that_has_not_ended_says_so_in_its_report(memory_store):
+    run = memory_store.begin_run(RunInfo(name="long", total=10))
+    assert memory_store.report(run.id).incomplete == "still running after 0 of 10 attempts"
+    memory_store.finish_run(run.id, status="interrupted")
+    assert memory_store.report(run.id).incomplete == "interrupted after 0 of 10 attempts"
+    memory_store.finish_run(run.id, status="finished")
+    assert memory_store.report(run.id).incomplete == "ended after 0 of 10 attempts"
+
+
+def test_a_case_with_evaluators_of_its_own_keeps_their_order(memory_store):
+    shared = StoredEvaluator(name="Right", spec=EvaluatorSpec("Right"))
+    own = StoredEvaluator(name="Own", spec=EvaluatorSpec("Own", {"n": 1}), shared=False)
+    run = memory_store.begin_run(RunInfo(name="own", evaluators=(shared,)))
+    (place,) = memory_store.add_evaluators(run.id, [own])
+    evaluators = memory_store.run(run.id).evaluators
+    first, _ = pack(record(0, failed=True), 0, Panel(evaluators, (place, 0)))
+    memory_store.append(run.id, [first])
+    report = memory_store.report(run.id)
+    assert report.failures[0].not_run == ("Right", "Close", "Vague"), "the names that the record itself gives"
+    own_first = report.failures[0]
+    own_first.not_run = ("Own", "Right")
+    memory_store.append(run.id, [pack(own_first, 0, Panel(evaluators, (place, 0)))[0]])
+    assert memory_store.report(run.id).failures[0].not_run == ("Own", "Right")
+    assert '"not_run"' not in next(memory_store.attempts(run.id)).facts, "it follows from the evaluators"
+
+
+def test_nothing_is_a_store_without_the_whole_contract():
+    with pytest.raises(TypeError, match="abstract"):
+        Store()
+
+
+def test_a_store_prints_as_what_it_is(memory_store):
+    assert repr(memory_store) == "MemoryStore('memory:')"
