@@ -345,3 +345,18 @@ def test_a_file_with_the_parts_that_come_along_needs_no_option(calipers, write):
     done = calipers("voice", "run", "home.yaml")
     assert done.exit_code == 0, done.output
     assert "OfflineAgent on home" in done.stdout
+
+
+def test_a_file_in_the_place_of_the_cache_is_told_once_before_anything_runs(calipers, write):
+    write("home.yaml", "agent: offline\ncompare: text\nexpect: []\nprompts: [hello there]\n")
+    write(".calipers", "a file")
+    done = calipers("voice", "run", "home.yaml")
+    assert done.exit_code == 2
+    assert done.stderr.count("a file is in the way") == 1
+
+
+def test_a_file_of_another_kind_is_told_what_a_voice_file_is(calipers, write):
+    write("home.csv", "prompt\n")
+    done = calipers("voice", "run", "home.csv")
+    assert done.exit_code == 2
+    assert "a voice file is YAML or JSON: 'home.csv' is neither; end its name with .yaml" in done.stderr

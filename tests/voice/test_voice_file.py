@@ -440,7 +440,7 @@ def test_an_agent_must_have_the_senses_that_the_file_needs(problems, tmp_path, m
 def test_a_voice_file_is_yaml_or_json(load, tmp_path):
     with pytest.raises(InvalidOptionError, match="a voice file is YAML or JSON"):
         load("x", name="home.csv")
-    with pytest.raises(InvalidOptionError, match="does not tell its format"):
+    with pytest.raises(InvalidOptionError, match="a voice file is YAML or JSON"):
         load("x", name="home.txt")
     with pytest.raises(FileNotFoundError):
         load_voice_file(tmp_path / "nowhere.yaml")

@@ -49,6 +49,8 @@ class VoiceSession(Session):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.file: VoiceFile | None = None
+        self.cache: AudioCache | None = None
+        """Where sounds are kept; `None` for nowhere."""
         self.main: Evaluation | None = None
         """The prompts as the file says them."""
         self.text: Evaluation | None = None
@@ -69,6 +71,9 @@ class VoiceSession(Session):
             plugins=self.plugins,
         )
         self.file = file = files.load(Path(self.options.file))
+        if not self.options.no_cache:
+            self.cache = AudioCache(self.folder / self.options.cache_dir)
+            self.cache.check_folder()
         self.options = dataclasses.replace(
             self.options,
             repeat=self.options.repeat or file.runs,
@@ -97,11 +102,8 @@ class VoiceSession(Session):
     def _made(self, perturbation: Perturbation | None, **options: Any) -> Any:
         assert self.file is not None
         folder = self.options.keep_audio
-        cache = None if self.options.no_cache else AudioCache(self.folder / self.options.cache_dir)
-        if cache is not None:
-            cache.check_folder()
         task = self.file.task(
-            cache=cache,
+            cache=self.cache,
             perturbation=perturbation,
             keep_audio=False if folder is None else self.folder / folder,
             **options,

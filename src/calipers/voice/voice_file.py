@@ -165,9 +165,14 @@ def check_voice_file(
 
 
 def _read(path: Path, parts: NamedParts, catalog: Catalog) -> tuple[VoiceFile | None, list[Problem]]:
-    form = format_of(path)
+    try:
+        form = format_of(path)
+    except InvalidOptionError:
+        form = None
     if form not in DOCUMENTS:
-        raise InvalidOptionError(f"a voice file is YAML or JSON: {str(path)!r} is neither")
+        raise InvalidOptionError(
+            f"a voice file is YAML or JSON: {str(path)!r} is neither; end its name with .yaml, .yml or .json"
+        )
     problems = Problems(str(path))
     data = read_data(path, form, problems)
     if data is ABSENT:
