@@ -17,6 +17,7 @@ import options as option_costs
 import overhead
 import reports
 import rollouts
+import stores
 import voice
 from command import drawn, exit_code, parser
 from machine import facts
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "voice": voice,
     "rollouts": rollouts,
     "matching": matching,
+    "stores": stores,
 }
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
