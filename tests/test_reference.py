@@ -31,7 +31,8 @@ PACKAGES = [
     ),
     *("voice.adapters", "voice.demo", "voice.parsers", "voice.perturbations", "voice.recognition"),
     "voice.synthesizers",
-    *("rollouts", "rollouts.attacks", "rollouts.demo", "rollouts.strategies"),
+    *("rollouts", "rollouts.attacks", "rollouts.demo", "rollouts.moderators"),
+    "rollouts.strategies",
 ]
 
 
