@@ -84,9 +84,14 @@ def test_what_is_no_target_is_refused_with_the_shapes_that_are(wrong):
         as_target(wrong)
 
 
-def test_a_function_of_nothing_is_no_target():
-    with pytest.raises(InvalidOptionError, match="takes no argument"):
-        as_target(lambda: "x")
+@pytest.mark.parametrize(
+    "function",
+    [lambda: "x", lambda text, more: "x", lambda messages, more: "x", lambda messages, /: "x"],
+    ids=["nothing", "two texts", "messages and more", "messages by position"],
+)
+def test_a_function_that_cannot_be_called_with_what_is_said_is_no_target(function):
+    with pytest.raises(InvalidOptionError, match="cannot be called with what is said alone"):
+        as_target(function)
 
 
 def test_a_target_of_text_may_be_given_the_whole_conversation():

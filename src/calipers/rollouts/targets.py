@@ -44,7 +44,7 @@ def as_target(x: Any) -> Target:
     if callable(getattr(x, "reply", None)):
         return x  # type: ignore[no-any-return]  # it has what a target must have
     if callable(x):
-        found = next((name for name in ("messages", "conversation") if name in _parameters(x)), None)
+        found = _conversation_parameter(x)
         return TextTarget(x) if found is None else MessagesTarget(x, found)
     if callable(getattr(x, "invoke", None)):
         return TextTarget(x)
@@ -155,13 +155,17 @@ def check_cost(cost: Any, of: str) -> None:
         raise InvalidRolloutError(f"the cost of {of} must be a finite number from 0, or None, got {cost!r}")
 
 
-def _parameters(function: Callable[..., Any]) -> Sequence[str]:
+def _conversation_parameter(function: Callable[..., Any]) -> str | None:
+    """Which parameter takes the conversation; `None` if the function is one of a text."""
     try:
-        found = inspect.signature(function).parameters
+        signature = inspect.signature(function)
     except (TypeError, ValueError):  # a built-in that does not tell: it is given the text
-        return ()
-    if not found:
+        return None
+    found = next((name for name in ("messages", "conversation") if name in signature.parameters), None)
+    try:
+        signature.bind(None) if found is None else signature.bind(**{found: None})
+    except TypeError as error:
         raise InvalidOptionError(
-            f"{safe_repr(function):.200} takes no argument, so nothing can be said to it.\n{_SHAPES}"
-        )
-    return list(found)
+            f"{safe_repr(function):.200} cannot be called with what is said alone: {error}.\n{_SHAPES}"
+        ) from None
+    return found
