@@ -92,8 +92,7 @@ _read_output: Final = msgspec.json.Decoder(_Output).decode
 _read_cell: Final = msgspec.json.Decoder(_Cell).decode
 _read_any: Final = msgspec.json.Decoder().decode
 _WIDE: Final = 1 << 63
-_MOST_SOURCES: Final = 1000
-_BARE: Final = {True: "true", False: "false"}
+_MOST_SHARED: Final = 1000
 
 
 class Panel:
@@ -109,6 +108,8 @@ class Panel:
         self.names = tuple(evaluators[index].name for index in self.indexes)
         self.stored = None if self.indexes == shared else self.indexes
         """What of it an attempt has to say: nothing, if these are the shared ones of its run."""
+        self.shared: dict[int, tuple[EvaluationResult, tuple[int, str]]] = {}
+        """Results that are only a value, with the place of their evaluator and the body of their cell, by id."""
         self._sources: dict[int, tuple[EvaluatorSpec, bool]] = {}
         self._by_name = {evaluators[index].name: (index, evaluators[index]) for index in self.indexes}
 
@@ -121,6 +122,28 @@ class Panel:
             )
         return found
 
+    def body(self, result: EvaluationResult) -> tuple[int, str | None]:
+        """The place of a result's evaluator and, if the result says no more than its value, the body of its cell."""
+        index, evaluator = self.find(result.evaluator)
+        value = result.value
+        if type(value) is float and not math.isfinite(value):
+            raise StoreError(f"the result {result.name!r} cannot be stored: its value {value!r} is no number")
+        if (
+            result.name != evaluator.name
+            or result.reason is not None
+            or result.verdict is not None
+            or result.score is not None
+            or result.metadata is not None
+            or result.evaluator_version != evaluator.version
+            or not self.is_of(result.source, evaluator)
+        ):
+            return index, None
+        body = _encode(_plain(value)).decode()
+        # Results are immutable, and those that are a bare True, False or frequent label are one object in a whole run.
+        if type(value) is not float and len(self.shared) < _MOST_SHARED:
+            self.shared[id(result)] = (result, (index, body))
+        return index, body
+
     def is_of(self, source: EvaluatorSpec, evaluator: StoredEvaluator) -> bool:
         """Whether a source is what is stored of an evaluator, up to being plain data."""
         if source is evaluator.spec:
@@ -129,7 +152,7 @@ class Panel:
         if known is None or known[0] is not source:
             # All results of one evaluator share their source, so it is looked at once.
             known = (source, _plain_spec(source) == evaluator.spec)
-            if len(self._sources) < _MOST_SOURCES:
+            if len(self._sources) < _MOST_SHARED:
                 self._sources[id(source)] = known
         return known[1]
 
@@ -205,15 +228,14 @@ def pack_cells(record: ReportCase, position: int, panel: Panel) -> list[StoredCe
     """The results of a finished attempt, a cell for each evaluator that said anything."""
     bare: dict[int, StoredCell] = {}
     rich: dict[int, _Cell] = {}
+    shared = panel.shared
     for result in record.results:
-        index, evaluator = panel.find(result.evaluator)
-        if index not in bare and index not in rich and _is_bare(result, evaluator, panel):
-            value = result.value
-            body = _BARE[value] if type(value) is bool else _encode(_plain(value)).decode()
+        known = shared.get(id(result))
+        index, body = known[1] if known is not None and known[0] is result else panel.body(result)
+        if body is None or index in bare or index in rich:
+            _open(rich, bare, index).results.append(_pack_result(result, panel))
+        else:
             bare[index] = StoredCell(position=position, evaluator=index, body=body)
-            continue
-        cell = _open(rich, bare, index)
-        cell.results.append(_pack_result(result, evaluator, panel))
     for failure in record.evaluator_failures:
         told = msgspec.structs.replace(failure, source=_plain_spec(failure.source))
         _open(rich, bare, panel.find(failure.name)[0]).failures.append(told)
@@ -235,23 +257,8 @@ def _open(rich: dict[int, _Cell], bare: dict[int, StoredCell], index: int) -> _C
     return cell
 
 
-def _is_bare(result: EvaluationResult, evaluator: StoredEvaluator, panel: Panel) -> bool:
-    """Whether a result says no more than its value."""
-    value = result.value
-    if type(value) is float and not math.isfinite(value):
-        raise StoreError(f"the result {result.name!r} cannot be stored: its value {value!r} is no number")
-    return (
-        result.name == evaluator.name
-        and result.reason is None
-        and result.verdict is None
-        and result.score is None
-        and result.metadata is None
-        and panel.is_of(result.source, evaluator)
-        and result.evaluator_version == evaluator.version
-    )
-
-
-def _pack_result(result: EvaluationResult, evaluator: StoredEvaluator, panel: Panel) -> _Result:
+def _pack_result(result: EvaluationResult, panel: Panel) -> _Result:
+    _, evaluator = panel.find(result.evaluator)
     same_version = result.evaluator_version == evaluator.version
     return _Result(
         value=plain(result.value),
