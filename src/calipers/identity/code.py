@@ -163,7 +163,8 @@ class Walk:
             m for m in methods if m.__module__ == kind.__module__ and m.__code__.co_filename[:1] != "<"
         ]
         names = outer_names(node).union(*(_own_names(method.__code__) for method in methods))
-        namespace = vars(sys.modules[kind.__module__]) if kind.__module__ in sys.modules else {}
+        loaded = sys.modules.get(kind.__module__)
+        namespace = methods[0].__globals__ if methods else {} if loaded is None else vars(loaded)
         self._names(node, namespace, {}, names - vars(kind).keys(), kind)
         for method in methods:
             self._closure(node, method)

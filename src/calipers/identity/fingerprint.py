@@ -16,6 +16,10 @@ _SHOWN = 80
 """The longest value that a part shows as it is."""
 
 
+_LARGE = 256
+"""Integers of more bits are not shown."""
+
+
 class Identity(msgspec.Struct, frozen=True):
     """What tells a case, a task or an evaluator from others."""
 
@@ -58,7 +62,8 @@ def identity_of(parts: Mapping[str, str], *, reads_name: bool = False) -> Identi
 def shown(value: Any, written: bytes, *, texts: bool = True) -> str:
     """A value as a part: itself where it is short and may be shown, else what kind it is and a digest of it."""
     kind = type(value)
-    if value is None or kind in {bool, int, float} or (texts and kind is str):
+    large = kind is int and value.bit_length() > _LARGE
+    if value is None or kind in {bool, float} or (kind is int and not large) or (texts and kind is str):
         text = repr(value)
         if len(text) <= _SHOWN:
             return text

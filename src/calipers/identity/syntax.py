@@ -72,19 +72,23 @@ def definition_of_class(kind: type) -> ast.ClassDef:
     Raises:
         NoSourceError: there is no source, or several classes of that name.
     """
+    # A module may have been loaded twice, and the methods know which of the two they are of.
+    codes = [
+        member.__code__
+        for member in vars(kind).values()
+        if isinstance(member, types.FunctionType)
+        and member.__module__ == kind.__module__
+        and not member.__code__.co_filename.startswith("<")
+    ]
     try:
-        file = inspect.getfile(kind)
+        file = codes[0].co_filename if codes else inspect.getfile(kind)
     except (TypeError, OSError):
         raise NoSourceError("it was not read from a file") from None
     wanted = [part for part in kind.__qualname__.split(".") if part != "<locals>"]
     found = [node for path, node in _classes(_tree(file), []) if path == wanted]
     if len(found) > 1:
-        lines = [
-            member.__code__.co_firstlineno
-            for member in vars(kind).values()
-            if isinstance(member, types.FunctionType) and member.__code__.co_filename == file
-        ]
-        found = [node for node in found if lines and node.lineno <= lines[0] <= (node.end_lineno or 0)]
+        line = codes[0].co_firstlineno if codes else 0
+        found = [node for node in found if node.lineno <= line <= (node.end_lineno or 0)]
     if len(found) != 1:
         raise NoSourceError(f"its source is not to be found in {file}")
     return found[0]

@@ -41,18 +41,22 @@ def written(value: Any, refer: Callable[[Any], str] | None = None) -> bytes:
         NoFormError: some part of the value has no form; the message says which.
     """
     kind = type(value)
-    if (
-        kind is str and value.isascii()
-    ):  # most values are as short as this, and every case of a run passes here
+    # Most values are as simple as this, and every case of a run passes here.
+    if kind is str and value.isascii():
         return b"s%d:%s" % (len(value), value.encode())
     if value is None or kind is bool or kind is int or kind is float:
-        return b"%s;" % repr(value).encode()
+        return _scalar(value)
     out: list[bytes] = []
     try:
         _Writing(out, refer).write(value)
     except RecursionError:
         raise NoFormError("it is nested too deeply") from None
     return b"".join(out)
+
+
+def _scalar(value: float | None) -> bytes:
+    # Python refuses to write very large integers in decimal digits.
+    return b"%s;" % (hex(value) if type(value) is int else repr(value)).encode()
 
 
 class _Writing:
@@ -68,7 +72,7 @@ class _Writing:
         if kind is str:
             self._text(b"s", value)
         elif value is None or kind is bool or kind is int or kind is float:
-            self.out.append(b"%s;" % repr(value).encode())
+            self.out.append(_scalar(value))
         else:
             if id(value) in self.above or len(self.above) > _DEEPEST:
                 raise NoFormError(f"a {kind.__name__} contains itself, or is nested too deeply")
@@ -191,7 +195,11 @@ def _simple(value: Any) -> str | None:
     match value:
         case Enum():
             return value.name
-        case bool() | int() | float() | complex():
+        case int():
+            return hex(int.__int__(value))
+        case float():
+            return float.__repr__(value)
+        case complex():
             return repr(value)
         case str():
             return str.__str__(value)
