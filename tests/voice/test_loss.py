@@ -95,12 +95,16 @@ def test_what_cannot_be_compared_is_refused(split, cases, options, says):
         split(cases, **options)
 
 
-def test_an_agent_that_only_hears_fails_as_text_and_that_is_seen(split):
-    found = split(KNOWN, agent=agent(lambda audio: []))
+def test_an_agent_that_only_hears_has_nothing_to_be_compared_with(split):
+    with pytest.raises(InvalidOptionError, match="cannot read a text"):
+        split(KNOWN, agent=agent(lambda audio: []))
+
+
+def test_an_agent_that_fails_at_texts_is_seen_to(split):
+    found = split(KNOWN, agent=agent(lambda audio: []).for_text(lambda text: 1 // 0))
     assert found.text.value == 0
-    assert "only hears" in found.text_report.failures[0].error_message
     assert (
-        "errors      as text, 3 of 3 ended in an error and count as wrong: TaskContractError (3)"
+        "errors      as text, 3 of 3 ended in an error and count as wrong: ZeroDivisionError (3)"
         in found.summary()
     )
     assert "as speech, " not in found.summary()

@@ -266,7 +266,6 @@ def test_a_batch_that_was_interrupted_did_not_pass():
     ("options", "says"),
     [
         ({"prompts": []}, "no prompts"),
-        ({"runs": 0}, "repeat"),
         ({"max_concurrency": 0}, "max_concurrency"),
         ({"expect": {"go SF": []}}, "nothing is expected of the prompt 'go LA'"),
     ],
@@ -337,3 +336,38 @@ def test_an_answer_that_is_none_fails_its_run_even_where_no_call_is_expected(ans
     assert "the agent 'confused' gave no answer" in found.runs[0].error
     with pytest.raises(AgentReplyError, match="gave no answer"):
         do(prompt="Be quiet", agent=confused, expect=[])
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [Audio(b""), Audio(b"", "pcm"), Audio(b"x", "pcm"), Audio(b"", "mp3"), Audio.silence(0)],
+    ids=["bytes", "pcm", "half a frame", "mp3", "wav"],
+)
+def test_a_request_that_was_not_said_fails_even_where_no_call_is_expected(sound):
+    class Mute:
+        def synthesize(self, text):
+            return sound
+
+    @agent
+    def deaf(audio):
+        return []
+
+    found = batch(prompts="Be quiet", agent=deaf, synthesizer=Mute(), expect=[])
+    assert not found.passed
+    assert "Mute gave an Audio without a single frame" in found.runs[0].error
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"prompts": None}, "prompts is a text, or a list of texts, got None"),
+        ({"runs": 0}, "runs must be a whole number from 1, got 0"),
+        ({"runs": 1.5}, "runs must be a whole number from 1, got 1.5"),
+        ({"runs": True}, "runs must be a whole number from 1, got True"),
+        ({"agent": agent(lambda audio: []), "synthesizer": None}, "cannot read a text"),
+    ],
+    ids=["no prompts", "no runs", "a run and a half", "truth", "only hears"],
+)
+def test_what_a_batch_cannot_be_is_told_before_anything_is_said(options, says):
+    with pytest.raises(InvalidOptionError, match=re.escape(says)):
+        batch(**{"prompts": ["go LA"], "expect": [], **options})

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from calipers.errors import InvalidOutputError
+from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.voice import EvalResult, ToolCallAssertionError, ToolCallMatch, assert_tool_calls, tool_call
 
 BOOK = tool_call("book", to="LA")
@@ -75,3 +75,18 @@ def test_a_score_is_from_0_to_1_or_none(score):
 def test_any_other_score_is_refused(score):
     with pytest.raises(InvalidOutputError, match="a number from 0 to 1, or None, got"):
         EvalResult(True, [], [], score=score)
+
+
+@pytest.mark.parametrize("result", [None, True, []], ids=repr)
+def test_what_is_no_result_cannot_be_asserted(result):
+    with pytest.raises(InvalidOptionError, match="a result to assert from run and run_concurrent, got"):
+        assert_tool_calls(result)
+
+
+def test_a_result_that_was_not_awaited_is_told():
+    async def run(): ...
+
+    forgotten = run()
+    with pytest.raises(InvalidOptionError, match="await it first"):
+        assert_tool_calls(forgotten)
+    forgotten.close()

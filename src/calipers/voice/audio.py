@@ -266,6 +266,13 @@ class Audio:
         return len(sound.pcm) // (sound.channels * sound.sample_width)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is no frame at all. Compressed sound is not decoded to find out: without data it is empty."""
+        if self._layout is not None:
+            return self._layout.end <= self._layout.start
+        return len(self.data) < (self.channels * self.sample_width if self.format in {"wav", "pcm"} else 1)
+
+    @property
     def duration(self) -> float:
         """How long it lasts, in seconds."""
         return self.frames / self.decode().sample_rate

@@ -127,7 +127,7 @@ class AudioCache:
         Returns:
             Whether it was kept.
         """
-        if not audio.data or (audio.format in {"wav", "pcm"} and not audio.pcm):
+        if audio.is_empty:
             return False
         try:
             write_whole(Path(self._path(key)), _entry(key, audio, text))

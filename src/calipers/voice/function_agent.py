@@ -23,6 +23,7 @@ from calipers.threads import call_in_thread
 from calipers.trace import Trace
 
 from .audio import Audio
+from .protocols import TextAgent
 from .response import AgentResponse
 
 
@@ -74,6 +75,13 @@ class FunctionAgent:
 def agent(function: Callable[[Audio], Any]) -> FunctionAgent:
     """A function of audio as an agent."""
     return FunctionAgent(function)
+
+
+def can_read(agent: Any) -> bool:
+    """Whether an agent takes requests as text; one made of a function does if it has another for that."""
+    if isinstance(agent, FunctionAgent):
+        return agent.text_function is not None
+    return isinstance(agent, TextAgent)
 
 
 async def called(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -33,7 +33,7 @@ from .audio import Audio
 from .batch import BatchResult, SingleRunResult
 from .evaluators import ExactEvaluator
 from .expectation import expected_calls
-from .function_agent import as_response, called
+from .function_agent import as_response, called, can_read
 from .perturbations import Chain, Perturbation
 from .protocols import Agent, Evaluator, Perturbs, Synthesizer, TextAgent
 from .response import AgentResponse
@@ -86,9 +86,10 @@ class VoiceTask:
         self.keep_audio = keep_audio
         self.name = name or _name_of(agent)
         self.__name__ = self.name
-        if synthesizer is None and not isinstance(agent, TextAgent):
+        if synthesizer is None and not can_read(agent):
             raise InvalidOptionError(
-                f"{self.name!r} cannot read a text (it has no run_text): give a synthesizer, so that it can hear it"
+                f"{self.name!r} cannot read a text (it has no run_text, or no function for it): give a synthesizer, "
+                "so that it can hear it"
             )
         if synthesizer is None and perturbation is not None:
             raise InvalidOptionError("a perturbation changes sound: give a synthesizer")
@@ -236,6 +237,10 @@ async def run_concurrent(
         task_timeout: seconds one run may take before it counts as failed.
         **options: further ones of `Dataset.evaluate`, such as `retry` and `seed`.
     """
+    if not isinstance(prompts, Iterable):
+        raise InvalidOptionError(f"prompts is a text, or a list of texts, got {prompts!r:.200}")
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
+        raise InvalidOptionError(f"runs must be a whole number from 1, got {runs!r:.200}")
     said = [prompts] if isinstance(prompts, str) else list(prompts)
     if not said:
         raise InvalidOptionError("there are no prompts to say: a batch of nothing proves nothing")
@@ -413,6 +418,10 @@ def _drawn(perturbation: Perturbs) -> Perturbs:
 def _heard(audio: Any, by: Any) -> Audio:
     if not isinstance(audio, Audio):
         raise TaskContractError(f"{type(by).__name__} must give an Audio, got {audio!r:.200}")
+    if audio.is_empty:  # an agent that hears nothing does nothing, which must not pass for understanding
+        raise TaskContractError(
+            f"{type(by).__name__} gave an Audio without a single frame: there is nothing to hear"
+        )
     return audio
 
 

@@ -5,13 +5,14 @@ match rate is the share of entries that matched; an evaluator that lists no entr
 its rate is 1 or 0.
 """
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from calipers.errors import InvalidOutputError
+from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.matching import CallOf
 from calipers.trace import ToolCall
 
@@ -101,9 +102,15 @@ def assert_tool_calls(result: Any, *, message: str = "") -> None:
         message: to stand before the summary.
 
     Raises:
+        InvalidOptionError: it is none.
         ToolCallAssertionError: it did not; the text is the summary.
     """
     __tracebackhide__ = True
+    if not hasattr(result, "passed"):
+        hint = ": await it first" if inspect.isawaitable(result) else ""
+        raise InvalidOptionError(
+            f"there is a result to assert from run and run_concurrent, got {result!r:.200}{hint}"
+        )
     if not result.passed:
         raise ToolCallAssertionError("\n".join(filter(None, [message, result.summary()])), result)
 

@@ -48,7 +48,7 @@ from .audio import Audio
 from .cache import AudioCache, CachedSynthesizer
 from .evaluators import ExactEvaluator, FuzzyEvaluator, SemanticEvaluator, SubsetEvaluator
 from .expectation import expected_call
-from .function_agent import FunctionAgent
+from .function_agent import can_read
 from .named_parts import NamedParts
 from .perturbations import KINDS, Babble, Chain, Perturbation, from_spec
 from .pipeline import VoiceTask, case_names
@@ -250,10 +250,7 @@ class _Reader:
             self.problems.add(
                 ("agent",), "this agent cannot hear (it has no method run): say synthesizer: none"
             )
-        can_read = isinstance(agent, TextAgent)
-        if isinstance(agent, FunctionAgent):
-            can_read = agent.text_function is not None
-        if (reads or data.get("compare") == "text") and not can_read:
+        if (reads or data.get("compare") == "text") and not can_read(agent):
             key = "synthesizer" if reads else "compare"
             self.problems.add((key,), "the agent cannot read a text: it has no method run_text")
 
