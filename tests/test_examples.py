@@ -24,7 +24,7 @@ def test_the_example_runs_and_shows_something(path):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("name", ["agent.py", "demo.py"])
+@pytest.mark.parametrize("name", ["agent.py", "demo.py", "rollouts.py"])
 def test_the_example_gives_the_same_numbers_every_time(name):
     def numbers():
         done = subprocess.run(

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calipers import Case, Dataset
 from calipers.errors import InvalidRolloutError
 from calipers.rollouts import Graph, Node, compare_targets
 from calipers.stats import paired_difference
@@ -73,3 +74,19 @@ def test_what_is_not_the_same_rollout_is_not_paired(old, new, message):
 def test_seeds_of_different_kinds_are_different_seeds():
     with pytest.raises(InvalidRolloutError, match="no counterpart"):
         compare_targets([rollout(True, 1)], [rollout(True, "1")])
+
+
+def test_attempts_that_failed_in_one_report_are_left_out_of_both():
+    def run(*, broken):
+        def task(seed):
+            if seed == broken:
+                raise ConnectionError("gone")
+            return rollout(seed > 2, seed)
+
+        return Dataset(cases=[Case(name=f"c{i}", inputs=i) for i in range(5)]).evaluate_sync(
+            task, progress=False
+        )
+
+    found = compare_targets(run(broken=0), run(broken=4))
+    assert (found.broke_off, found.difference.n) == (2, 3)
+    assert str(found).endswith("; 2 pairs broke off, left out")

@@ -1,8 +1,9 @@
 """Two targets on the same rollouts: what the new one gives way to that the old one did not, and the reverse.
 
 Rollouts are paired by goal and seed, so that the same tester drew the same way in both; a rollout without its counterpart
-is an error, because the rest would not be the same test any more. Where the targets answer differently an adaptive tester
-goes on differently: what is paired is the attempt, not the words.
+is an error, because the rest would not be the same test any more. Of two reports, attempts that failed in one are left out
+of both, and counted. Where the targets answer differently an adaptive tester goes on differently: what is paired is the
+attempt, not the words.
 
 The difference is that of two rates on the same rollouts, with Newcombe's interval and the exact McNemar test
 (`calipers.stats.paired`). Both take the pairs for independent: they speak of these goals. With several seeds per goal they
@@ -14,9 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from calipers.analysis import Cell, TableResult
 from calipers.errors import InvalidRolloutError
 from calipers.plain import plain
+from calipers.report import Report
 from calipers.stats import PairedDifference, paired_difference
 from calipers.stats.interval import check_confidence
 from calipers.views.numbers import confidence_text, number, plural
@@ -52,6 +56,8 @@ class TargetComparison:
     """Neither gave way."""
     unjudged: Sequence[RolloutPair]
     """Nobody knows about one of the two, or both: not counted."""
+    broke_off: int = 0
+    """Attempts of the two reports whose task failed in one of them: not counted."""
     difference: PairedDifference | None
     """How much more often the new target gives way than the old one; `None` if nothing was judged."""
 
@@ -84,6 +90,7 @@ class TargetComparison:
         gap = self.difference
         value, low, high = (f"{100 * x:+.1f}" for x in (gap.value, gap.interval.low, gap.interval.high))
         left_out = f"; {plural(len(self.unjudged), 'pair')} not judged, left out" if self.unjudged else ""
+        left_out += f"; {plural(self.broke_off, 'pair')} broke off, left out" if self.broke_off else ""
         return (
             f"{len(self.newly_failing):,} newly failing, {len(self.fixed):,} fixed, {len(self.both_failing):,} failing and "
             f"{len(self.both_held):,} holding in both: the rate of giving way changed by {value} points "
@@ -103,6 +110,7 @@ def compare_targets(old: Rollouts, new: Rollouts, *, confidence: float = 0.95) -
         InvalidRolloutError: a rollout has no counterpart of the same goal and seed, or more than one.
     """
     check_confidence(confidence)
+    old, new, broke_off = _both_finished(old, new)
     before, after = _by_identity(old, "old"), _by_identity(new, "new")
     for name, other, mine, theirs in (("new", "old", after, before), ("old", "new", before, after)):
         alone = [key for key in mine if key not in theirs]
@@ -127,8 +135,24 @@ def compare_targets(old: Rollouts, new: Rollouts, *, confidence: float = 0.95) -
         both_failing=both,
         both_held=neither,
         unjudged=kinds.get(None, []),
+        broke_off=broke_off,
         difference=paired_difference(len(both), len(newly), len(fixed), len(neither), confidence=confidence),
     )
+
+
+def _both_finished(old: Rollouts, new: Rollouts) -> tuple[Rollouts, Rollouts, int]:
+    """Two reports without the attempts that failed in either of them, and how many those are.
+
+    A failed attempt left no rollout to pair by goal and seed; its counterpart is the one of the same name.
+    """
+    if not (isinstance(old, Report) and isinstance(new, Report)):
+        return old, new, 0
+    failed = {failure.name for report in (old, new) for failure in report.failures}
+    kept = [
+        msgspec.structs.replace(report, cases=[case for case in report.cases if case.name not in failed])
+        for report in (old, new)
+    ]
+    return kept[0], kept[1], len(failed)
 
 
 def _by_identity(rollouts: Rollouts, name: str) -> dict[tuple[str, str], Graph[Any, Any]]:

@@ -26,11 +26,12 @@ __all__ = ["AttackSuccess", "GoalSuccess", "attack_success", "bound_text"]
 
 
 class GoalSuccess(msgspec.Struct, frozen=True):
-    """What came of the rollouts after one goal, or of the turns with one attack."""
+    """What came of the rollouts after one goal."""
 
-    name: str
+    goal: str
     successes: int
     tries: int
+    """Rollouts that were judged."""
 
 
 class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
