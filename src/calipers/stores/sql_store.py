@@ -180,12 +180,17 @@ class SqlStore(SqlRuns):
         outside: dict[int, list[StoredCell]] = {}
         for row in others:
             outside.setdefault(row[0], []).append(_cell(row, run))
+        any_large = bool(references(row[2] for row in others))
         inside = {row[0]: row[-1] for row in rows}
         for attempt in self._restored([_attempt(row, run) for row in rows]):
             position = attempt.position
             cells = read_cells(inside[position], position, run)
             if position in outside:
-                cells.update({cell.evaluator: cell for cell in self._restored_cells(outside[position])})
+                own = outside[position]
+                # One attempt at a time: what evaluators say of one may be as long as it likes.
+                cells.update(
+                    {cell.evaluator: cell for cell in (self._restored_cells(own) if any_large else own)}
+                )
             yield attempt, list(cells.values())
 
     def _restored(self, attempts: Sequence[StoredAttempt]) -> Iterator[StoredAttempt]:
