@@ -1,5 +1,6 @@
 """Settings for the whole suite."""
 
+import gc
 import os
 import signal
 import sys
@@ -27,3 +28,8 @@ for name in ("CI", "BUILD_NUMBER", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "PYTE
 # Compiled tests are kept for the workers and for the next time, and so is what the programs that tests start compile.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the million objects that ten thousand tests are; they live to the end anyway."""
+    gc.freeze()
