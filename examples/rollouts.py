@@ -5,7 +5,7 @@ whether the code word got out. The report has success at k, the turns that the t
 success costs. Then the next version of the target is tried on the same goals and seeds, and what broke it is saved as a
 dataset to replay. No key, no network.
 
-    python examples/rollouts.py                # writes to a folder for temporary files; or: python examples/rollouts.py out
+    python examples/rollouts.py                # python examples/rollouts.py out   keeps the page and the failures in out
 """
 
 import sys
@@ -84,4 +84,11 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="calipers-rollouts-")))
+    if len(sys.argv) > 1:
+        kept = Path(sys.argv[1])
+        kept.mkdir(parents=True, exist_ok=True)
+        main(kept)
+        print(f"\nThe report, a picture and the failures are in {kept}")
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            main(Path(folder))
