@@ -14,6 +14,7 @@ from calipers.errors import (
     InvalidOutputError,
     TaskContractError,
 )
+from calipers.report import Report
 from calipers.voice import (
     AgentResponse,
     Audio,
@@ -371,3 +372,22 @@ def test_a_request_that_was_not_said_fails_even_where_no_call_is_expected(sound)
 def test_what_a_batch_cannot_be_is_told_before_anything_is_said(options, says):
     with pytest.raises(InvalidOptionError, match=re.escape(says)):
         batch(**{"prompts": ["go LA"], "expect": [], **options})
+
+
+def test_what_a_report_keeps_of_spoken_requests_is_small_plain_data_that_can_be_judged_again(tmp_path):
+    expected = {"go LA": "go", "stop now": [{"name": "stop", "arguments": {"to": "now"}}], "go SF": []}
+    cases = [Case(name=text, inputs=text, expected_output=calls) for text, calls in expected.items()]
+    dataset = Dataset(name="stored", cases=cases, evaluators=[ExactEvaluator()])
+    for keep in (True, tmp_path / "heard"):
+        task = VoiceTask(ear, Voice(), perturbation=Gain(0), keep_audio=keep)
+        report = dataset.evaluate_sync(task, repeat=2, progress=False)
+        text = json.dumps(report.to_dict())
+        stored = Report.from_dict(json.loads(text))
+        assert len(text) < 20_000
+        assert stored.pass_rate() == report.pass_rate()
+        for record, before in zip(stored.cases, report.cases, strict=True):
+            judged = ExactEvaluator().evaluate(record.expected_output, record.trace)
+            assert judged.passed is before.results[0].value
+            heard, kept = record.attributes["audio"], before.attributes["audio"]
+            assert heard == (str(kept) if keep is not True else kept.plain_data())
+    assert len(list((tmp_path / "heard").iterdir())) == 3
