@@ -168,11 +168,17 @@ main(sys.argv[1], int(sys.argv[2]))
 '''
 
 
-def test_fifty_runs_killed_at_any_moment_go_on_where_they_were_and_end_as_if_nothing_had_happened(tmp_path: Path):
+def test_fifty_runs_killed_at_any_moment_go_on_where_they_were_and_end_as_if_nothing_had_happened(
+    tmp_path: Path,
+):
     script = tmp_path / "crashing.py"
     script.write_text(SCRIPT, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, script, tmp_path, str(KILLS)], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, script, tmp_path, str(KILLS)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     rounds = [json.loads(line) for line in done.stdout.splitlines()]
