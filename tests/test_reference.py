@@ -27,6 +27,7 @@ PACKAGES = [
         "plugins",
         "testing",
         "sandbox",
+        "stores",
         "voice",
     ),
     *("voice.adapters", "voice.demo", "voice.parsers", "voice.perturbations", "voice.recognition"),
