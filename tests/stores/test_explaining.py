@@ -1,0 +1,146 @@
+"""Why a result was computed or taken over."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from calipers import Case, Dataset, Evaluator
+from calipers.errors import StoreError
+from calipers.stores import MemoryStore, why
+
+
+class Task:
+    __name__ = "task"
+
+    def __init__(self, version="1", fails=()):
+        self.version = version
+        self.fails = fails
+
+    def __call__(self, inputs):
+        if inputs in self.fails:
+            raise ValueError("no")
+        return inputs
+
+
+@dataclass
+class Long(Evaluator):
+    threshold: float = 0.5
+
+    def evaluate(self, ctx):
+        return len(ctx.output) > self.threshold
+
+
+def looks(results):
+    return len(results)
+
+
+@pytest.fixture
+def store():
+    with MemoryStore() as store:
+        yield store
+
+
+def run(store, inputs="ab", evaluators=(), task=None, *, reuse=True, **options):
+    cases = [Case(name=f"case {n}", inputs=x) for n, x in enumerate(inputs)]
+    data = Dataset(name="d", cases=cases, evaluators=[*evaluators] or [Long()])
+    return data.evaluate_sync(task or Task(), progress=False, store=store, reuse=reuse, **options).reuse.run
+
+
+def lines(store, which, case="case 0", evaluator="Long"):
+    found = why(store, which, case, evaluator).split("\n")
+    assert found[0] == f"{case}:"
+    return [line.strip() for line in found[1:]]
+
+
+def test_a_result_that_was_taken_over_says_from_where(store):
+    first, second = run(store), run(store)
+    assert lines(store, second) == [
+        f"attempt: taken over from run {first}: case, task and repeat are the same",
+        f"Long: taken over from run {first}: the evaluator and the attempt are the same",
+    ]
+
+
+def test_a_run_that_reuses_nothing_says_so(store):
+    first = run(store, reuse=False)
+    assert lines(store, first) == [
+        "attempt: made in this run; it was not asked to reuse anything",
+        "Long: computed in this run; it was not asked to reuse anything",
+    ]
+
+
+def test_a_changed_parameter_is_named(store):
+    first, second = run(store), run(store, evaluators=[Long(0.6)])
+    assert lines(store, second)[1] == (
+        f"Long: computed in this run; since run {first}, parameter threshold changed from 0.5 to 0.6"
+    )
+
+
+def test_a_changed_case_is_named(store):
+    first, second = run(store, "ab"), run(store, "xb")
+    assert lines(store, second) == [
+        f"attempt: made in this run; since run {first}, the case changed (inputs)",
+        "Long: computed in this run; the attempt is new",
+    ]
+
+
+def test_a_changed_task_is_named(store):
+    first, second = run(store), run(store, task=Task("2"))
+    assert lines(store, second)[0] == (
+        f"attempt: made in this run; since run {first}, the task changed (version changed from 1 to 2)"
+    )
+
+
+def test_a_new_case_and_a_new_evaluator_are_named(store):
+    run(store, "ab")
+    second = run(store, "abc", [Long(), looks])
+    assert lines(store, second, "case 2")[0] == (
+        "attempt: made in this run; no earlier run of this dataset has a case of that name"
+    )
+    assert lines(store, second, evaluator="looks")[1] == (
+        "looks: computed in this run; no earlier run of this dataset has an evaluator of that name"
+    )
+
+
+def test_who_looks_at_others_says_so(store):
+    run(store, evaluators=[Long(), looks])
+    second = run(store, evaluators=[Long(0.7), looks])
+    assert lines(store, second, evaluator="looks")[1] == (
+        "looks: computed in this run; it looks at the results of evaluators before it, and those were computed"
+    )
+
+
+def test_what_cannot_be_known_says_why(store):
+    judge = eval("lambda output: True")
+    run(store, evaluators=[judge], task=eval("lambda inputs: inputs"))
+    second = run(store, evaluators=[judge], task=eval("lambda inputs: inputs"))
+    attempt, cell = lines(store, second, evaluator="function")
+    assert attempt.startswith("attempt: made in this run; the task's identity is unknown: <lambda>")
+    assert cell.startswith("function: computed in this run; its identity is unknown: <lambda>")
+
+
+def test_a_failed_task_explains_that_nobody_was_asked(store):
+    run(store, task=Task(fails=("a",)))
+    second = run(store, task=Task(fails=("a",)))
+    attempt, cell = lines(store, second)
+    assert "the task had failed there" in attempt
+    assert cell == "Long: not asked, since the task failed"
+
+
+def test_every_repeat_is_explained(store):
+    found = why(store, run(store, "a", repeat=2), "case 0", "Long").split("\n")
+    assert [line for line in found if line.endswith("]:")] == ["case 0 [1/2]:", "case 0 [2/2]:"]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("none", "case 0", "Long"), "none"),
+        (("latest", "case 9", "Long"), "no attempt of a case 'case 9'"),
+        (("latest", "case 0", "Short"), "no evaluator 'Short'; there are: 'Long'"),
+    ],
+    ids=["run", "case", "evaluator"],
+)
+def test_what_is_not_there_is_said(store, names, said):
+    run(store)
+    with pytest.raises(StoreError, match=said):
+        why(store, *names)

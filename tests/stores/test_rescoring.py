@@ -1,0 +1,219 @@
+"""Stored attempts, judged again."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from calipers import Case, Dataset, Evaluator
+from calipers.errors import InvalidOptionError, StoreError
+from calipers.rollouts import GraphMetrics
+from calipers.stores import MemoryStore, RunInfo, open_store, score_again, score_again_async
+
+
+def task(inputs):
+    if inputs == 3:
+        raise ValueError("three")
+    return {"double": inputs * 2}
+
+
+task.version = "1"
+
+
+def even(output):
+    return output["double"] % 4 == 0
+
+
+def large(output):
+    return output["double"] > 3
+
+
+@dataclass
+class Above(Evaluator):
+    limit: int
+    judged: list[Any] = field(default_factory=list, compare=False)
+
+    def evaluate(self, ctx):
+        self.judged.append(ctx.inputs)
+        return ctx.output["double"] > self.limit
+
+
+@pytest.fixture
+def store():
+    with MemoryStore() as store:
+        yield store
+
+
+def stored_run(store, count=5, evaluators=(even,), **options):
+    data = Dataset(
+        name="d", cases=[Case(name=str(n), inputs=n) for n in range(count)], evaluators=list(evaluators)
+    )
+    return data.evaluate_sync(task, progress=False, store=store, **options).reuse.run
+
+
+def test_a_new_evaluator_becomes_a_column_of_the_run_and_the_task_is_not_called(store):
+    run = stored_run(store)
+    report = score_again(store, run, evaluators=[large], keep="all")
+    assert [case.assertions["large"].value for case in report.cases] == [False, False, True, True]
+    assert [case.assertions["even"].value for case in report.cases] == [True, False, True, True]
+    assert (report.reuse.cells_computed, report.reuse.attempts_made) == (4, 0)
+    assert len(report.failures) == 1
+    assert set(store.report(run).summaries()) == {"even", "large"}
+    assert store.run(run).status == "finished"
+
+
+def test_what_has_been_judged_is_not_judged_again(store):
+    run = stored_run(store)
+    score_again(store, run, evaluators=[Above(3)])
+    again = Above(3)
+    report = score_again(store, run, evaluators=[again, even])
+    assert again.judged == []
+    assert (report.reuse.cells_computed, report.reuse.cells_reused) == (0, 8)
+
+
+def test_another_evaluator_of_a_taken_name_stands_beside_the_first_under_a_name_of_its_own(store):
+    run = stored_run(store, evaluators=[Above(3)])
+    report = score_again(store, run, evaluators=[Above(5)], keep="all")
+    assert set(report.summaries()) == {"Above", "Above_2"}
+    again = Above(5)
+    score_again(store, run, evaluators=[again])
+    assert again.judged == [], "it is the one called Above_2"
+
+
+def test_only_what_lacks_a_judgement_is_judged(store):
+    run = stored_run(store)
+    score_again(store, run, evaluators=[Above(3)])
+    judge = Above(3)
+    report = score_again(store, run, evaluators=[judge, large])
+    assert judge.judged == []
+    assert (report.reuse.cells_computed, report.reuse.cells_reused) == (4, 4)
+
+
+def test_evaluators_see_the_results_that_are_stored_and_those_of_this_round(store):
+    def sees(results):
+        return "+".join(sorted(results))
+
+    run = stored_run(store)
+    report = score_again(store, run, evaluators=[large, sees], keep="all")
+    assert {case.labels["sees"].value for case in report.cases} == {"even+large"}
+
+
+def test_async_evaluators_wait_side_by_side(store):
+    async def slow(output):
+        nonlocal waiting, most
+        waiting += 1
+        most = max(most, waiting)
+        await asyncio.sleep(0.01)
+        waiting -= 1
+        return True
+
+    waiting = most = 0
+    run = stored_run(store, count=3)
+    score_again(store, run, evaluators=[slow])
+    assert most > 1
+
+
+def test_an_evaluator_that_fails_is_data(store):
+    def broken(output):
+        raise RuntimeError("no")
+
+    report = score_again(store, stored_run(store, count=2), evaluators=[broken], keep="all")
+    assert [case.evaluator_failures[0].error_message for case in report.cases] == ["RuntimeError: no"] * 2
+
+
+class Children(BaseModel):
+    children: list[int]
+
+
+class Turns:
+    def compute_metrics(self, graph):
+        return GraphMetrics(overall={"turns": len(graph.children)}, per_turn=[])
+
+    def aggregate_metrics(self, all_metrics):
+        return {"total": sum(metrics.overall["turns"] for metrics in all_metrics)}
+
+
+def test_a_rollout_metric_is_combined_over_all_attempts(store):
+    def rolls(inputs):
+        return Children(children=[0] * inputs)
+
+    data = Dataset(name="d", cases=[Case(inputs=1), Case(inputs=2)])
+    run = data.evaluate_sync(rolls, progress=False, store=store).reuse.run
+    report = score_again(store, run, evaluators=[Turns()], output_type=Children)
+    assert report.analyses[0].data == {"total": 3}
+    assert store.report(run).analyses[0].data == {"total": 3}
+
+
+class Question(BaseModel):
+    text: str
+
+
+def kind(inputs, output):
+    return f"{type(inputs).__name__} {type(output).__name__}"
+
+
+@pytest.mark.parametrize(
+    ("with_dataset", "with_type", "seen", "as_plain"),
+    [
+        (False, False, "dict dict", 1),
+        (True, False, "Question dict", 1),
+        (False, True, "dict Question", 1),
+        (True, True, "Question Question", 0),
+    ],
+)
+def test_objects_come_back_where_somebody_says_what_they_were(store, with_dataset, with_type, seen, as_plain):
+    data = Dataset(name="d", cases=[Case(inputs=Question(text="a"))])
+    run = data.evaluate_sync(lambda question: question, progress=False, store=store).reuse.run
+    report = score_again(
+        store,
+        run,
+        evaluators=[kind],
+        dataset=data if with_dataset else None,
+        output_type=Question if with_type else None,
+        keep="all",
+    )
+    assert report.cases[0].labels["kind"].value == seen
+    assert report.reuse.judged_as_plain == as_plain
+
+
+def test_results_of_this_round_are_reused_by_later_runs(store):
+    run = stored_run(store, evaluators=())
+    score_again(store, run, evaluators=[large])
+    data = Dataset(name="d", cases=[Case(name=str(n), inputs=n) for n in range(3)], evaluators=[large])
+    report = data.evaluate_sync(task, progress=False, store=store, reuse=True)
+    assert (report.reuse.attempts_made, report.reuse.cells_computed) == (0, 0)
+
+
+def test_a_store_may_be_named_by_its_path_and_the_call_may_be_async(tmp_path):
+    path = tmp_path / "runs.db"
+    stored_run(path)
+    report = asyncio.run(score_again_async(path, evaluators=[large], keep="none"))
+    assert set(report.summaries()) == {"even", "large"}
+    with open_store(path) as store:
+        assert len(store.runs()) == 1
+
+
+def test_a_run_that_another_process_writes_is_left_alone(store):
+    run = store.begin_run(RunInfo(name="busy"))
+    with pytest.raises(StoreError, match="still running"):
+        score_again(store, run.id, evaluators=[large])
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"evaluators": []}, (InvalidOptionError, "needs evaluators")),
+        ({"evaluators": [large, large]}, (InvalidOptionError, "names of their own")),
+        ({"evaluators": [large], "run": "nothing"}, (StoreError, "nothing")),
+        ({"evaluators": [large], "keep": "some"}, (InvalidOptionError, "keep must be")),
+        ({"evaluators": [large], "evaluator_timeout": -1}, (InvalidOptionError, "evaluator_timeout")),
+    ],
+    ids=["none", "twice", "no run", "keep", "timeout"],
+)
+def test_what_makes_no_sense_is_refused(store, options, error):
+    stored_run(store)
+    run = options.pop("run", "latest")
+    with pytest.raises(error[0], match=error[1]):
+        score_again(store, run, **options)
