@@ -8,6 +8,8 @@ is needed) gives `None`, never a number.
   the usual p ± 1.96 SE does not (Bowyer, Aitchison & Ivanova 2025).
 - `clopper_pearson` never covers less than `confidence`, and is wider for it: for promises about rare
   failures.
+- `jeffreys` lies between the two: narrower than Clopper and Pearson's, and it never claims a rate of 0 or 1 to
+  be impossible where nothing else was seen. Its coverage is right on average over rates, not for each.
 - `t_interval` and `mean_interval` are for scores.
 
 A sample of equal scores has a t interval of width zero. It says that the sample showed no spread, not that
@@ -29,6 +31,7 @@ __all__ = [
     "check_confidence",
     "check_counts",
     "clopper_pearson",
+    "jeffreys",
     "mean_interval",
     "t_interval",
     "wilson",
@@ -39,12 +42,18 @@ Method = Literal[
     "wilson",
     "effective-wilson",
     "clopper-pearson",
+    "jeffreys",
     "t",
     "clustered-t",
     "bca",
     "newcombe",
     "log-log",
     "fieller",
+    "welch",
+    "betting",
+    "jackknife",
+    "rogan-gladen",
+    "prediction-powered",
 ]
 """How an interval was made; the functions that return one say which."""
 
@@ -112,6 +121,25 @@ def clopper_pearson(successes: float, n: float, *, confidence: float = 0.95) -> 
     low = 0.0 if successes == 0 else beta_quantile(tail, successes, failures + 1)
     high = 1.0 if failures == 0 else beta_quantile(1 - tail, successes + 1, failures)
     return Interval(low=low, high=high, confidence=confidence, method="clopper-pearson")
+
+
+def jeffreys(successes: float, n: float, *, confidence: float = 0.95) -> Interval | None:
+    """Jeffreys' interval for a rate: the middle of its posterior under the prior Beta(1/2, 1/2).
+
+    The end is exactly 0 where nothing, and 1 where everything succeeded, which repairs its coverage there (Brown,
+    Cai & DasGupta, "Interval Estimation for a Binomial Proportion", 2001). For rates of few trials where
+    Clopper and Pearson's is too wide; not for a promise, for it covers less than `confidence` at some rates.
+    `None` when n is 0.
+    """
+    check_counts(successes, n)
+    check_confidence(confidence)
+    if n == 0:
+        return None
+    tail = (1 - confidence) / 2
+    a, b = successes + 0.5, n - successes + 0.5
+    low = 0.0 if successes == 0 else beta_quantile(tail, a, b)
+    high = 1.0 if successes == n else beta_quantile(1 - tail, a, b)
+    return Interval(low=low, high=high, confidence=confidence, method="jeffreys")
 
 
 def mean_interval(n: int, mean: float, variance: float, *, confidence: float = 0.95) -> Interval | None:

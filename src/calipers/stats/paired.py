@@ -13,7 +13,7 @@ import msgspec
 from calipers.stats.distributions import beta_cdf
 from calipers.stats.interval import Interval, check_confidence, check_counts, wilson
 
-__all__ = ["PairedDifference", "paired_difference"]
+__all__ = ["PairedDifference", "newcombe_paired", "paired_difference"]
 
 
 class PairedDifference(msgspec.Struct, frozen=True):
@@ -59,6 +59,17 @@ def paired_difference(
     n = both + first_only + second_only + neither
     for count in (both, first_only, second_only, neither):
         check_counts(count, n)
+    interval = newcombe_paired(both, first_only, second_only, neither, confidence=confidence)
+    if interval is None:
+        return None
+    return PairedDifference(both, first_only, second_only, neither, interval)
+
+
+def newcombe_paired(
+    both: float, first_only: float, second_only: float, neither: float, *, confidence: float = 0.95
+) -> Interval | None:
+    """Newcombe's interval from the four counts, which may be fractional; `None` without cases."""
+    n = both + first_only + second_only + neither
     first = wilson(both + first_only, n, confidence=confidence)
     second = wilson(both + second_only, n, confidence=confidence)
     if first is None or second is None:
@@ -70,12 +81,10 @@ def paired_difference(
     below = sqrt(max(0.0, down**2 - 2 * phi * down * other_up + other_up**2))
     above = sqrt(max(0.0, up**2 - 2 * phi * up * other_down + other_down**2))
     low, high = max(-1.0, p - q - below), min(1.0, p - q + above)
-    return PairedDifference(
-        both, first_only, second_only, neither, Interval(low, high, confidence, "newcombe")
-    )
+    return Interval(low, high, confidence, "newcombe")
 
 
-def _correlation(both: int, first_only: int, second_only: int, neither: int) -> float:
+def _correlation(both: float, first_only: float, second_only: float, neither: float) -> float:
     """The correlation of the two ways, corrected for continuity where it is positive."""
     margins = (both + first_only) * (second_only + neither) * (both + second_only) * (first_only + neither)
     if not margins:

@@ -12,6 +12,12 @@ for precision.
 
 Over cases, both average what each case gives, each case counting once, with the interval of `bounded_mean`:
 for k = 1 they are the rate.
+
+A case that sometimes passes is *flaky*. Its `flakiness` is the chance that two attempts at it disagree, and the mean over
+cases is the *noise floor*: the share of cases that flip between two runs of the very same agent, once per case each. A
+change that flips no more cases than that shows nothing.
+
+    flakiness = 2 c (n-c) / (n (n-1))    the share of pairs of attempts that disagree: unbiased for 2 p (1-p)
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -20,7 +26,14 @@ from math import comb
 
 from calipers.stats.estimate import Estimate, bounded_mean
 
-__all__ = ["case_pass_at_k", "case_pass_hat_k", "pass_at_k", "pass_hat_k"]
+__all__ = [
+    "case_pass_at_k",
+    "case_pass_hat_k",
+    "flakiness",
+    "noise_floor",
+    "pass_at_k",
+    "pass_hat_k",
+]
 
 
 def pass_at_k(
@@ -59,6 +72,41 @@ def case_pass_hat_k(passes: int, attempts: int, k: int) -> float:
     """pass^k of one case."""
     _check(passes, attempts, k)
     return comb(passes, k) / comb(attempts, k)
+
+
+def flakiness(passes: int, attempts: int) -> float | None:
+    """The chance that two attempts at the case disagree; `None` for fewer than two attempts.
+
+    0 says that none of these attempts disagreed, not that none ever will: see `upper_bound` for what n attempts leave open.
+    """
+    if not 0 <= passes <= attempts:
+        raise ValueError(f"passes must lie between 0 and attempts, got {passes!r} of {attempts!r}")
+    return None if attempts < 2 else 2 * passes * (attempts - passes) / (attempts * (attempts - 1))
+
+
+def noise_floor(
+    cases: Sequence[tuple[int, int]],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+) -> Estimate | None:
+    """The share of cases expected to flip between two identical runs, over cases given as (passes, attempts).
+
+    Every case must have two attempts or more, under unchanged conditions; `None` without cases. For runs that attempt
+    each case once; averaging repeats before comparing has less noise (see `VarianceComponents.noise`).
+    """
+    shares: list[float] = []
+    for index, (passes, attempts) in enumerate(cases):
+        share = flakiness(passes, attempts)
+        if share is None:
+            raise ValueError(
+                f"case {index} was attempted {attempts!r} times; noise shows from two attempts on: "
+                f"repeat the cases, or leave this one out"
+            )
+        shares.append(share)
+    # Attempts make independent pairs in halves; the share of all pairs knows at least as much.
+    pairs = sum(attempts // 2 for _, attempts in cases)
+    return bounded_mean(shares, n_observations=pairs, clusters=clusters, confidence=confidence)
 
 
 def _check(passes: int, attempts: int, k: int) -> None:

@@ -4,10 +4,10 @@ Booleans count as 0 and 1. NaN and infinity are refused with their position, bec
 turns a mean, a sort or an interval into nonsense.
 """
 
-from collections.abc import Iterable
-from math import isfinite
+from collections.abc import Iterable, Sequence
+from math import fsum, isfinite
 
-__all__ = ["finite_values"]
+__all__ = ["case_means", "finite_values"]
 
 
 def finite_values(values: Iterable[float], *, name: str = "values") -> list[float]:
@@ -19,3 +19,14 @@ def finite_values(values: Iterable[float], *, name: str = "values") -> list[floa
             f"{name} must be finite numbers, got {value!r} at index {index}; leave out what was not measured"
         )
     return sample
+
+
+def case_means(cases: Sequence[Sequence[float]], *, name: str = "cases") -> list[float]:
+    """The mean of each case's attempts: the case is the unit of inference, and its attempts are averaged first."""
+    means = []
+    for index, scores in enumerate(cases):
+        known = finite_values(scores, name=f"{name}: scores of case {index}")
+        if not known:
+            raise ValueError(f"{name}: case {index} has no scores; leave out a case that was not scored")
+        means.append(fsum(known) / len(known))
+    return means

@@ -12,12 +12,18 @@ METHODS: dict[Method, str] = {
     "wilson": "Wilson",
     "effective-wilson": "Wilson with an effective sample size",
     "clopper-pearson": "Clopper-Pearson",
+    "jeffreys": "Jeffreys",
     "t": "Student t",
     "clustered-t": "Student t over clusters",
     "newcombe": "Newcombe",
     "log-log": "Greenwood on the log-log scale",
     "fieller": "Fieller",
     "bca": "bootstrap",
+    "welch": "Welch t",
+    "betting": "confidence sequence by betting",
+    "jackknife": "jackknife over cases",
+    "rogan-gladen": "Rogan-Gladen",
+    "prediction-powered": "prediction-powered",
 }
 """How an interval was made, in words."""
 

@@ -1,0 +1,204 @@
+"""Before a run: how many cases and repeats would show a difference, and how small a difference a plan can show.
+
+A comparison of n cases with K attempts each, tested at the level 1 - confidence, finds a true difference `effect` with the
+chance `power` when
+
+    n = (t_{1 - level/2} + t_{power})² (between + within / K) / effect²
+
+(Miller, "Adding Error Bars to Evals", 2024, section 5, with Student's t in place of the normal, so that plans of a dozen
+cases hold too). `between` and `within` are the parts of the variance of a case's *difference*. They come from
+
+- a pilot of both ways over the same cases: `paired_components(first, second)`;
+- a pilot of one run, and a guess how alike the two ways will be: `spread_of_difference(variance_components(run), ...)`;
+- rates alone: `spread_of_paired_rates` from the shares of cases that only one of them passes (Connor, "Sample Size for
+  Testing Differences in Proportions for the Paired-Sample Design", 1987), `spread_of_rates` for different cases.
+
+For an unpaired comparison, n is the number of cases on *each* side. `sides=1` plans a one-sided test, such as
+non-inferiority: then `effect` is the distance between the difference expected and the margin.
+
+A pilot's variance is itself a guess: from ten cases it is easily off by half. Power computed from the very difference that
+a finished run showed says nothing that its p-value did not.
+"""
+
+from math import ceil, isfinite, sqrt
+
+from calipers.stats.distributions import normal_quantile, student_t_cdf, student_t_quantile
+from calipers.stats.interval import check_confidence
+from calipers.stats.variance import VarianceComponents
+
+__all__ = [
+    "cases_needed",
+    "power_of",
+    "repeats_needed",
+    "smallest_effect",
+    "spread_of_difference",
+    "spread_of_paired_rates",
+    "spread_of_rates",
+]
+
+
+def cases_needed(
+    effect: float,
+    spread: VarianceComponents,
+    *,
+    repeats: int = 1,
+    power: float = 0.8,
+    confidence: float = 0.95,
+    sides: int = 2,
+) -> int:
+    """The cases that show a true difference of `effect` with the chance `power`; at least 2.
+
+    Args:
+        effect: the difference worth finding, not 0; its sign does not matter.
+        spread: of a case's difference.
+        repeats: attempts at each case, on each side.
+        power: the chance to find it.
+        confidence: of the interval or test that will judge it.
+        sides: 2 for a difference either way, 1 for one that matters in one direction only.
+    """
+    _check(effect, repeats, confidence, sides)
+    _check_power(power, confidence, sides)
+    variance = spread.of_mean(1, repeats=repeats)
+    # The normal approximation is never too large, so from there the plan is found within a few cases.
+    reach = normal_quantile(power) - normal_quantile((1 - confidence) / sides)
+    root = reach * sqrt(variance) / abs(effect)
+    if root > 1e6:
+        raise ValueError(f"effect={effect!r} is too small to plan for beside a variance of {variance!r}")
+    n = max(2, ceil(root * root))
+    while _detectable(n, variance, power, confidence, sides) > abs(effect):
+        n += 1
+    return n
+
+
+def repeats_needed(
+    effect: float,
+    n: int,
+    spread: VarianceComponents,
+    *,
+    power: float = 0.8,
+    confidence: float = 0.95,
+    sides: int = 2,
+) -> int | None:
+    """The attempts at each of `n` cases, on each side, that show `effect`; `None` where no number of repeats does.
+
+    Repeats average away the noise within cases only: what the cases themselves differ by takes more cases.
+    """
+    _check(effect, 1, confidence, sides)
+    _check_power(power, confidence, sides)
+    _check_n(n)
+    allowed = n * (effect / _reach(n, power, confidence, sides)) ** 2
+    left = allowed - spread.between
+    if spread.within == 0:
+        return 1 if left >= 0 else None
+    if left <= 0 or not isfinite(spread.within / left):
+        return None
+    # Rounding must not cost an attempt where the division is even.
+    return max(1, ceil(spread.within / left * (1 - 1e-12)))
+
+
+def smallest_effect(
+    n: int,
+    spread: VarianceComponents,
+    *,
+    repeats: int = 1,
+    power: float = 0.8,
+    confidence: float = 0.95,
+    sides: int = 2,
+) -> float:
+    """The smallest true difference that `n` cases show with the chance `power`: the minimum detectable effect."""
+    _check(1.0, repeats, confidence, sides)
+    _check_power(power, confidence, sides)
+    _check_n(n)
+    return _detectable(n, spread.of_mean(1, repeats=repeats), power, confidence, sides)
+
+
+def power_of(
+    effect: float,
+    n: int,
+    spread: VarianceComponents,
+    *,
+    repeats: int = 1,
+    confidence: float = 0.95,
+    sides: int = 2,
+) -> float:
+    """The chance that `n` cases show a true difference of `effect`, in its own direction."""
+    _check(effect, repeats, confidence, sides)
+    _check_n(n)
+    deviation = sqrt(spread.of_mean(n, repeats=repeats))
+    if deviation == 0:
+        return 1.0
+    critical = -student_t_quantile((1 - confidence) / sides, n - 1)
+    return student_t_cdf(abs(effect) / deviation - critical, n - 1)
+
+
+def spread_of_difference(
+    pilot: VarianceComponents, *, paired: bool = True, correlation: float = 0.5
+) -> VarianceComponents:
+    """The spread of a difference, from one run: the other is taken to spread alike.
+
+    Args:
+        pilot: the components of one run (`variance_components`).
+        paired: whether both will meet the same cases.
+        correlation: between the cases' true means of the two, where paired; from 0.3 to 0.7 between language models
+            (Miller 2024), and higher between two versions of one agent.
+    """
+    if not -1 <= correlation <= 1:
+        raise ValueError(f"correlation must lie between -1 and 1, got {correlation!r}")
+    shared = correlation if paired else 0.0
+    return VarianceComponents(2 * (1 - shared) * pilot.between, 2 * pilot.within)
+
+
+def spread_of_rates(first: float, second: float) -> VarianceComponents:
+    """The spread of the difference between two rates on different cases, each case attempted once."""
+    for rate in (first, second):
+        if not 0 <= rate <= 1:
+            raise ValueError(f"a rate must lie between 0 and 1, got {rate!r}")
+    return VarianceComponents(first * (1 - first) + second * (1 - second), 0.0)
+
+
+def spread_of_paired_rates(first_only: float, second_only: float) -> VarianceComponents:
+    """The spread of the difference between two rates on the same cases, each attempted once.
+
+    Args:
+        first_only: the share of cases that only the first passes.
+        second_only: the share that only the second passes; the effect is the difference between the two shares.
+    """
+    if not (first_only >= 0 and second_only >= 0 and first_only + second_only <= 1):
+        raise ValueError(
+            f"both must be shares of the cases, at most 1 together, got {first_only!r} and {second_only!r}"
+        )
+    return VarianceComponents(first_only + second_only - (first_only - second_only) ** 2, 0.0)
+
+
+def _detectable(n: int, variance: float, power: float, confidence: float, sides: int) -> float:
+    return _reach(n, power, confidence, sides) * sqrt(variance / n)
+
+
+def _reach(n: int, power: float, confidence: float, sides: int) -> float:
+    """How many standard errors a difference must have."""
+    return student_t_quantile(power, n - 1) - student_t_quantile((1 - confidence) / sides, n - 1)
+
+
+def _check(effect: float, repeats: int, confidence: float, sides: int) -> None:
+    check_confidence(confidence)
+    if not (effect != 0 and isfinite(effect)):
+        raise ValueError(
+            f"effect must be finite and not 0, got {effect!r}: no run shows that nothing differs"
+        )
+    if repeats < 1:
+        raise ValueError(f"repeats must be at least 1, got {repeats!r}")
+    if sides not in {1, 2}:
+        raise ValueError(f"sides must be 1 or 2, got {sides!r}")
+
+
+def _check_power(power: float, confidence: float, sides: int) -> None:
+    chance = (1 - confidence) / sides
+    if not chance < power < 1:
+        raise ValueError(
+            f"power must lie between the chance of a false alarm ({chance:.3g}) and 1, got {power!r}"
+        )
+
+
+def _check_n(n: int) -> None:
+    if n < 2:
+        raise ValueError(f"n must be at least 2 cases for a spread to show, got {n!r}")
