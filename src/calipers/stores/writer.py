@@ -114,8 +114,12 @@ class Writer:
         Raises:
             StoreError: the writer gave up, or is closed.
         """
-        size = len(attempt.facts) + len(attempt.given) + len(attempt.output) + len(attempt.trace or "")
-        self._put((attempt, cells, size + sum(len(cell.body) for cell in cells)))
+        size = len(attempt.facts) + len(attempt.given) + len(attempt.output)
+        if attempt.trace is not None:
+            size += len(attempt.trace)
+        for cell in cells:
+            size += len(cell.body)
+        self._put((attempt, cells, size))
 
     def add_cells(self, cells: Sequence[StoredCell]) -> None:
         """Hand over cells of an attempt that is stored already.
