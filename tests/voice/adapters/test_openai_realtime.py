@@ -6,7 +6,6 @@ from calipers.errors import AgentReplyError, AgentTimeoutError
 from calipers.testing import OpenAIRealtimeServer, Reply
 from calipers.trace import ToolCall
 from calipers.voice.adapters import OpenAIRealtimeAgent
-from calipers.voice.adapters.openai_realtime import socket_address
 
 CALLS = [ToolCall("book", {"to": "LA"}), ToolCall("pay")]
 TOOL = {"name": "book", "parameters": {"type": "object", "properties": {}}}
@@ -146,16 +145,3 @@ def test_sound_that_comes_back_is_not_kept(ask):
     with OpenAIRealtimeServer(Reply(raw=raw)) as server:
         response = ask(OpenAIRealtimeAgent("m", base_url=server.url), "hi")
     assert not [event for event in response.raw if "audio.delta" in event["type"]]
-
-
-@pytest.mark.parametrize(
-    ("base", "found"),
-    [
-        ("https://host/v1/", "wss://host/v1"),
-        ("http://host", "ws://host"),
-        ("wss://host/v1", "wss://host/v1"),
-        ("ws://host", "ws://host"),
-    ],
-)
-def test_an_address_may_be_given_as_for_http(base, found):
-    assert socket_address(base) == found
