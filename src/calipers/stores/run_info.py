@@ -168,14 +168,7 @@ def this_environment() -> dict[str, str]:
 
 def git_state() -> GitState | None:
     """The commit of the working directory; `None` where there is none, or git does not answer within two seconds."""
-    commit = _git("rev-parse", "HEAD")
-    if not commit:
-        return None
-    changes = _git("status", "--porcelain", "--untracked-files=no")
-    return GitState(commit=commit, dirty=bool(changes))
-
-
-def _git(*words: str) -> str | None:
+    words = ("status", "--porcelain=v2", "--branch", "--untracked-files=no", "--ignore-submodules=dirty")
     try:
         done = subprocess.run(  # noqa: S603 - fixed words, no shell
             ["git", "--no-optional-locks", *words],  # noqa: S607 - the user's own git
@@ -186,7 +179,11 @@ def _git(*words: str) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.decode("utf-8", "replace").strip()
+    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    commit = next((line.split()[-1] for line in lines if line.startswith("# branch.oid ")), "(initial)")
+    if commit == "(initial)":
+        return None
+    return GitState(commit=commit, dirty=any(not line.startswith("#") for line in lines))
 
 
 def _is_alive(pid: int) -> bool:

@@ -4,7 +4,7 @@ Reading goes page by page, each page a statement of its own that starts after th
 holds a transaction open while its caller thinks, and what is written meanwhile is seen or not, but never half.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import astuple
@@ -19,7 +19,7 @@ from .reuse import find_known
 from .row_cells import read_cells, split_cells
 from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
-from .sql_runs import SqlRuns, run_changed, run_number
+from .sql_runs import SqlRuns, run_changed, run_number, unknown
 
 _T = TypeVar("_T")
 
@@ -55,9 +55,8 @@ class SqlStore(SqlRuns):
         attempts = [blobs.take_attempt(attempt) for attempt in attempts]
         rows = [astuple(blobs.take_cell(cell))[:-1] for cell in outside]
         with self._writing() as db:
-            number = run_changed(db, run)
-            replaced = _remove(db, number, [attempt.position for attempt in attempts])
-            _check_places(db, number, run, cells)
+            number = _count_in(db, run, attempts, cells)
+            _count_out(db, number, _remove(db, number, [attempt.position for attempt in attempts]))
             _replace_cells(db, number, run, attempts, outside)
             db.insert(
                 "attempts",
@@ -73,21 +72,12 @@ class SqlStore(SqlRuns):
                 bodies = sorted(blobs.bodies.items())
                 db.insert_missing("blobs", "hash, body", bodies)
                 db.insert_missing("blob_uses", "run, hash", [(number, digest) for digest, _ in bodies])
-            failures = sum(attempt.failed for attempt in attempts) - sum(replaced.values())
-            db.run(
-                "UPDATE runs SET attempts = attempts + ?, failures = failures + ?, heartbeat = ? WHERE no = ?",
-                (len(attempts) - len(replaced), failures, timestamp(), number),
-            )
 
     @override
     def remove_attempts(self, run: str, positions: Iterable[int]) -> None:
         with self._writing() as db:
             number = run_changed(db, run)
-            removed = _remove(db, number, positions)
-            db.run(
-                "UPDATE runs SET attempts = attempts - ?, failures = failures - ? WHERE no = ?",
-                (len(removed), sum(removed.values()), number),
-            )
+            _count_out(db, number, _remove(db, number, list(positions)))
 
     @override
     def prune(self) -> int:
@@ -262,23 +252,53 @@ def _last(items: Sequence[_T], keys: Sequence[Hashable]) -> Sequence[_T]:
     return items if len(set(keys)) == len(keys) else list(dict(zip(keys, items, strict=True)).values())
 
 
-def _remove(db: Session, number: int, positions: Iterable[int]) -> dict[int, bool]:
-    """Remove attempts with their cells, and return whether each of those that were there had failed."""
-    sql = "SELECT position, failed FROM attempts WHERE run = ? AND position IN"
-    replaced = {position: bool(failed) for position, failed in select_in(db, sql, (number,), positions)}
-    for some in chunks(replaced):
-        for table in ("attempts", "cells"):
-            db.run(f"DELETE FROM {table} WHERE run = ? AND position IN {marks(len(some))}", [number, *some])  # noqa: S608
-    return replaced
+def _count_in(db: Session, run: str, attempts: Sequence[StoredAttempt], cells: Sequence[StoredCell]) -> int:
+    """Add a batch to what the run counts, and return the number of the run.
 
-
-def _check_places(db: Session, number: int, run: str, cells: Iterable[StoredCell]) -> None:
-    """Refuse cells of evaluators that the run does not have: nobody would ever find them."""
-    places = {cell.evaluator for cell in cells}
-    known = db.run("SELECT COUNT(*) FROM evaluators WHERE run = ?", (number,))[0][0] if places else 0
-    strange = sorted(place for place in places if not 0 <= place < known)
+    One statement for all of it: a thread that writes beside a busy run waits for the interpreter after each.
+    """
+    rows = db.run(
+        "UPDATE runs SET changes = changes + 1, counted = NULL, heartbeat = ?, attempts = attempts + ?, "
+        "failures = failures + ? WHERE id = ? "
+        "RETURNING no, (SELECT COUNT(*) FROM evaluators WHERE evaluators.run = runs.no)",
+        (timestamp(), len(attempts), sum(attempt.failed for attempt in attempts), run),
+    )
+    if not rows:
+        raise unknown(run)
+    ((number, known),) = rows
+    # Nobody would ever find cells of evaluators that are not there.
+    strange = sorted({cell.evaluator for cell in cells if not 0 <= cell.evaluator < known})
     if strange:
         raise StoreError(f"run {run!r} has {known} evaluators, and none in the places {strange[:5]}")
+    return int(number)
+
+
+def _count_out(db: Session, number: int, removed: Mapping[int, bool]) -> None:
+    """Take attempts that were removed out of what the run counts."""
+    if removed:
+        db.run(
+            "UPDATE runs SET attempts = attempts - ?, failures = failures - ? WHERE no = ?",
+            (len(removed), sum(removed.values()), number),
+        )
+
+
+def _remove(db: Session, number: int, positions: Sequence[int]) -> dict[int, bool]:
+    """Remove attempts with their cells, and return whether each of those that were there had failed."""
+    if not positions:
+        return {}
+    sql = "SELECT position, failed FROM attempts WHERE run = ? AND position"
+    first, last = min(positions), max(positions)
+    if last - first < 4 * len(positions):
+        # As a range it is the same statement for every batch, and quicker to prepare than thousands of marks.
+        wanted = set(positions)
+        found = [row for row in db.run(f"{sql} BETWEEN ? AND ?", (number, first, last)) if row[0] in wanted]
+    else:
+        found = select_in(db, f"{sql} IN", (number,), positions)
+    removed = {position: bool(failed) for position, failed in found}
+    for some in chunks(removed):
+        for table in ("attempts", "cells"):
+            db.run(f"DELETE FROM {table} WHERE run = ? AND position IN {marks(len(some))}", [number, *some])  # noqa: S608
+    return removed
 
 
 def _replace_cells(

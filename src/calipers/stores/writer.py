@@ -36,7 +36,7 @@ _Item: TypeAlias = tuple[StoredAttempt | None, Sequence[StoredCell], int]
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """How a writer works."""
 
-    batch: int = 2048
+    batch: int = 1024
     """Attempts that are appended at once."""
     every: float = 0.25
     """Seconds after which a smaller batch is appended too: so much of a run is lost when its process is killed."""
