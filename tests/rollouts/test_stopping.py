@@ -83,7 +83,9 @@ async def later(so_far):
     return True
 
 
-@pytest.mark.parametrize("wrong", [None, 3, "text", MaxTurns, later, [3]], ids=str)
+@pytest.mark.parametrize(
+    "wrong", [None, 3, "text", MaxTurns, later, [3]], ids=["None", "number", "text", "class", "async", "list"]
+)
 def test_what_is_no_condition_is_refused(wrong):
     with pytest.raises(InvalidOptionError, match="stop condition"):
         as_stop_condition(wrong)
