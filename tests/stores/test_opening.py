@@ -67,3 +67,16 @@ def test_what_is_no_url_of_a_store_is_refused_with_the_way_out(url, said, tmp_pa
 def test_redaction_is_a_list_of_functions(redact):
     with pytest.raises(StoreError, match="redact is a list of functions"):
         open_store("memory:", redact=redact)
+
+
+@pytest.mark.parametrize("form", ["sqlite:///{}", "{}"])
+def test_a_store_that_has_to_exist_is_not_made(tmp_path, form):
+    url = form.format(tmp_path / "runs.db")
+    with pytest.raises(StoreError, match="there is no store"):
+        open_store(url, existing=True)
+    assert list(tmp_path.iterdir()) == []
+    with open_store(url) as store:
+        store.begin_run(RunInfo(name="r"))
+    with open_store(url, existing=True) as store:
+        assert [run.name for run in store.runs()] == ["r"]
+        assert not store.read_only

@@ -1,4 +1,4 @@
-"""What could come next on a command line: files, report formats, evaluators.
+"""What could come next on a command line: files, report formats, evaluators, runs.
 
 It runs while someone waits with a finger on the tab key: names come from lists, nothing is imported to find them.
 """
@@ -52,3 +52,17 @@ def complete_evaluator(ctx: click.Context, param: click.Parameter, incomplete: s
     del ctx
     end = "=" if param.name == "fail_under" else ""
     return [CompletionItem(name + end) for name in evaluators.__all__ if name.startswith(incomplete)]
+
+
+def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The newest runs of the store that the command line names so far, each with what it is a run of."""
+    del param
+    from .storing import run_ids
+
+    found = run_ids(ctx.params.get("store"), incomplete)
+    return [CompletionItem(name, help=about) for name, about in found.items()]
+
+
+def complete_run_or_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Runs, or else files."""
+    return complete_run(ctx, param, incomplete) or complete_files(ctx, param, incomplete)

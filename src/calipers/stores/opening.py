@@ -23,12 +23,15 @@ from .store import Redact, Store
 _FORMS = "sqlite:///path, postgresql://user@host/database, memory:, or the path of a file"
 
 
-def open_store(url: str | os.PathLike[str], *, redact: Sequence[Redact] = ()) -> Store:
+def open_store(
+    url: str | os.PathLike[str], *, redact: Sequence[Redact] = (), existing: bool = False
+) -> Store:
     """The store of a URL, made if it is not there.
 
     Args:
         url: see above; a path is taken for an SQLite file.
         redact: hooks that take out what must not be written, such as `hide_keys("api_key")`.
+        existing: make no file: one that is not there is an error, and one that may not be written is opened for reading only.
 
     Raises:
         StoreError: it is no URL of a store, or the store cannot be opened; the message says what to do.
@@ -39,15 +42,15 @@ def open_store(url: str | os.PathLike[str], *, redact: Sequence[Redact] = ()) ->
     if callable(redact) or not all(callable(hook) for hook in redact):
         raise StoreError(f"redact is a list of functions, got {redact!r}")
     if isinstance(url, os.PathLike):
-        return SqliteStore(os.fspath(url), redact=redact)
+        return _sqlite_file(os.fspath(url), redact, existing=existing)
     if url == "memory:":
         return MemoryStore(redact=redact)
     scheme = re.match(r"([a-zA-Z][a-zA-Z0-9+.-]+):", url)  # of two letters at least: C:\runs.db is a path
     if scheme is None:
-        return SqliteStore(url, redact=redact)
+        return _sqlite_file(url, redact, existing=existing)
     match scheme[1].lower():
         case "sqlite":
-            return _sqlite(url, redact)
+            return _sqlite(url, redact, existing=existing)
         case "postgresql" | "postgres":
             return PostgresqlStore(url, redact=redact)
         case "memory":
@@ -56,7 +59,7 @@ def open_store(url: str | os.PathLike[str], *, redact: Sequence[Redact] = ()) ->
     raise StoreError(f"there is no store of the kind {scheme[1]!r} ({shown!r}): a store is named by {_FORMS}")
 
 
-def _sqlite(url: str, redact: Sequence[Redact]) -> Store:
+def _sqlite(url: str, redact: Sequence[Redact], *, existing: bool) -> Store:
     parts = urlsplit(url)
     path = unquote(parts.path).removeprefix("/")
     if path == ":memory:" or (not path and not parts.netloc):
@@ -72,4 +75,10 @@ def _sqlite(url: str, redact: Sequence[Redact]) -> Store:
         raise StoreError(
             f"{url!r} has an option that is none: there is ?mode=ro, to open a store for reading only"
         )
-    return SqliteStore(path, redact=redact, read_only=mode == "ro")
+    return _sqlite_file(path, redact, existing=existing, read_only=mode == "ro")
+
+
+def _sqlite_file(path: str, redact: Sequence[Redact], *, existing: bool, read_only: bool = False) -> Store:
+    if existing and not os.access(path, os.W_OK):  # nor may what is not there be written
+        read_only = True
+    return SqliteStore(path, redact=redact, read_only=read_only)

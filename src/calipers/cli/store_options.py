@@ -1,0 +1,56 @@
+"""The options by which commands name a store, and the runs in it."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from .completing import complete_run
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def store_option(function: _Function) -> _Function:
+    """`--store`, for commands that read what is kept."""
+    return click.option(
+        "--store",
+        metavar="URL",
+        help="Where runs are kept: a file, sqlite:///PATH or postgresql://USER@HOST/DATABASE. Default: CALIPERS_STORE, else "
+        ".calipers/runs.db.",
+    )(function)
+
+
+def run_argument(function: _Function) -> _Function:
+    """`RUN`, for commands about one run."""
+    return click.argument("run", metavar="RUN", shell_complete=complete_run)(function)
+
+
+def keeping_options(function: _Function) -> _Function:
+    """Where a command keeps its runs, and what it takes from earlier ones."""
+    for option in reversed(_KEEPING):
+        function = option(function)
+    return store_option(function)
+
+
+_KEEPING = (
+    click.option("--no-store", is_flag=True, help="Keep nothing: neither resume nor reuse is possible then."),
+    click.option(
+        "--resume",
+        metavar="[RUN]",
+        is_flag=False,
+        flag_value="",
+        shell_complete=complete_run,
+        help="Go on with a kept run: what it has is not done again. Without RUN: the newest one of the evaluation that did not "
+        "finish; if there is none, a new one begins.",
+    ),
+    click.option(
+        "--rerun-failed",
+        is_flag=True,
+        help="With --resume, make failed attempts and failed judgements again.",
+    ),
+    click.option(
+        "--reuse",
+        is_flag=True,
+        help="Take over what earlier runs have for the same case, task and evaluator, and compute only what changed.",
+    ),
+)

@@ -1,0 +1,113 @@
+"""The store that a command reads or writes, and the runs in it by the names that people give them.
+
+`--store` names it, else the variable `CALIPERS_STORE`, else it is `.calipers/runs.db` in the current folder. Commands that
+only read never make one: a mistyped path must not become an empty store.
+"""
+
+import os
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final
+
+from calipers.errors import CalipersError, StoreError
+from calipers.stores.opening import open_store
+from calipers.stores.run_info import RunInfo
+from calipers.stores.sqlite import MemoryStore, SqliteStore
+from calipers.stores.store import Store
+
+from .exits import USAGE
+from .message import CommandError, near_path
+
+DEFAULT: Final = ".calipers/runs.db"
+"""Where runs are kept if nobody says otherwise."""
+VARIABLE: Final = "CALIPERS_STORE"
+_OFFERED: Final = 50
+"""The newest runs, which a shell offers and a mistyped id is compared with."""
+
+
+def store_address(given: str | None) -> str:
+    """What `--store` says, or what holds without it."""
+    return os.environ.get(VARIABLE) or DEFAULT if given is None else given
+
+
+def open_kept(given: str | None) -> Store:
+    """The store to read from, or to change, which has to be there.
+
+    Raises:
+        CommandError: there is none.
+        StoreError: it cannot be opened.
+    """
+    address = store_address(given)
+    if address == DEFAULT and not Path(DEFAULT).exists():
+        raise CommandError(
+            f"there is no store {DEFAULT!r} here: `calipers run` keeps its runs there, and --store URL names another",
+            USAGE,
+        )
+    return open_store(address, existing=True)
+
+
+def open_or_make(given: str | None) -> Store:
+    """The store to keep runs in, made if it is not there.
+
+    Raises:
+        CommandError: it cannot be opened.
+    """
+    try:
+        store = open_store(store_address(given))
+        _hide_from_git(store)
+    except (StoreError, OSError) as error:
+        raise CommandError(
+            f"{error}. --store URL names another place for the runs, and --no-store keeps none"
+        ) from error
+    return store
+
+
+def _hide_from_git(store: Store) -> None:
+    """What agents were asked and said is not committed by accident."""
+    file = store_file(store)
+    if file is not None and file.parent.name == Path(DEFAULT).parent.name:
+        ignore = file.parent / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+
+
+def store_file(store: Store) -> Path | None:
+    """The file that a store is in; `None` if it is in none."""
+    return store.path if isinstance(store, SqliteStore) and not isinstance(store, MemoryStore) else None
+
+
+def shown_store(store: Store) -> str:
+    """Where a store is, as short as it can be said from here."""
+    file = store_file(store)
+    return store.url if file is None else near_path(str(file))
+
+
+def find_run(store: Store, which: str) -> RunInfo:
+    """The run of an id, the beginning of one, a name, or `latest`.
+
+    Raises:
+        CommandError: there is none, or more than one; it says what may have been meant.
+    """
+    try:
+        return store.run(which)
+    except StoreError as error:
+        newest = store.runs(limit=_OFFERED)
+        if not newest:
+            raise CommandError(f"the store {shown_store(store)!r} has no runs yet", USAGE) from error
+        if any(info.id.startswith(which) for info in newest) and which:
+            raise CommandError(str(error), USAGE) from error
+        names = list(dict.fromkeys(name for info in newest for name in (info.id, info.name)))
+        near = get_close_matches(which, names, n=3, cutoff=0.6)
+        hint = (
+            f"did you mean {' or '.join(map(repr, near))}?" if near else "`calipers runs` lists those it has"
+        )
+        raise CommandError(f"the store {shown_store(store)!r} has no run {which!r}; {hint}", USAGE) from error
+
+
+def run_ids(given: str | None, start: str) -> dict[str, str]:
+    """The newest runs whose ids begin so, each with what it is; none where there is no store."""
+    with suppress(CalipersError, CommandError, OSError), open_kept(given) as store:
+        found = [info for info in store.runs(limit=_OFFERED) if info.id.startswith(start)]
+        return {info.id: f"{info.name} ({info.status})" for info in found}
+    return {}
