@@ -192,6 +192,16 @@ def test_two_processes_write_one_file_while_a_third_reads(tmp_path):
             assert store.run(run).status == "finished"
 
 
+def test_several_processes_may_make_the_same_file(tmp_path):
+    path = tmp_path / "new" / "runs.db"
+    writers = [start_writer(path, f"run {n}", 10) for n in range(4)]
+    for writer in writers:
+        writer.communicate()
+        assert writer.returncode == 0
+    with SqliteStore(path) as store:
+        assert {run.name for run in store.runs(status="finished")} == {f"run {n}" for n in range(4)}
+
+
 def test_a_writer_that_is_killed_leaves_whole_batches_and_a_run_that_reads_as_abandoned(tmp_path):
     path = tmp_path / "runs.db"
     for again in range(3):

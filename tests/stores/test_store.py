@@ -105,3 +105,23 @@ def test_nothing_is_a_store_without_the_whole_contract():
 
 def test_a_store_prints_as_what_it_is(memory_store):
     assert repr(memory_store) == "MemoryStore('memory:')"
+
+
+@pytest.mark.parametrize("limit", [-1, "3", 1.5, True])
+def test_a_limit_that_is_none_is_refused(memory_store, limit):
+    with pytest.raises(InvalidOptionError, match="limit must be a whole number"):
+        memory_store.runs(limit=limit)
+
+
+def test_a_place_before_the_first_is_refused(memory_store):
+    run = memory_store.begin_run(RunInfo(name="r"))
+    with pytest.raises(StoreError, match="cannot be negative"):
+        memory_store.append(run.id, [pack(record(0, failed=True), -1, Panel(()))[0]])
+
+
+def test_attempts_far_from_each_other_are_replaced_too(store):
+    run = store.begin_run(RunInfo(name="far"))
+    for places in ((0, 10**6, 10**12), (0, 10**12)):
+        store.append(run.id, [pack(record(n, failed=True), n, Panel(()))[0] for n in places])
+    assert store.done(run.id) == [range(1), range(10**6, 10**6 + 1), range(10**12, 10**12 + 1)]
+    assert store.run(run.id).attempts == 3

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from typing_extensions import override
 
-from calipers.errors import StoreError
+from calipers.errors import InvalidOptionError, StoreError
 from calipers.plain import plain
 from calipers.report import Report
 from calipers.result import EvaluatorSpec
@@ -159,10 +159,12 @@ class SqlRuns(Store):
         status: Status | None = None,
         limit: int | None = None,
     ) -> list[RunInfo]:
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+            raise InvalidOptionError(f"limit must be a whole number of runs, got {limit!r}")
         given = {"name": safe_text(name), "dataset_name": safe_text(dataset_name), "status": status}
         asked = {column: value for column, value in given.items() if value is not None}
         where = " AND ".join(f"{column} = ?" for column in asked)
-        last = "" if limit is None else f"LIMIT {int(limit)}"
+        last = "" if limit is None else f"LIMIT {limit}"
         with self._reading() as db:
             return self._infos(
                 db, f"{'WHERE ' * bool(where)}{where} ORDER BY id DESC {last}", [*asked.values()]

@@ -44,6 +44,8 @@ class SqlStore(SqlRuns):
     def append(
         self, run: str, attempts: Sequence[StoredAttempt] = (), cells: Sequence[StoredCell] = ()
     ) -> None:
+        if any(attempt.position < 0 for attempt in attempts):
+            raise StoreError("an attempt's position is its place in the run, from 0, and cannot be negative")
         if self.redact:
             attempts = [redacted_attempt(attempt, self.redact) for attempt in attempts]
             cells = [redacted_cell(cell, self.redact) for cell in cells]

@@ -12,6 +12,7 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -193,12 +194,18 @@ def _prepare(connection: sqlite3.Connection, url: str, *, read_only: bool) -> No
     """Make sure that the tables are ours and of today."""
     if sqlite3.sqlite_version_info < (3, 35):
         raise StoreError(f"stores need SQLite 3.35 or later, and this Python has {sqlite3.sqlite_version}")
-    if _version(connection, url) < VERSION:
+    # In a transaction, so that a file that another process is just making is seen before or after, and not between.
+    connection.execute("BEGIN")
+    try:
+        version = _version(connection, url)
+    finally:
+        connection.execute("ROLLBACK")
+    if version < VERSION:
         if read_only:
             raise StoreError(
                 f"the store {url!r} is of an older version: open it for writing once to bring it up to date"
             )
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_wal(connection)
         connection.execute("BEGIN IMMEDIATE")
         try:
             for statement in migrations(_version(connection, url), **_WORDS):
@@ -210,6 +217,23 @@ def _prepare(connection: sqlite3.Connection, url: str, *, read_only: bool) -> No
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch the file to WAL mode. SQLite does not wait here for another process that does the same, so we do."""
+    begun = time.monotonic()
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if (
+                not error.sqlite_errorname.startswith("SQLITE_BUSY")
+                or time.monotonic() - begun > BUSY_SECONDS
+            ):
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _version(connection: sqlite3.Connection, url: str) -> int:

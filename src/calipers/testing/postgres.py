@@ -13,6 +13,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -41,12 +42,7 @@ class TemporaryPostgres:
     @classmethod
     def missing(cls) -> str | None:
         """Why no server can be started here; `None` if one can."""
-        lacking = [name for name in _PROGRAMS if _program(name) is None]
-        if lacking:
-            return f"no PostgreSQL on this machine: {', '.join(lacking)} not found on PATH or in /usr/lib/postgresql"
-        if os.name != "posix":
-            return "a throw-away PostgreSQL is started on POSIX systems only"
-        return None
+        return _missing(_PROGRAMS)
 
     @property
     def url(self) -> str:
@@ -125,6 +121,15 @@ class TemporaryPostgres:
                 said.seek(0)
                 text = said.read().decode("utf-8", "replace").strip()[-1000:]
                 raise CalipersError(f"{program} failed with {done.returncode}: {text}")
+
+
+def _missing(programs: Sequence[str]) -> str | None:
+    if os.name != "posix":
+        return "a throw-away PostgreSQL is started on POSIX systems only"
+    lacking = [name for name in programs if _program(name) is None]
+    if not lacking:
+        return None
+    return f"no PostgreSQL on this machine: {', '.join(lacking)} not found on PATH or in /usr/lib/postgresql"
 
 
 def _program(name: str) -> str | None:
