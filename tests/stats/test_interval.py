@@ -10,6 +10,7 @@ from scipy import stats
 from calipers.stats.interval import (
     Interval,
     clopper_pearson,
+    jeffreys,
     mean_interval,
     t_interval,
     wilson,
@@ -54,6 +55,25 @@ def test_clopper_pearson_agrees_with_scipy(counts, confidence):
     expected = stats.binomtest(k, n).proportion_ci(confidence, method="exact")
     assert isclose(found.low, expected.low, rel_tol=1e-8)
     assert isclose(found.high, expected.high, rel_tol=1e-8)
+
+
+@given(counts=COUNTS, confidence=CONFIDENCES)
+def test_jeffreys_is_the_middle_of_the_posterior_and_open_at_the_ends(counts, confidence):
+    k, n = counts
+    found = jeffreys(k, n, confidence=confidence)
+    low, high = stats.beta(k + 0.5, n - k + 0.5).interval(confidence)
+    assert isclose(found.low, 0.0 if k == 0 else low, rel_tol=1e-8)
+    assert isclose(found.high, 1.0 if k == n else high, rel_tol=1e-8)
+    assert found.method == "jeffreys"
+    exact = clopper_pearson(k, n, confidence=confidence)
+    assert exact.low <= found.low
+    assert found.high <= exact.high
+
+
+def test_jeffreys_of_nothing_is_none_and_of_nonsense_an_error():
+    assert jeffreys(0, 0) is None
+    with pytest.raises(ValueError, match="got 3 of 2"):
+        jeffreys(3, 2)
 
 
 @given(values=SCORES, confidence=CONFIDENCES)

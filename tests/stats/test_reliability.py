@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.stats.estimate import rate
-from calipers.stats.reliability import case_pass_at_k, case_pass_hat_k, pass_at_k, pass_hat_k
+from calipers.stats.reliability import (
+    case_pass_at_k,
+    case_pass_hat_k,
+    flakiness,
+    noise_floor,
+    pass_at_k,
+    pass_hat_k,
+)
 
 COUNTS = st.integers(1, 300).flatmap(
     lambda n: st.tuples(st.integers(0, n), st.just(n), st.integers(1, n))  # passes, attempts, k
@@ -124,3 +131,48 @@ def test_the_interval_covers_the_true_reliability():
         total += found.value
     assert total / runs == pytest.approx(truth, abs=0.01)
     assert covered / runs > 0.92
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_flakiness_is_the_share_of_pairs_of_attempts_that_disagree(n):
+    for passes in range(n + 1):
+        pairs = list(combinations([True] * passes + [False] * (n - passes), 2))
+        assert flakiness(passes, n) == pytest.approx(sum(a != b for a, b in pairs) / len(pairs))
+
+
+def test_flakiness_shows_from_two_attempts_on():
+    assert flakiness(1, 1) is None
+    assert flakiness(0, 0) is None
+    assert flakiness(1, 2) == 1
+    with pytest.raises(ValueError, match="got 3 of 2"):
+        flakiness(3, 2)
+
+
+def test_the_noise_floor_is_the_share_that_flips_between_two_identical_runs():
+    random = np.random.default_rng(0)
+    rates = random.beta(1, 1, 400)
+    cases = [(int(random.binomial(4, p)), 4) for p in rates]
+    flips = np.mean(
+        [np.mean((random.random(400) < rates) != (random.random(400) < rates)) for _ in range(50)]
+    )
+    found = noise_floor(cases)
+    assert found.value == pytest.approx(flips, abs=0.04)
+    assert flips in found.interval
+    assert (found.n_units, found.n_observations) == (400, 800)
+
+
+def test_two_attempts_each_are_one_pair_each():
+    cases = [(1, 2)] * 3 + [(2, 2)] * 7
+    assert noise_floor(cases) == rate([(1, 1)] * 3 + [(0, 1)] * 7)
+
+
+def test_no_flip_seen_leaves_some_to_be_expected():
+    still = noise_floor([(3, 3)] * 20)
+    assert still.value == 0
+    assert still.interval.high > 0.1
+
+
+def test_the_noise_floor_needs_repeats():
+    assert noise_floor([]) is None
+    with pytest.raises(ValueError, match="case 1 was attempted 1 times"):
+        noise_floor([(1, 2), (1, 1)])

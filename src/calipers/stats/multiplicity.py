@@ -36,7 +36,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     lowest = 1.0
     for place in range(len(order), 0, -1):
         index = order[place - 1]
-        lowest = min(lowest, p_values[index] * len(order) / place)
+        lowest = min(lowest, p_values[index] * (len(order) / place))
         adjusted[index] = lowest
     return adjusted
 

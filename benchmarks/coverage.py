@@ -1,0 +1,228 @@
+"""How often each 95 % interval covers the truth: the table of docs/explanation/which-interval.md.
+
+Every cell is the share, in percent, of simulated data sets whose interval covers the value they were drawn with. The draws
+come from fixed seeds, so the table repeats exactly. Takes a few minutes; `--update-docs` writes the table into the page,
+between its markers.
+"""
+
+import argparse
+import sys
+import zlib
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from itertools import product
+from pathlib import Path
+from random import Random
+
+from calipers.stats import (
+    EProcess,
+    bootstrap_difference,
+    bootstrap_interval,
+    clopper_pearson,
+    compare_paired,
+    compare_unpaired,
+    jeffreys,
+    mean,
+    rate,
+    t_interval,
+    upper_bound,
+    wilson,
+)
+
+SETS = 2000
+SIZES = (10, 30, 100, 300)
+TRUTHS = (0.05, 0.5, 0.95)
+REPEATS = 5
+CLUSTER = 5
+RESAMPLES = 400
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "which-interval.md"
+BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
+
+
+def passes(draw, n, truth):
+    return sum(draw.random() < truth for _ in range(n))
+
+
+def mixed(draw, truth):
+    """The pass rate of one case or cluster: mostly near 0 or 1, so that half of the spread lies between cases."""
+    return draw.betavariate(truth, 1 - truth)
+
+
+def scores(draw, n, truth):
+    """Scores in [0, 1]; with a mean near an end, as skewed as an exponential distribution."""
+    return [draw.betavariate(20 * truth, 20 * (1 - truth)) for _ in range(n)]
+
+
+def paired(draw, n, truth, attempts=1):
+    """Two ways that are equally good on cases that matter to both."""
+    cases = [mixed(draw, truth) for _ in range(n)]
+    return [[[float(draw.random() < p) for _ in range(attempts)] for p in cases] for _ in range(2)]
+
+
+def paired_scores(draw, n, truth):
+    shared = scores(draw, n, truth)
+    return [
+        [[0.5 * own + 0.5 * score] for own, score in zip(shared, scores(draw, n, truth), strict=True)]
+        for _ in "ab"
+    ]
+
+
+@cache
+def of_counts(method, count, n):
+    return method(count, n)
+
+
+def covers_wilson(draw, n, truth):
+    return truth in of_counts(wilson, passes(draw, n, truth), n)
+
+
+def covers_clopper_pearson(draw, n, truth):
+    return truth in of_counts(clopper_pearson, passes(draw, n, truth), n)
+
+
+def covers_jeffreys(draw, n, truth):
+    return truth in of_counts(jeffreys, passes(draw, n, truth), n)
+
+
+def covers_upper_bound(draw, n, truth):
+    return truth <= of_counts(upper_bound, passes(draw, n, truth), n)
+
+
+def covers_repeated_rate(draw, n, truth):
+    cases = [(passes(draw, REPEATS, mixed(draw, truth)), REPEATS) for _ in range(n)]
+    return truth in rate(cases).interval
+
+
+def covers_clustered_rate(draw, n, truth):
+    chances = [mixed(draw, truth) for _ in range(n // CLUSTER)]
+    cases = [(int(draw.random() < chances[i // CLUSTER]), 1) for i in range(n)]
+    return truth in rate(cases, clusters=[i // CLUSTER for i in range(n)]).interval
+
+
+def covers_t(draw, n, truth):
+    return truth in t_interval(scores(draw, n, truth))
+
+
+def covers_bca(draw, n, truth):
+    return truth in bootstrap_interval(scores(draw, n, truth), seed=draw.getrandbits(32), resamples=RESAMPLES)
+
+
+def covers_repeated_mean(draw, n, truth):
+    shared = scores(draw, n, truth)
+    cases = [[0.5 * own + 0.5 * score for score in scores(draw, REPEATS, truth)] for own in shared]
+    return truth in mean(cases).interval
+
+
+def covers_clustered_mean(draw, n, truth):
+    shared = scores(draw, n // CLUSTER, truth)
+    cases = [[0.5 * shared[i // CLUSTER] + 0.5 * score] for i, score in enumerate(scores(draw, n, truth))]
+    return truth in mean(cases, clusters=[i // CLUSTER for i in range(n)]).interval
+
+
+def covers_anytime(draw, n, truth):
+    """Whether no look after any of the n cases excludes the truth, that is, refutes it on either side."""
+    sides = EProcess(truth), EProcess(truth, alternative="less")
+    for _ in range(n):
+        passed = draw.random() < truth
+        if any(side.add(passed) >= 40 for side in sides):
+            return False
+    return True
+
+
+def covers_paired_rates(draw, n, truth):
+    return 0 in compare_paired(*paired(draw, n, truth)).interval
+
+
+def covers_paired_repeats(draw, n, truth):
+    interval = compare_paired(*paired(draw, n, truth, REPEATS)).interval
+    return interval is not None and 0 in interval
+
+
+def covers_paired_scores(draw, n, truth):
+    return 0 in compare_paired(*paired_scores(draw, n, truth)).interval
+
+
+def covers_paired_bootstrap(draw, n, truth):
+    first, second = paired_scores(draw, n, truth)
+    seed = draw.getrandbits(32)
+    return 0 in bootstrap_difference(first, second, seed=seed, resamples=RESAMPLES).interval
+
+
+def covers_unpaired_rates(draw, n, truth):
+    first, second = ([[float(draw.random() < truth)] for _ in range(n)] for _ in range(2))
+    return 0 in compare_unpaired(first, second).interval
+
+
+def covers_unpaired_scores(draw, n, truth):
+    first, second = ([[score] for score in scores(draw, n, truth)] for _ in range(2))
+    return 0 in compare_unpaired(first, second).interval
+
+
+ROWS = {
+    "rate: Wilson": covers_wilson,
+    "rate: Clopper-Pearson": covers_clopper_pearson,
+    "rate: Jeffreys": covers_jeffreys,
+    "rate: upper bound (rule of three)": covers_upper_bound,
+    f"rate, {REPEATS} repeats: two levels": covers_repeated_rate,
+    f"rate, clusters of {CLUSTER}": covers_clustered_rate,
+    "rate, looked at after every case: betting": covers_anytime,
+    "score: Student t": covers_t,
+    "score: BCa bootstrap": covers_bca,
+    f"score, {REPEATS} repeats: t over cases": covers_repeated_mean,
+    f"score, clusters of {CLUSTER}: clustered t": covers_clustered_mean,
+    "difference, paired rates: Newcombe": covers_paired_rates,
+    f"difference, paired, {REPEATS} repeats: t": covers_paired_repeats,
+    "difference, paired scores: t": covers_paired_scores,
+    "difference, paired scores: BCa": covers_paired_bootstrap,
+    "difference, unpaired rates: Newcombe": covers_unpaired_rates,
+    "difference, unpaired scores: Welch": covers_unpaired_scores,
+}
+
+
+def share_covered(cell):
+    """The share of data sets whose interval covers the truth."""
+    row, n, truth, sets = cell
+    seed = zlib.crc32(f"{row} {n} {truth}".encode())  # hash() of a text differs from process to process
+    draw = Random(seed)
+    return sum(ROWS[row](draw, n, truth) for _ in range(sets)) / sets
+
+
+def table(sets):
+    cells = [(row, n, truth, sets) for row, n, truth in product(ROWS, reversed(SIZES), TRUTHS)]
+    with ProcessPoolExecutor() as pool:
+        found = dict(zip(cells, pool.map(share_covered, cells), strict=True))
+    columns = [(truth, n) for truth in TRUTHS for n in SIZES]
+    lines = [
+        "| interval | " + " | ".join(f"{truth} n={n}" for truth, n in columns) + " |",
+        "|---|" + "---:|" * len(columns),
+    ]
+    for row in ROWS:
+        values = [100 * found[row, n, truth, sets] for truth, n in columns]
+        lines.append(f"| {row} | " + " | ".join(f"{value:.1f}" for value in values) + " |")
+    return "\n".join(lines)
+
+
+def update_page(drawn):
+    """Put the table between the page's markers."""
+    text = PAGE.read_text(encoding="utf-8")
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise SystemExit(f"{PAGE.name} must have {BEGIN!r} and {END!r} once each")
+    before, rest = text.split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{drawn}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--sets", type=int, default=SETS, help=f"data sets per cell; default {SETS}")
+    parser.add_argument("--update-docs", action="store_true", help="write the table into the page")
+    chosen = parser.parse_args()
+    if chosen.update_docs and chosen.sets < SETS:
+        parser.error(f"--update-docs wants at least {SETS} data sets per cell")
+    drawn = table(chosen.sets)
+    print(drawn)
+    if chosen.update_docs:
+        update_page(drawn)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,222 @@
+"""The difference between two ways, paired and not."""
+
+import random
+from math import nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from calipers.stats import bootstrap_difference, compare_paired, compare_unpaired, paired_difference
+from calipers.stats.difference import fisher_exact
+
+SCORES = st.floats(-100, 100).map(lambda x: round(x, 3))
+SPREAD = st.lists(SCORES, min_size=2, max_size=20).filter(lambda xs: max(xs) - min(xs) > 0.01)
+PAIRS = st.lists(st.tuples(SCORES, SCORES), min_size=2, max_size=25)
+
+
+def once(values):
+    return [[value] for value in values]
+
+
+def columns(pairs):
+    return ([[pair[side]] for pair in pairs] for side in (0, 1))
+
+
+@given(PAIRS)
+def test_paired_scores_give_the_t_test_of_the_differences(pairs):
+    found = compare_paired(*columns(pairs))
+    differences = [a - b for a, b in pairs]
+    if max(differences) - min(differences) < 1e-6 or set(sum(pairs, ())) <= {0, 1}:
+        return
+    test = stats.ttest_1samp(differences, 0)
+    expected = test.confidence_interval(0.95)
+    assert found.test == "paired-t"
+    assert found.p_value == pytest.approx(test.pvalue, rel=1e-6, abs=1e-12)
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (expected.low, expected.high), rel=1e-6, abs=1e-6
+    )
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
+def test_passed_or_not_once_each_is_newcombe_and_mcnemar(pairs):
+    found = compare_paired(*columns(pairs))
+    kinds = [(True, True), (True, False), (False, True), (False, False)]
+    expected = paired_difference(*(pairs.count(kind) for kind in kinds))
+    assert (found.value, found.interval, found.p_value) == (
+        pytest.approx(expected.value),
+        expected.interval,
+        expected.p_value,
+    )
+    assert found.test == "mcnemar"
+
+
+def test_repeats_of_a_case_are_one_observation():
+    # Four cases, three attempts each, always better: what counts is four.
+    found = compare_paired([[1.0] * 3] * 4, [[0.0] * 3] * 4)
+    assert found.p_value == pytest.approx(1 / 8)  # two-sided; 1/16 each way
+    assert found.n_first == 4
+    repeated = compare_paired([[3.0] * 5, [1.0] * 5, [2.5] * 5], [[1.0] * 5] * 3)
+    single = compare_paired([[3.0], [1.0], [2.5]], [[1.0]] * 3)
+    assert repeated.p_value == pytest.approx(single.p_value)
+    assert repeated.interval == single.interval
+
+
+def test_clusters_whose_cases_agree_count_once():
+    first, second = [1.0, 2.0, 4.0, 3.0], [1.5, 1.0, 2.0, 2.5]
+    clustered = compare_paired(once(first * 3), once(second * 3), clusters=[0, 1, 2, 3] * 3)
+    plain = compare_paired(once(first), once(second))
+    assert clustered.p_value == pytest.approx(plain.p_value)
+    assert clustered.interval.method == "clustered-t"
+    assert clustered.n_clusters == 4
+    assert (clustered.interval.low, clustered.interval.high) == pytest.approx(
+        (plain.interval.low, plain.interval.high)
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "p_value", "covered"),
+    [
+        ([[0.3]] * 5, [[0.3]] * 5, 1.0, None),
+        ([[0.3]] * 5, [[0.1]] * 5, 1 / 16, None),
+        ([[1, 1]] * 5, [[1, 1]] * 5, 1.0, 0.0),
+        ([[1, 1]] * 5, [[0, 0]] * 5, 1 / 16, 1.0),
+        ([[1, 0]] * 5, [[0, 0]] * 5, 1 / 16, 0.5),
+    ],
+    ids=["equal", "all by the same", "repeats that all pass", "repeats that all differ", "half of them"],
+)
+def test_differences_without_spread_are_never_certain(first, second, p_value, covered):
+    found = compare_paired(first, second)
+    assert found.p_value == pytest.approx(p_value)
+    assert found.test == "sign-flip"
+    if covered is None:
+        assert found.interval is None
+    else:
+        assert covered in found.interval
+        assert found.interval.width > 0.2
+
+
+def test_one_case_or_one_cluster_has_a_difference_and_no_certainty():
+    for found in (
+        compare_paired([[0.7]], [[0.2]]),
+        compare_paired([[0.7], [0.6]], [[0.2], [0.3]], clusters="aa"),
+        compare_unpaired([[0.7]], [[0.2], [0.4]]),
+    ):
+        assert found.value > 0
+        assert (found.interval, found.p_value, found.test) == (None, None, None)
+
+
+def test_without_cases_there_is_no_difference():
+    assert compare_paired([], []) is None
+    assert compare_unpaired([], [[1.0]]) is None
+    assert bootstrap_difference([], [], seed=0) is None
+
+
+@given(SPREAD, SPREAD)
+def test_unpaired_scores_give_welchs_t_test(first, second):
+    if set(first + second) <= {0, 1}:
+        return
+    found = compare_unpaired(once(first), once(second))
+    test = stats.ttest_ind(first, second, equal_var=False)
+    assert found.test == "welch-t"
+    assert found.p_value == pytest.approx(test.pvalue, rel=1e-6, abs=1e-12)
+    expected = test.confidence_interval(0.95)
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (expected.low, expected.high), rel=1e-6, abs=1e-6
+    )
+
+
+def test_a_side_without_spread_leaves_the_other_to_judge_by():
+    found = compare_unpaired([[1.0], [2.0], [3.5]], [[2.0], [2.0]])
+    alone = stats.ttest_1samp([1.0, 2.0, 3.5], 2.0)
+    assert found.p_value == pytest.approx(alone.pvalue)
+    assert compare_unpaired([[1.5]] * 3, [[2.5]] * 3).p_value is None
+
+
+def test_unpaired_rates_have_the_published_interval():
+    # Newcombe (1998), method 10, for 56/70 - 48/80 and for 10/10 - 0/10.
+    for passed, n, passed_too, m, low, high in [
+        (56, 70, 48, 80, 0.0524, 0.3339),
+        (10, 10, 0, 10, 0.6075, 1.0),
+    ]:
+        found = compare_unpaired(
+            once([1] * passed + [0] * (n - passed)), once([1] * passed_too + [0] * (m - passed_too))
+        )
+        assert (found.interval.low, found.interval.high) == (
+            pytest.approx(low, abs=5e-5),
+            pytest.approx(high, abs=5e-5),
+        )
+        assert found.test == "fisher"
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40))
+def test_the_exact_test_of_unpaired_rates_is_fishers(a, b, c, d):
+    if a + b == 0 or c + d == 0:
+        return
+    assert fisher_exact(a, b, c, d) == pytest.approx(stats.fisher_exact([[a, b], [c, d]]).pvalue, rel=1e-6)
+
+
+def test_the_exact_test_of_many_cases_is_quick_and_finite():
+    expected = stats.fisher_exact([[20_000, 20_000], [19_900, 20_100]]).pvalue
+    assert fisher_exact(20_000, 20_000, 19_900, 20_100) == pytest.approx(expected, rel=1e-6)
+    assert 0 <= fisher_exact(20_000, 0, 0, 20_000) < 1e-300
+
+
+def test_unpaired_repeats_that_all_agree_know_no_more_than_the_cases():
+    found = compare_unpaired([[1, 1, 1]] * 6, [[0, 0, 0]] * 6)
+    plain = compare_unpaired([[1]] * 6, [[0]] * 6)
+    assert found.interval == plain.interval
+    assert found.p_value is None
+
+
+def test_pairing_finds_what_unpaired_comparison_misses():
+    draw = random.Random(0)
+    hard = [draw.gauss(0, 1) for _ in range(40)]
+    first, second = ([[x + shift + draw.gauss(0, 0.1)] for x in hard] for shift in (0.1, 0.0))
+    assert compare_paired(first, second).p_value < 0.001
+    assert compare_unpaired(first, second).p_value > 0.5
+
+
+def test_the_bootstrap_is_about_the_t_interval_and_repeats_from_its_seed():
+    draw = random.Random(3)
+    first, second = ([[draw.gauss(mean, 1)] for _ in range(40)] for mean in (0.5, 0))
+    one, two = (bootstrap_difference(first, second, seed=7, resamples=1000) for _ in range(2))
+    t = compare_paired(first, second)
+    assert one == two
+    assert one.interval.method == "bca"
+    assert (one.interval.low, one.interval.high) == pytest.approx((t.interval.low, t.interval.high), abs=0.1)
+
+
+def test_the_bootstrap_redraws_whole_clusters():
+    draw = random.Random(5)
+    shared = [draw.gauss(0, 1) for _ in range(15)]
+    first = [[each + draw.gauss(0, 0.1)] for each in shared for _ in range(4)]
+    second = [[0.0]] * 60
+    clusters = [group for group in range(15) for _ in range(4)]
+    whole = bootstrap_difference(first, second, seed=0, clusters=clusters, resamples=500)
+    single = bootstrap_difference(first, second, seed=0, resamples=500)
+    assert whole.interval.width > 1.5 * single.interval.width
+    assert whole.n_clusters == 15
+
+
+def test_equal_differences_have_nothing_to_redraw():
+    assert bootstrap_difference([[0.5]] * 9, [[0.3]] * 9, seed=0).interval is None
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        (lambda: compare_paired([[1.0]], []), "got 1 and 0 cases.*compare_unpaired"),
+        (lambda: compare_paired([[1.0], []], [[1.0], [1.0]]), "first: case 1 has no scores"),
+        (lambda: compare_paired([[nan]], [[1.0]]), "got nan at index 0"),
+        (lambda: compare_paired([[1.0]], [[1.0]], confidence=95), "got 95"),
+        (lambda: compare_paired([[1.0]], [[0.3]], clusters=[]), "1 (cases|values) and 0 cluster ids"),
+        (lambda: compare_paired([], [], clusters=["a"]), "0 cases and 1 cluster ids"),
+        (lambda: compare_unpaired([[1.0]], [[0.3]], second_clusters=[1, 2]), "1 cases and 2 cluster ids"),
+        (lambda: bootstrap_difference([[1.0]], [[0.3]], seed=0, clusters=[1, 2]), "2 cluster ids"),
+    ],
+)
+def test_impossible_input_is_refused_with_its_value(call, shown):
+    with pytest.raises(ValueError, match=shown):
+        call()

@@ -1,0 +1,143 @@
+"""How many cases a comparison needs."""
+
+import random
+from math import inf, nan, sqrt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from calipers.stats import (
+    VarianceComponents,
+    cases_needed,
+    compare_paired,
+    compare_unpaired,
+    power_of,
+    repeats_needed,
+    smallest_effect,
+    spread_of_difference,
+    spread_of_paired_rates,
+    spread_of_rates,
+)
+
+SPREADS = st.builds(VarianceComponents, st.floats(0.001, 10), st.floats(0, 10))
+
+
+def test_the_example_of_the_paper_needs_about_a_thousand_cases():
+    # Miller (2024): a variance of 1/9 between cases, 3 points, 80 % power.
+    assert cases_needed(0.03, VarianceComponents(1 / 9, 0.0)) == pytest.approx(969, abs=4)
+
+
+def exact_power(effect, n, variance):
+    """By the noncentral t distribution."""
+    critical = stats.t.ppf(0.975, n - 1)
+    return stats.nct.sf(critical, n - 1, effect / sqrt(variance / n))
+
+
+@pytest.mark.parametrize("effect", [2.0, 1.0, 0.5, 0.2, 0.1])
+def test_the_plan_has_the_power_that_was_asked_for_and_no_case_to_spare(effect):
+    n = cases_needed(effect, VarianceComponents(1.0, 0.0))
+    assert exact_power(effect, n, 1.0) > 0.795
+    assert exact_power(effect, n - 2, 1.0) < 0.8
+    assert power_of(effect, n, VarianceComponents(1.0, 0.0)) == pytest.approx(
+        exact_power(effect, n, 1.0), abs=0.06
+    )
+
+
+@given(st.floats(0.05, 2), SPREADS, st.integers(1, 5), st.sampled_from([1, 2]))
+def test_the_smallest_effect_and_the_cases_needed_answer_each_other(effect, spread, repeats, sides):
+    n = cases_needed(effect, spread, repeats=repeats, sides=sides)
+    assert smallest_effect(n, spread, repeats=repeats, sides=sides) <= effect
+    if n > 2:
+        assert smallest_effect(n - 1, spread, repeats=repeats, sides=sides) > effect
+    assert power_of(effect, n, spread, repeats=repeats, sides=sides) >= 0.8 - 1e-9
+
+
+@given(st.floats(0.05, 2), SPREADS, st.integers(2, 200))
+def test_repeats_help_against_noise_and_against_nothing_else(effect, spread, n):
+    repeats = repeats_needed(effect, n, spread)
+    if repeats is None:
+        assert smallest_effect(n, VarianceComponents(spread.between, 0.0)) >= effect * (1 - 1e-9)
+    else:
+        assert smallest_effect(n, spread, repeats=repeats) <= effect * (1 + 1e-9)
+        assert repeats == 1 or smallest_effect(n, spread, repeats=repeats - 1) > effect
+
+
+def test_a_paired_plan_of_rates_finds_the_difference_as_often_as_it_says():
+    draw = random.Random(0)
+    first_only, second_only = 0.2, 0.06
+    n = cases_needed(0.14, spread_of_paired_rates(first_only, second_only))
+    kinds = [(1, 0), (0, 1), (1, 1)]
+    found = 0
+    for _ in range(500):
+        pairs = draw.choices(kinds, [first_only, second_only, 1 - first_only - second_only], k=n)
+        found += compare_paired([[a] for a, _ in pairs], [[b] for _, b in pairs]).interval.low > 0
+    assert found / 500 == pytest.approx(0.8, abs=0.07)
+
+
+def test_an_unpaired_plan_of_rates_finds_the_difference_as_often_as_it_says():
+    draw = random.Random(1)
+    n = cases_needed(0.2, spread_of_rates(0.8, 0.6))
+    found = 0
+    for _ in range(400):
+        first, second = ([[float(draw.random() < p)] for _ in range(n)] for p in (0.8, 0.6))
+        found += compare_unpaired(first, second).interval.low > 0
+    assert found / 400 == pytest.approx(0.8, abs=0.07)
+
+
+def test_a_plan_with_repeats_finds_the_difference_as_often_as_it_says():
+    draw = random.Random(2)
+    spread = VarianceComponents(between=0.05, within=2 * 0.3)
+    n = cases_needed(0.2, spread, repeats=3)
+    found = 0
+    for _ in range(500):
+        first, second = [], []
+        for _ in range(n):
+            centre, shift = draw.gauss(0, 5), draw.gauss(0.2, sqrt(0.05))
+            first.append([centre + shift + draw.gauss(0, sqrt(0.3)) for _ in range(3)])
+            second.append([centre + draw.gauss(0, sqrt(0.3)) for _ in range(3)])
+        found += compare_paired(first, second).p_value <= 0.05
+    assert found / 500 == pytest.approx(0.8, abs=0.06)
+
+
+def test_pairing_saves_what_the_cases_share():
+    pilot = VarianceComponents(between=0.1, within=0.05)
+    unpaired, paired = (spread_of_difference(pilot, paired=p, correlation=0.8) for p in (False, True))
+    assert (unpaired.between, unpaired.within) == pytest.approx((0.2, 0.1))
+    assert (paired.between, paired.within) == pytest.approx((0.04, 0.1))
+
+
+def test_without_spread_two_cases_show_anything():
+    still = VarianceComponents(0.0, 0.0)
+    assert cases_needed(0.1, still) == 2
+    assert smallest_effect(2, still) == 0
+    assert power_of(0.1, 2, still) == 1
+    assert repeats_needed(0.1, 2, still) == 1
+
+
+SPREAD = VarianceComponents(1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        (lambda: cases_needed(0.0, SPREAD), "effect .* got 0.0"),
+        (lambda: cases_needed(nan, SPREAD), "effect .* got nan"),
+        (lambda: cases_needed(1e-200, SPREAD), "1e-200 is too small"),
+        (lambda: cases_needed(0.1, SPREAD, power=1.0), "power .* got 1.0"),
+        (lambda: cases_needed(0.1, SPREAD, power=0.01), "power .* got 0.01"),
+        (lambda: cases_needed(0.1, SPREAD, repeats=0), "repeats .* got 0"),
+        (lambda: cases_needed(0.1, SPREAD, sides=3), "sides .* got 3"),
+        (lambda: power_of(0.1, 1, SPREAD), "n must be at least 2 .* got 1"),
+        (lambda: power_of(inf, 9, SPREAD), "effect .* got inf"),
+        (lambda: smallest_effect(0, SPREAD), "got 0"),
+        (lambda: repeats_needed(0.1, 1, SPREAD), "got 1"),
+        (lambda: spread_of_rates(0.5, 1.5), "got 1.5"),
+        (lambda: spread_of_paired_rates(0.7, 0.7), "got 0.7 and 0.7"),
+        (lambda: spread_of_difference(SPREAD, correlation=nan), "got nan"),
+    ],
+)
+def test_impossible_plans_are_refused_with_their_value(call, shown):
+    with pytest.raises(ValueError, match=shown):
+        call()
