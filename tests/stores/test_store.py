@@ -125,3 +125,17 @@ def test_attempts_far_from_each_other_are_replaced_too(store):
         store.append(run.id, [pack(record(n, failed=True), n, Panel(()))[0] for n in places])
     assert store.done(run.id) == [range(1), range(10**6, 10**6 + 1), range(10**12, 10**12 + 1)]
     assert store.run(run.id).attempts == 3
+
+
+def test_an_evaluator_that_both_said_something_and_failed_is_one_column(memory_store):
+    def fragile(output):
+        if output == 4:
+            raise ValueError("four")
+        return {"even": output % 2 == 0}
+
+    dataset = Dataset(name="d", cases=[Case(name=f"n{n}", inputs=n) for n in range(4)], evaluators=[fragile])
+    report = dataset.evaluate_sync(lambda n: 2 * n, progress=False)
+    assert report.counts().failed_evaluators == {"fragile": 1}
+    run = memory_store.add_report(report)
+    assert [evaluator.name for evaluator in memory_store.run(run.id).evaluators] == ["fragile"]
+    assert memory_store.report(run.id).to_dict() == report.to_dict()

@@ -107,9 +107,11 @@ class Census:
                 version = result.evaluator_version
                 places[result.evaluator] = self._place(result.evaluator, result.source, version)
         for failure in record.evaluator_failures:
-            places.setdefault(failure.name, self._place(failure.name, failure.source, None))
+            if failure.name not in places:
+                places[failure.name] = self._place(failure.name, failure.source, None)
         for skip in record.skipped:
-            places.setdefault(skip.evaluator, self._of_name(skip.evaluator))
+            if skip.evaluator not in places:
+                places[skip.evaluator] = self._of_name(skip.evaluator)
         return list(places.values())
 
     def _of_name(self, name: str) -> int:
