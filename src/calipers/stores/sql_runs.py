@@ -51,13 +51,14 @@ class SqlRuns(Store):
     @override
     def begin_run(self, run: RunInfo) -> RunInfo:
         owner = this_process()
+        ours = not run.id
         begun = msgspec.structs.replace(
             run,
-            id=new_run_id(),
+            id=run.id or new_run_id(),
             status="running",
             started_at=run.started_at or timestamp(),
-            environment=run.environment or this_environment(),
-            git=run.git or git_state(),
+            environment=run.environment or (this_environment() if ours else {}),
+            git=run.git or (git_state() if ours else None),
             owner=owner,
             heartbeat=timestamp(),
             parameters=redacted_data(plain(run.parameters), self.redact),
@@ -71,6 +72,8 @@ class SqlRuns(Store):
         )
         info = msgspec.structs.replace(begun, evaluators=())
         with self._writing() as db:
+            if not ours and db.run("SELECT no FROM runs WHERE id = ?", (begun.id,)):
+                raise StoreError(f"the store {self.url!r} has a run {begun.id!r} already")
             db.run(
                 "INSERT INTO runs (id, name, dataset_name, status, owner, heartbeat, info) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -131,12 +134,19 @@ class SqlRuns(Store):
         return self._info(run)
 
     @override
-    def finish_run(self, run: str, *, status: Status = "finished", report: Report | None = None) -> RunInfo:
+    def finish_run(
+        self,
+        run: str,
+        *,
+        status: Status = "finished",
+        report: Report | None = None,
+        ended_at: str | None = None,
+    ) -> RunInfo:
         ending = None if report is None else to_json(redacted_data(ending_of(report), self.redact))
         with self._writing() as db:
             done = db.run(
                 "UPDATE runs SET status = ?, ended_at = ?, ending = ?, heartbeat = NULL WHERE id = ? RETURNING no",
-                (status, timestamp(), ending, run),
+                (status, ended_at or timestamp(), ending, run),
             )
             if not done:
                 raise unknown(run)

@@ -38,7 +38,13 @@ class Store(ABC):
 
     @abstractmethod
     def begin_run(self, run: RunInfo) -> RunInfo:
-        """Store a run without attempts, and return it with what was filled in: id, time, environment, owner."""
+        """Store a run without attempts, and return it with what was filled in: id, time, environment, owner.
+
+        A run that has an id was made elsewhere: it keeps the id, and nothing of this machine is told of it.
+
+        Raises:
+            StoreError: there is a run of that id.
+        """
 
     @abstractmethod
     def add_evaluators(self, run: str, evaluators: Sequence[StoredEvaluator]) -> list[int]:
@@ -72,8 +78,22 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def finish_run(self, run: str, *, status: Status = "finished", report: Report | None = None) -> RunInfo:
-        """Mark a run as over, and keep what its report says besides its attempts."""
+    def finish_run(
+        self,
+        run: str,
+        *,
+        status: Status = "finished",
+        report: Report | None = None,
+        ended_at: str | None = None,
+    ) -> RunInfo:
+        """Mark a run as over, and keep what its report says besides its attempts.
+
+        Args:
+            run: its id.
+            status: what became of it.
+            report: what it came to.
+            ended_at: when, as ISO 8601 in UTC; default: now.
+        """
 
     @abstractmethod
     def delete_run(self, run: str) -> None:

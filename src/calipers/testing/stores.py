@@ -164,6 +164,12 @@ def _check_runs(store: Store) -> None:
     places = store.add_evaluators(first.id, [_EVALUATORS[1], _EVALUATORS[0], _new_evaluator()])
     _expect(places, [1, 0, 3], "places of evaluators that are there, there, and new")
     _expect(len(store.run(first.id).evaluators), 4, "evaluators after one was added")
+    elsewhere = _begin(store, id=f"{first.id}-elsewhere", started_at="2020-01-01T00:00:00+00:00")
+    told = (elsewhere.id, elsewhere.git, elsewhere.environment)
+    _expect(told, (f"{first.id}-elsewhere", None, {}), "a run that was made elsewhere")
+    _refuses(lambda: _begin(store, id=elsewhere.id), "a second run of one id")
+    ended = store.finish_run(elsewhere.id, ended_at="2020-01-02T00:00:00+00:00").ended_at
+    _expect(ended, "2020-01-02T00:00:00+00:00", "when it ended")
 
 
 def _new_evaluator() -> StoredEvaluator:
