@@ -208,7 +208,7 @@ def test_a_case_without_form_is_run_every_time(store):
     run(data, Task(), store=store)
     report = run(data, Task(), store=store, reuse=True)
     assert report.reuse.attempts_made == 1
-    assert report.reuse.notes == ["1 cases hold something that has no form, so that they are run every time"]
+    assert report.reuse.notes == ["cases that are run every time, since they hold something without form: 1"]
 
 
 def test_an_evaluator_under_another_name_is_asked_again(store):
@@ -371,7 +371,7 @@ def test_cases_that_are_gone_are_left_out_and_new_ones_are_run(store):
     task = Task()
     report = run(dataset("cxa", [Count("e")]), task, store=store, resume=first.reuse.run)
     assert task.calls == ["x"]
-    assert "1 stored attempts were left out: their cases are gone or have changed" in report.reuse.notes
+    assert "stored attempts left out, since their cases are gone or have changed: 1" in report.reuse.notes
     assert [case.inputs for case in report.cases] == ["c", "x", "a"]
     assert sorted(case.inputs for case in store.report(first.reuse.run).cases) == ["a", "c", "x"]
     again = Task()
@@ -624,7 +624,7 @@ def test_an_interrupted_run_says_so_and_keeps_what_it_had(store):
         running = asyncio.ensure_future(
             dataset("ab").evaluate(stuck, progress=False, store=store, max_concurrency=1)
         )
-        while not task.calls:
+        while not task.calls and not running.done():
             await asyncio.sleep(0.001)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
