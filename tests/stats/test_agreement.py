@@ -3,6 +3,7 @@
 import random
 from math import nan
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -40,7 +41,7 @@ def test_kappa_is_the_textbook_one():
     found = cohen_kappa(*columns(pairs))
     assert found.value == pytest.approx(0.4)
     assert (found.same, found.chance_disagreement) == pytest.approx((0.7, 0.5))
-    assert found.base_rates == pytest.approx({"yes": 0.55, "no": 0.45})
+    assert dict(found.base_rates) == pytest.approx({"yes": 0.55, "no": 0.45})
     # Fleiss, Cohen and Everitt's large-sample standard error is 0.1277 here.
     assert found.interval.width / 2 == pytest.approx(2.01 * 0.1277, rel=0.06)
 
@@ -130,7 +131,13 @@ def test_high_agreement_may_be_little_beyond_chance():
     found = cohen_kappa(*columns(pairs))
     assert found.same == 0.92
     assert found.value < 0
-    assert found.base_rates[1] == pytest.approx(0.96)
+    assert dict(found.base_rates)[1] == pytest.approx(0.96)
+
+
+def test_what_was_found_can_be_stored_whatever_the_categories():
+    for categories in ((True, False), ("pass", None), (1, 2.5)):
+        found = krippendorff_alpha([[categories[0]] * 2, list(categories), [categories[0]] * 2])
+        assert msgspec.json.decode(msgspec.json.encode(found), type=type(found)).value == found.value
 
 
 def test_perfect_agreement_is_no_proof_of_perfection():
@@ -179,7 +186,9 @@ def test_a_step_that_nobody_used_still_counts():
         categories=["low", "middle", "high"],
     )
     assert numbers.value == pytest.approx(named.value)
-    assert set(named.base_rates) == {"low", "high"}
+    assert {category for category, _ in named.base_rates} == {"low", "high"}
+    far = cohen_kappa([1, 10**9, 1], [1, 10**9, 10**9], weights="linear")
+    assert far.value == pytest.approx(cohen_kappa([1, 3, 1], [1, 3, 3], weights="linear").value)
 
 
 def test_a_thousand_scores_on_a_fine_scale_are_no_burden():
@@ -196,7 +205,8 @@ def test_a_thousand_scores_on_a_fine_scale_are_no_burden():
         (lambda: cohen_kappa([1, 2], [1]), "got 2 and 1 ratings"),
         (lambda: cohen_kappa([1, None], [1, 1]), "got None"),
         (lambda: cohen_kappa(["a"], ["b"], weights="linear"), r"categories=\[.*got 'a'"),
-        (lambda: cohen_kappa([1.5], [2], weights="linear"), "not whole numbers need categories"),
+        (lambda: cohen_kappa([1, nan], [1, 1]), "got nan"),
+        (lambda: krippendorff_alpha([("a", nan)]), "got nan; write None"),
         (lambda: cohen_kappa(["a"], ["b"], categories=["a"]), r"\['b'\]"),
         (lambda: cohen_kappa(["a"], ["a"], categories=["a", "a"]), "must differ"),
         (lambda: cohen_kappa([1], [1], weights="cubic"), "got 'cubic'"),

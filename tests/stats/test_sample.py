@@ -29,3 +29,8 @@ def test_attempts_at_a_case_are_averaged():
 def test_a_case_without_a_score_is_refused(cases, shown):
     with pytest.raises(ValueError, match=shown):
         case_means(cases, name="old")
+
+
+def test_scores_that_are_not_in_lists_are_refused_with_the_way_out():
+    with pytest.raises(TypeError, match=r"case 0 must be the list .* got 0.5; write \[\[0.5\], \[1.0\]\]"):
+        case_means([0.5, 1.0])

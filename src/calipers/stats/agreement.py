@@ -20,7 +20,7 @@ allow, stands in: thirty perfect agreements are no proof of perfection.
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from math import fsum, isfinite, sqrt
+from math import fsum, isfinite, isnan, sqrt
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -47,8 +47,8 @@ class Agreement(msgspec.Struct, frozen=True):
     """The disagreement seen, in the units of the weights or of the level."""
     chance_disagreement: float
     """The disagreement that chance would give."""
-    base_rates: dict[Any, float]
-    """The share of each category among all ratings counted."""
+    base_rates: tuple[tuple[Any, float], ...]
+    """Each category that was used, with its share among all ratings counted."""
     n_units: int
     """Units with two ratings or more."""
     n_ratings: int
@@ -70,7 +70,7 @@ def cohen_kappa(
         second: the second rater's.
         weights: how much a disagreement counts by how far apart it is; default: all count the same. With `quadratic`, kappa
             is about the intraclass correlation.
-        categories: all of them, in their order; needed for weights unless they are numbers.
+        categories: all of them, in their order; needed for weights unless they are numbers, whose distances count then.
         confidence: of the interval.
     """
     check_confidence(confidence)
@@ -78,24 +78,23 @@ def cohen_kappa(
         raise ValueError(f"weights must be None or one of {get_args(Weights)!r}, got {weights!r}")
     if len(first) != len(second):
         raise ValueError(f"both raters must rate every unit: got {len(first)} and {len(second)} ratings")
-    order = _order(first, second, weights, categories)
+    places = _places(first, second, weights, categories)
     if not first:
         return None
-    places = {category: place for place, category in enumerate(order)}
-    cells = Counter((places[a], places[b]) for a, b in zip(first, second, strict=True))
-    n, worst = len(first), max(1, len(order) - 1)
+    cells: Counter[tuple[Any, Any]] = Counter(zip(first, second, strict=True))
+    n, furthest = len(first), max(places.values()) - min(places.values())
 
-    def distance(a: int, b: int) -> float:
-        if weights is None:
+    def distance(a: Any, b: Any) -> float:
+        if weights is None or a == b:
             return float(a != b)
-        return (abs(a - b) / worst) ** (1 if weights == "linear" else 2)
+        return (abs(places[a] - places[b]) / furthest) ** (1 if weights == "linear" else 2)
 
-    def without(cell: tuple[int, int] | None) -> tuple[float, float]:
+    def without(cell: tuple[Any, Any] | None) -> tuple[float, float]:
         """The disagreement seen and expected, with one unit of a cell left out."""
         left = cells - Counter([cell]) if cell else cells
         size = left.total()
-        rows: Counter[int] = Counter()
-        columns: Counter[int] = Counter()
+        rows: Counter[Any] = Counter()
+        columns: Counter[Any] = Counter()
         for (a, b), count in left.items():
             rows[a] += count
             columns[b] += count
@@ -112,7 +111,7 @@ def cohen_kappa(
         same=sum(count for (a, b), count in cells.items() if a == b) / n,
         disagreement=seen,
         chance_disagreement=chance,
-        base_rates={category: used[category] / (2 * n) for category in order if used[category]},
+        base_rates=tuple((category, used[category] / (2 * n)) for category in places if used[category]),
         n_units=n,
         n_ratings=2 * n,
     )
@@ -137,6 +136,7 @@ def krippendorff_alpha(
     if not rated:
         return None
     used = Counter(rating for unit in rated for rating in unit)
+    _check_numbers(used)
     pairs = _Pairs(rated, _positions(used, level))
     seen, chance = pairs.without(None)
     n = len(rated)
@@ -148,7 +148,7 @@ def krippendorff_alpha(
         same=fsum(_same(unit) * len(unit) for unit in rated) / total,
         disagreement=seen,
         chance_disagreement=chance,
-        base_rates={category: count / total for category, count in used.items()},
+        base_rates=tuple((category, count / total) for category, count in used.items()),
         n_units=n,
         n_ratings=total,
     )
@@ -205,32 +205,29 @@ class _Pairs:
         return max(0.0, 2 * (size * sums[1] - sums[0] ** 2))
 
 
-def _order(
+def _places(
     first: Sequence[Hashable],
     second: Sequence[Hashable],
     weights: Weights | None,
     categories: Sequence[Hashable] | None,
-) -> list[Any]:
-    """The categories, in an order that means something where distances count."""
+) -> dict[Any, float]:
+    """Where every category stands; it means something only where distances count."""
     used = dict.fromkeys([*first, *second])
     if None in used:
-        raise ValueError("both raters must rate every unit, got None; leave the unit out, or use alpha")
+        raise ValueError(
+            "both raters must rate every unit, got None; leave the unit out, or use krippendorff_alpha()"
+        )
+    _check_numbers(used)
     if categories is not None:
         unknown = [category for category in used if category not in categories]
         if unknown:
             raise ValueError(f"not among the categories {list(categories)!r}: {unknown!r}")
         if len(set(categories)) != len(categories):
             raise ValueError(f"categories must differ, got {list(categories)!r}")
-        return list(categories)
+        return {category: float(place) for place, category in enumerate(categories)}
     if weights is None:
-        return list(used)
-    numbers = [_number(category, "weights without categories=[...]") for category in used]
-    if not all(number.is_integer() for number in numbers):
-        raise ValueError(f"weights over ratings that are not whole numbers need categories, got {[*used]!r}")
-    if not numbers:
-        return []
-    # A step nobody used is a step all the same: 1 and 3 are two apart.
-    return list(range(int(min(numbers)), int(max(numbers)) + 1))
+        return dict.fromkeys(used, 0.0)
+    return {category: _number(category, "weights without categories=[...]") for category in used}
 
 
 def _positions(used: Counter[Any], level: Level) -> dict[Any, float] | None:
@@ -245,6 +242,11 @@ def _positions(used: Counter[Any], level: Level) -> dict[Any, float] | None:
         positions[rating] = below + used[rating] / 2
         below += used[rating]
     return positions
+
+
+def _check_numbers(ratings: Iterable[Any]) -> None:
+    if any(isinstance(rating, float) and isnan(rating) for rating in ratings):
+        raise ValueError("a rating must be a category or a number, got nan; write None for a missing one")
 
 
 def _number(rating: Any, why: str) -> float:

@@ -24,7 +24,7 @@ Not for many looks at a growing run (see `SequentialComparison`), nor for pickin
 """
 
 from collections.abc import Hashable, Sequence
-from math import fsum, sqrt
+from math import fsum, inf, sqrt
 from typing import Literal
 
 import msgspec
@@ -105,6 +105,7 @@ def compare_paired(
     p_value: float | None = None
     test: Test | None = None
     if variance is not None and not _equal(differences):
+        _check_scale(variance)
         plain = clusters is None
         interval = t_around(value, variance, groups - 1, confidence, "t" if plain else "clustered-t")
         p_value = two_sided(value, variance, groups - 1)
@@ -157,6 +158,7 @@ def compare_unpaired(
     p_value: float | None = None
     test: Test | None = None
     if var_p is not None and var_q is not None and not (_equal(one) and _equal(two)):
+        _check_scale(var_p + var_q)
         share = var_p / (var_p + var_q)  # of the whole: squares of tiny variances would vanish
         df = 1 / (share**2 / (len(set(groups)) - 1) + (1 - share) ** 2 / (len(set(groups_too)) - 1))
         interval = t_around(p - q, var_p + var_q, df, confidence, "welch")
@@ -269,6 +271,13 @@ def _passed_or_not(cases: Sequence[Sequence[float]]) -> bool:
 def _equal(values: Sequence[float]) -> bool:
     """Whether values differ by rounding at most: 0.1 + 0.2 is not 0.3."""
     return max(values) - min(values) <= 1e-12 * max(map(abs, values))
+
+
+def _check_scale(variance: float) -> None:
+    if not 0 < variance < inf:
+        raise ValueError(
+            f"the variance of these scores comes out as {variance!r}: rescale them before comparing"
+        )
 
 
 def _of_equal_differences(one: list[float], two: list[float], confidence: float) -> Interval | None:

@@ -21,6 +21,7 @@ from typing import Literal, get_args
 import msgspec
 
 from calipers.stats.difference import paired_means
+from calipers.stats.sample import finite_values
 
 __all__ = ["Alternative", "PermutationTest", "permutation_test"]
 
@@ -73,8 +74,9 @@ def permutation_test(
     if not one:
         return None
     together: dict[Hashable, list[float]] = {}
-    for group, a, b in zip(range(len(one)) if clusters is None else clusters, one, two, strict=True):
-        together.setdefault(group, []).append(a - b)
+    differences = finite_values((a - b for a, b in zip(one, two, strict=True)), name="differences")
+    for group, value in zip(range(len(one)) if clusters is None else clusters, differences, strict=True):
+        together.setdefault(group, []).append(value)
     sums = [fsum(values) for values in together.values()]
     sign = -1 if alternative == "less" else 1
     total = sign * fsum(sums)
@@ -92,7 +94,7 @@ def permutation_test(
         p_value = _drawn(moving, threshold, seed, resamples, two_sided=alternative == "two-sided")
     if exact and moving and alternative == "two-sided":
         p_value = min(1.0, 2 * p_value) if threshold > 0 else 1.0
-    value = fsum(a - b for a, b in zip(one, two, strict=True)) / len(one)
+    value = fsum(differences) / len(one)
     return PermutationTest(value=value, p_value=p_value, exact=exact, n_units=len(sums))
 
 

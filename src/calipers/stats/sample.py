@@ -25,6 +25,11 @@ def case_means(cases: Sequence[Sequence[float]], *, name: str = "cases") -> list
     """The mean of each case's attempts: the case is the unit of inference, and its attempts are averaged first."""
     means = []
     for index, scores in enumerate(cases):
+        if isinstance(scores, int | float):
+            raise TypeError(
+                f"{name}: case {index} must be the list of its attempts' scores, got {scores!r}; "
+                f"write [[0.5], [1.0]] for cases attempted once"
+            )
         known = finite_values(scores, name=f"{name}: scores of case {index}")
         if not known:
             raise ValueError(f"{name}: case {index} has no scores; leave out a case that was not scored")
