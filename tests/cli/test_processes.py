@@ -166,8 +166,11 @@ def until(happened):
 def test_a_reader_that_has_seen_enough_ends_it_quietly(write_eval, folder, command):
     write_eval("def eval_it():\n    return numbers(*range(1, 2000)), task\n")
     # `true` reads nothing at all, and the sleep makes sure that it is gone.
-    shell = f"set -o pipefail; {{ sleep 0.3; {command} --include-cases all --max-cases 0; }} | true"
-    shell = shell if command == "calipers run" else shell.replace(" --include-cases all --max-cases 0", "")
+    shell = (
+        f"set -o pipefail; {{ sleep 0.3; {command} --no-store --include-cases all --max-cases 0; }} | true"
+    )
+    if command != "calipers run":
+        shell = shell.replace(" --no-store --include-cases all --max-cases 0", "")
     path = f"{Path(SCRIPT).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", shell],

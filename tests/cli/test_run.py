@@ -97,7 +97,7 @@ def test_the_exit_code_says_what_came_of_it_and_a_sentence_says_why(
     calipers, write_eval, text, args, code, message
 ):
     write_eval(text)
-    done = calipers("run", *args)
+    done = calipers("run", "--no-store", *args)
     assert (done.exit_code, message in done.stderr) == (code, True), done.output
     if not message:
         assert done.stderr == ""
@@ -675,7 +675,7 @@ def test_a_report_on_standard_output_is_alone_there(calipers, write_eval):
 def test_reports_are_written_in_every_format_and_each_is_told(calipers, write_eval, folder):
     write_eval(PASSES)
     names = ["a.json", "b.jsonl", "c.csv", "d.md", "e.xml", "f.html", "sub/g.txt"]
-    done = calipers("run", *(part for name in names for part in ("--out", name)))
+    done = calipers("run", "--no-store", *(part for name in names for part in ("--out", name)))
     assert done.exit_code == 0
     assert done.stderr.splitlines() == [f"Wrote {name}" for name in names]
     assert all((folder / name).stat().st_size for name in names)

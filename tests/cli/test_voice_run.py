@@ -103,7 +103,7 @@ def voice(calipers, write):
     ],
 )
 def test_the_exit_code_says_what_came_of_it_and_a_sentence_says_why(voice, text, args, code, message):
-    done = voice(text, *args)
+    done = voice(text, "--no-store", *args)
     assert (done.exit_code, message in done.stderr) == (code, True), done.output
     if not message:
         assert done.stderr == ""
@@ -155,7 +155,17 @@ def test_a_failed_run_whose_report_nobody_reads_still_fails(write, folder):
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-m", "calipers", "voice", "run", "home.yaml", "--allow-module", "app"],
+        [
+            sys.executable,
+            "-m",
+            "calipers",
+            "voice",
+            "run",
+            "home.yaml",
+            "--allow-module",
+            "app",
+            "--no-store",
+        ],
         cwd=folder,
         stdout=writer,
         stderr=subprocess.PIPE,
@@ -213,7 +223,7 @@ def test_prompts_as_text_tell_hearing_from_deciding(voice):
 
 
 def test_a_sweep_is_drawn_and_its_levels_fail_nothing(voice):
-    done = voice(GOOD + SWEEP)
+    done = voice(GOOD + SWEEP, "--no-store")
     assert (done.exit_code, done.stderr) == (0, "")
     _, plot = done.stdout.split("\nSweep\n")
     lines = plot.splitlines()
@@ -225,7 +235,7 @@ def test_a_sweep_is_drawn_and_its_levels_fail_nothing(voice):
 def test_what_errors_at_a_level_is_an_error(voice):
     done = voice(GOOD.replace("nothing,", "crash,", 1) + "    compare: text\n", "--limit", "1")
     assert done.exit_code == 0
-    done = voice(CRASH + "    compare: text\n")
+    done = voice(CRASH + "    compare: text\n", "--no-store")
     assert done.exit_code == 3
     assert done.stderr == (
         "Error: 1 of 2 tasks did not finish\nFailed: 1 of 2 cases did not pass\nError: home.yaml as text: 1 of 2 tasks did not finish\n"
@@ -296,7 +306,7 @@ def test_each_text_is_said_once_and_never_again(voice, folder):
 )
 def test_the_cache_may_be_left_out_or_be_elsewhere(voice, folder, args, said, kept):
     for _ in range(2):
-        assert voice(GOOD, *args).exit_code == 0
+        assert voice(GOOD, "--no-store", *args).exit_code == 0
     assert (folder / "said.txt").read_text().count("LA") == said
     assert [path.name for path in folder.iterdir() if path.name in {".calipers", "sounds"}] == kept
 

@@ -81,8 +81,9 @@ class App(click.Group):
             # What the terminal's encoding lacks is shown as an escape: a letter must not cost the output.
             sys.stdout.reconfigure(errors="backslashreplace")
         settings = Settings()
+        settings.args = sys.argv[1:] if args is None else list(args)
         try:
-            code = self._invoke(sys.argv[1:] if args is None else list(args), settings)
+            code = self._invoke(list(settings.args), settings)
             sys.stdout.flush()
         except BrokenPipeError:
             silence(sys.stdout)

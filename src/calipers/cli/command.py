@@ -15,6 +15,8 @@ class Settings:
     def __init__(self) -> None:
         self.debug = os.environ.get("CALIPERS_DEBUG", "").lower() not in {"", "0", "false"}
         """Whether errors show their traceback."""
+        self.args: list[str] = []
+        """The words after `calipers`."""
 
 
 class Command(click.Command):

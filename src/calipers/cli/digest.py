@@ -43,8 +43,17 @@ def _evaluation(outcome: Outcome) -> dict[str, Any]:
             for finding in outcome.findings or ()
         ],
         "files": outcome.files,
+        "kept": _kept(outcome),
         "report": None if outcome.report is None else _report(outcome.report),
     }
+
+
+def _kept(outcome: Outcome) -> dict[str, Any] | None:
+    """The run in the store, and how much of it earlier runs had; `None` if it is not kept."""
+    if outcome.kept_in is None or outcome.report is None or outcome.report.reuse is None:
+        return None
+    told: dict[str, Any] = plain(outcome.report.reuse)
+    return {"store": outcome.kept_in, **told}
 
 
 def _report(report: Report) -> dict[str, Any]:

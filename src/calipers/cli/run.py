@@ -19,6 +19,10 @@ calipers run cases.yaml --task app:answer --repeat 5
 calipers run --fail-under 0.9 --out html:report.html --out junit:report.xml
 # with the evaluators and hooks of an installed plugin
 calipers run cases.yaml --task app:answer --plugin citations
+# go on with a run that was interrupted
+calipers run eval_support.py --resume
+# after an edit: compute only what changed
+calipers run eval_support.py --reuse
 # a score of your own, and a parameter of the evaluation
 calipers run eval_tone.py --param model=small --fail-under politeness=0.8
 """

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import click
 
 from calipers.dataset import Dataset, EvaluateOptions
-from calipers.errors import CalipersError, InvalidOptionError
+from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.evaluation import draw_seed, run_sync
 from calipers.plugins import PluginManager
 from calipers.report import Report
@@ -28,6 +28,7 @@ from calipers.views.view import View
 
 from .digest import digest
 from .exits import ERRORED, FAILED, INTERRUPTED, NOTHING, USAGE, first_of
+from .keeping import Keeper, in_options
 from .message import CommandError, UserCodeError, describe, note, silence, trace
 from .output import PLACEHOLDER, Outputs, check_paths, clean_stdout, protect, reopen_streams
 from .plugin_list import named_plugins
@@ -49,6 +50,7 @@ _FOR_RUNNING = (
     "evaluator_timeout",
     "retry",
     "seed",
+    "resume",
 )
 """Options that say how to run, and mean nothing to a report that is finished."""
 
@@ -87,6 +89,11 @@ class RunOptions:
     quiet: bool = False
     json: bool = False
     progress: bool = True
+    store: str | None = None
+    no_store: bool = False
+    resume: str | None = None
+    rerun_failed: bool = False
+    reuse: bool = False
 
 
 def run(options: RunOptions, session_type: "type[Session] | None" = None) -> int:
@@ -118,6 +125,9 @@ def run(options: RunOptions, session_type: "type[Session] | None" = None) -> int
 class Session:
     """One `calipers run`."""
 
+    can_name_one = True
+    """Whether each of several evaluations can be run alone, by its label."""
+
     def __init__(
         self,
         options: RunOptions,
@@ -141,6 +151,13 @@ class Session:
         self.folder = Path.cwd()
         self.names: list[str] = []
         """Of the evaluations."""
+        self.keeper = Keeper(
+            store=options.store,
+            no_store=options.no_store,
+            resume=options.resume,
+            rerun_failed=options.rerun_failed,
+            reuse=options.reuse,
+        )
         self.selection = Selection(filters=options.filter, tags=options.tag, limit=options.limit)
         self.task: TaskLike | None = None
         """Takes the place of every other."""
@@ -171,7 +188,21 @@ class Session:
         self.names = [evaluation.name for evaluation in evaluations]
         check_paths(self.outputs, [each.name for each in evaluations if not each.supporting], self.views)
         check_paths(self._outputs_of_all(), self.names, self.views)
-        self._protect_files(evaluations)
+        with self.keeper.opened(self.folder, [evaluation.label for evaluation in evaluations]):
+            self._protect_files(evaluations)
+            codes = self._run_all(evaluations)
+        self.conclude()
+        if not self.outcomes:
+            self._problem(f"nothing ran: {self.selection.why_nothing()}")
+            codes.append(NOTHING)
+        reports = [outcome.report for outcome in self.outcomes if outcome.report is not None]
+        for message in unknown(self.thresholds, reports) if reports else []:
+            self._problem(message)
+            codes.append(USAGE)
+        return first_of(codes)
+
+    def _run_all(self, evaluations: Sequence[Evaluation]) -> list[int]:
+        """The exit codes of the evaluations, one after the other until one is interrupted."""
         codes: list[int] = []
         only = sum(not evaluation.supporting for evaluation in evaluations) == 1
         for number, evaluation in enumerate(evaluations, 1):
@@ -184,15 +215,7 @@ class Session:
                 if number < len(evaluations):
                     self._problem(f"{plural(len(evaluations) - number, 'evaluation')} did not begin")
                 break
-        self.conclude()
-        if not self.outcomes:
-            self._problem(f"nothing ran: {self.selection.why_nothing()}")
-            codes.append(NOTHING)
-        reports = [outcome.report for outcome in self.outcomes if outcome.report is not None]
-        for message in unknown(self.thresholds, reports) if reports else []:
-            self._problem(message)
-            codes.append(USAGE)
-        return first_of(codes)
+        return codes
 
     def tell_of_plugins(self) -> None:
         """Say what went wrong in hooks; like a clean-up that fails, it changes no exit code."""
@@ -211,7 +234,7 @@ class Session:
 
     def _protect_files(self, evaluations: Sequence[Evaluation]) -> None:
         """Let no report be written over a dataset file, nor over the file of cases that one names."""
-        files: list[Path] = []
+        files: list[Path] = self.keeper.files
         for evaluation in evaluations if self.outputs else ():
             if evaluation.file is not None:
                 files.append(evaluation.file)
@@ -251,11 +274,14 @@ class Session:
         except (CommandError, CalipersError, OSError) as error:
             trace(error)
             files.drop()
-            outcome.complaints.append(Complaint(*describe(error)))
+            code, message = describe(error)
+            outcome.complaints.append(Complaint(code, in_options(message)))
         else:
             if self.selection.is_narrow and report.incomplete is None and not report.counts().attempts:
+                self.keeper.forget(report)
                 return None
             outcome.report = report
+            outcome.kept_in = self.keeper.where
             if self.shows and not evaluation.supporting:
                 self._show(report, title=None if alone else evaluation.label)
             files.end(report, self.stdout)
@@ -263,6 +289,8 @@ class Session:
             self._judge(outcome, report, evaluation)
         outcome.complaints += [Complaint(ERRORED, problem) for problem in files.problems]
         self._tell(outcome, alone=alone)
+        if outcome.report is not None and not self.options.quiet:
+            self._tell_of_store(outcome.report, evaluation)
         return outcome
 
     def _report(self, evaluation: Evaluation, files: Outputs) -> Report:
@@ -276,7 +304,7 @@ class Session:
         dataset, task = found
         protect(_files_of(dataset), self.outputs, self.names, folder=self.folder)
         chosen = self.selection.of(dataset)
-        return chosen.evaluate_sync(task, **self._how_to_run(chosen, task, files))
+        return chosen.evaluate_sync(task, **self._how_to_run(evaluation, chosen, task, files))
 
     async def _report_async(self, evaluation: Evaluation, made: Awaitable[Any], files: Outputs) -> Report:
         with _user_code(evaluation):
@@ -287,12 +315,16 @@ class Session:
         dataset, task = found
         protect(_files_of(dataset), self.outputs, self.names, folder=self.folder)
         chosen = self.selection.of(dataset)
-        return await chosen.evaluate(task, **self._how_to_run(chosen, task, files))
+        return await chosen.evaluate(task, **self._how_to_run(evaluation, chosen, task, files))
 
     def _finished(self, evaluation: Evaluation, report: Report) -> Report:
         """A report that the evaluation made itself."""
         if flags := self._given(_FOR_RUNNING):
             note(f"{evaluation.label} returned a finished report: {flags} had no effect on it")
+        try:
+            self.keeper.add(report)
+        except StoreError as error:
+            note(f"{evaluation.label} is not kept: {error}")
         return report
 
     def _given(self, names: Sequence[str]) -> str:
@@ -301,16 +333,24 @@ class Session:
             "--" + name.replace("_", "-") for name in names if getattr(self.options, name) not in {None, ()}
         )
 
-    def _how_to_run(self, dataset: Dataset[Any, Any, Any], task: TaskLike, files: Outputs) -> EvaluateOptions:
+    def _how_to_run(
+        self, evaluation: Evaluation, dataset: Dataset[Any, Any, Any], task: TaskLike, files: Outputs
+    ) -> EvaluateOptions:
         options = self.options
-        seed = draw_seed() if options.seed is None else options.seed
+        # Evaluations that support another have its dataset and task: their names tell their runs apart.
+        name = evaluation.name if evaluation.supporting else options.name
+        task_name = as_task(task).name
+        store, resumed = self.keeper.keep(dataset, task_name, name)
+        seed, repeat = options.seed, options.repeat or (1 if resumed is None else resumed.repeat)
+        if seed is None and resumed is None:
+            seed = draw_seed()
         files.begin(
             Report(
-                name=options.name or as_task(task).name,
+                name=name or task_name,
                 cases=[],
                 dataset_name=dataset.name,
-                repeat=options.repeat or 1,
-                seed=seed,
+                repeat=repeat,
+                seed=resumed.seed if seed is None and resumed is not None else seed or 0,
                 started_at=datetime.now(UTC).isoformat(),
             )
         )
@@ -318,17 +358,21 @@ class Session:
         is_lazy = not isinstance(dataset.cases, list)
         only_failed = is_lazy and options.include_cases != "all" and not dataset.report_evaluators
         return EvaluateOptions(
-            name=options.name,
+            name=name,
             max_concurrency=options.max_concurrency,
             task_timeout=options.task_timeout,
             evaluator_timeout=options.evaluator_timeout,
             retry=None if options.retry is None else Retry(attempts=options.retry + 1),
-            repeat=options.repeat or 1,
+            repeat=repeat,
             plugins=self.plugins,
             seed=seed,
             keep="failed" if only_failed else "all",
             on_record=files.add if files.grow else None,
             progress=options.progress and not options.quiet,
+            store=store,
+            resume=None if resumed is None else resumed.id,
+            rerun_failed=options.rerun_failed and resumed is not None,
+            reuse=options.reuse,
         )
 
     # ------------------------------------------------------------------ what came of it
@@ -381,6 +425,22 @@ class Session:
             note(
                 f"{prefix}Nothing was asserted, so nothing could fail: --fail-under NAME=NUMBER sets a threshold."
             )
+
+    def _tell_of_store(self, report: Report, evaluation: Evaluation) -> None:
+        """Say where the run is kept; of those that support another, only how to go on with it."""
+        for line in () if evaluation.supporting else self.keeper.lines(report):
+            note(line)
+        if report.incomplete is None:
+            return
+        several = len(self.names) > 1
+        way = self.keeper.way_to_resume(
+            report,
+            targets=self.options.targets,
+            instead=evaluation.label if several and self.can_name_one else None,
+            by_id=not several or self.can_name_one,
+        )
+        if way is not None:
+            note(way)
 
 
 def _files_of(dataset: Dataset[Any, Any, Any]) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The options of commands that run something: which cases, how, what is good enough, and what to show and write."""
+"""The options of commands that run something: which cases, how, what is good enough, and what to keep, show and write."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -7,6 +7,7 @@ import click
 
 from .command import Seconds
 from .completing import complete_evaluator, complete_out
+from .store_options import keeping_options
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -121,7 +122,10 @@ def running_options(*, repeat: tuple[str, ...] = ("--repeat",)) -> Callable[[_Fu
     )
 
     def decorate(function: _Function) -> _Function:
-        for option in reversed((*_WHICH, number, *_HOW, *_GOOD_ENOUGH, *_SHOWN)):
+        for option in reversed(_SHOWN):
+            function = option(function)
+        function = keeping_options(function)
+        for option in reversed((*_WHICH, number, *_HOW, *_GOOD_ENOUGH)):
             function = option(function)
         return function
 

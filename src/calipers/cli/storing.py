@@ -97,7 +97,7 @@ def find_run(store: Store, which: str) -> RunInfo:
             raise CommandError(f"the store {shown_store(store)!r} has no runs yet", USAGE) from error
         if any(info.id.startswith(which) for info in newest) and which:
             raise CommandError(str(error), USAGE) from error
-        names = list(dict.fromkeys(name for info in newest for name in (info.id, info.name)))
+        names = list(dict.fromkeys(name for info in newest for name in ("latest", info.id, info.name)))
         near = get_close_matches(which, names, n=3, cutoff=0.6)
         hint = (
             f"did you mean {' or '.join(map(repr, near))}?" if near else "`calipers runs` lists those it has"

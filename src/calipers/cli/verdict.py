@@ -36,6 +36,8 @@ class Outcome:
     complaints: list[Complaint] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     """Where the report was written."""
+    kept_in: str | None = None
+    """The store that the run is kept in; `None` if it is not."""
 
     @property
     def code(self) -> int:

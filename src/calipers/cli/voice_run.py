@@ -45,6 +45,7 @@ class VoiceSession(Session):
     """One `calipers voice run`."""
 
     options: VoiceRunOptions
+    can_name_one = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -1,0 +1,238 @@
+"""How `calipers run` keeps its runs: in which store, which earlier run it goes on with, and what it says about it."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from calipers.dataset import Dataset
+from calipers.errors import InvalidOptionError, StoreError
+from calipers.recalled import Reuse
+from calipers.report import Report
+from calipers.stores.run_info import RunInfo
+from calipers.stores.sqlite import MemoryStore
+from calipers.stores.store import Store
+from calipers.views.numbers import plural
+
+from .exits import USAGE
+from .message import CommandError
+from .storing import find_run, open_or_make, shown_store, store_file
+
+
+class Kept(NamedTuple):
+    """Where one evaluation is kept."""
+
+    store: Store | None
+    resumed: RunInfo | None = None
+    """The run that it goes on with."""
+
+
+class Keeper:
+    """Keeps the runs of one command."""
+
+    def __init__(
+        self,
+        *,
+        store: str | None = None,
+        no_store: bool = False,
+        resume: str | None = None,
+        rerun_failed: bool = False,
+        reuse: bool = False,
+    ) -> None:
+        """A keeper; the arguments are the options of the command, and `resume` is empty where it names no run.
+
+        Raises:
+            InvalidOptionError: options that exclude each other, or need another.
+        """
+        if no_store:
+            given = {"--store": store, "--resume": resume, "--reuse": reuse or None}
+            if refused := [name for name, value in given.items() if value is not None]:
+                raise InvalidOptionError(f"--no-store keeps nothing, so {', '.join(refused)} cannot be had")
+        if rerun_failed and resume is None:
+            raise InvalidOptionError("--rerun-failed is about a run that is resumed: give --resume as well")
+        self.given = store
+        self.is_wanted = not no_store
+        self.resume = resume
+        self.rerun_failed = rerun_failed
+        self.reuse = reuse
+        self.asked_for = resume
+        """What the command line calls the run to resume."""
+        self.store: Store | None = None
+        self._began_anew = False
+
+    @contextmanager
+    def opened(self, folder: Path, labels: Sequence[str]) -> Iterator[None]:
+        """A block in which runs can be kept.
+
+        Args:
+            folder: from which a relative path counts.
+            labels: of the evaluations.
+
+        Raises:
+            CommandError: the store cannot be opened, or has no run to resume.
+        """
+        if not self.is_wanted:
+            yield
+            return
+        with chdir(folder):
+            store = open_or_make(self.given)
+        with store:
+            self.store = store
+            if self.resume:
+                self._check_resume(store, self.resume, labels)
+            yield
+
+    def _check_resume(self, store: Store, which: str, labels: Sequence[str]) -> None:
+        try:
+            info = find_run(store, which)
+        except CommandError as error:
+            if Path(which).exists() or ":" in which:
+                raise CommandError(
+                    f"--resume took {which!r} for a run, and there is none: put --resume behind what is to be run, or "
+                    "write --resume=RUN",
+                    USAGE,
+                ) from error
+            raise
+        if len(labels) > 1:
+            raise InvalidOptionError(
+                f"--resume {which} goes on with one run, and there are {len(labels)} evaluations: name one of them, such as "
+                f"{labels[0]}, or give --resume alone"
+            )
+        self.asked_for, self.resume = which, info.id
+
+    # ------------------------------------------------------------------ before a run
+
+    def keep(self, dataset: Dataset[Any, Any, Any], task_name: str, name: str | None) -> Kept:
+        """Where to keep an evaluation.
+
+        Args:
+            dataset: with the cases that are run.
+            task_name: what the task is called.
+            name: what the run is called; `None`: like the task.
+        """
+        store = self.store
+        if store is None or self.resume is None:
+            return Kept(store)
+        if self.resume:
+            found: RunInfo | None = store.run(self.resume)
+        else:
+            found = _newest_unfinished(store, dataset.name, task_name, name or task_name)
+        self._began_anew = found is None
+        if found is not None:
+            _check_total(found, dataset)
+        return Kept(store, found)
+
+    def add(self, report: Report) -> None:
+        """Keep a report that was finished when it came.
+
+        Raises:
+            StoreError: it cannot be.
+        """
+        if self.store is not None and report.reuse is None:
+            info = self.store.add_report(report)
+            report.reuse = Reuse(run=info.id, attempts_made=info.attempts)
+
+    def forget(self, report: Report) -> None:
+        """Remove a run in which nothing happened."""
+        if self.store is not None and self.resume is None and report.reuse is not None:
+            self.store.delete_run(report.reuse.run)
+
+    # ------------------------------------------------------------------ after it
+
+    @property
+    def where(self) -> str | None:
+        """Where runs are kept; `None` if they are not, or are gone with the process."""
+        store = self.store
+        return None if store is None or isinstance(store, MemoryStore) else shown_store(store)
+
+    @property
+    def files(self) -> list[Path]:
+        """The file of the store, if it is in one."""
+        file = None if self.store is None else store_file(self.store)
+        return [] if file is None else [file]
+
+    def lines(self, report: Report) -> Iterator[str]:
+        """What was taken from earlier runs, and where this one is."""
+        reuse = report.reuse
+        if reuse is None or self.store is None:
+            return
+        if self._began_anew:
+            yield "There was no unfinished run to go on with: this is a new one"
+        if self.reuse or (self.resume is not None and not self._began_anew):
+            yield _taken(reuse)
+            yield from (f"  - {note}" for note in reuse.notes)
+            if reuse.judged_as_plain:
+                what = plural(reuse.judged_as_plain, "attempt")
+                yield f"  - judged by plain data, since the task's own object could not be made again: {what}"
+        if self.where is not None:
+            yield f"Kept in {self.where}: calipers show {reuse.run}{self._store_flag()}"
+
+    def way_to_resume(
+        self, report: Report, *, targets: Sequence[str] = (), instead: str | None = None, by_id: bool = True
+    ) -> str | None:
+        """The command that goes on with a run that ended early; `None` if it is not kept.
+
+        Args:
+            report: of the run.
+            targets: what the command was asked to run.
+            instead: the one target that the run is of, where there were more.
+            by_id: whether the command may name the run.
+        """
+        if self.where is None:
+            return None
+        words = [word for word in _words() if not word.startswith("--resume")]
+        if self.asked_for and self.asked_for in words:
+            words.remove(self.asked_for)
+        if instead is not None:
+            words = [word for word in words if word not in targets]
+            words.insert(1, instead)
+        # A run whose store broke is not told its id.
+        run = [report.reuse.run] if by_id and report.reuse is not None else []
+        return f"Go on with it: {shlex.join(['calipers', *words, '--resume', *run])}"
+
+    def _store_flag(self) -> str:
+        return "" if self.given is None else f" --store {shlex.quote(self.where or '')}"
+
+
+def _words() -> list[str]:
+    """What was written after `calipers`."""
+    args: list[str] = click.get_current_context().find_root().obj.args
+    return args
+
+
+def in_options(message: str) -> str:
+    """What a store says of a run, with options in the place of arguments."""
+    return message.replace("with reuse=True to take", "and give --reuse in place of --resume to take")
+
+
+def _newest_unfinished(store: Store, dataset_name: str | None, task_name: str, name: str) -> RunInfo | None:
+    """The newest run of an evaluation that did not finish, and that nobody is at."""
+    for info in store.runs(name=name, dataset_name=dataset_name):
+        same = info.task_name == task_name and info.dataset_name == dataset_name
+        over = info.status != "running" or info.is_abandoned()
+        if same and over and info.status != "finished":
+            return info
+    return None
+
+
+def _check_total(info: RunInfo, dataset: Dataset[Any, Any, Any]) -> None:
+    """Refuse to go on with a part of a run: attempts at cases that are left out would be removed from it."""
+    if isinstance(dataset.cases, list) and info.total is not None:
+        total = len(dataset.cases) * info.repeat
+        if total < info.total:
+            raise StoreError(
+                f"run {info.id!r} is of {info.total:,} attempts, and this would make it one of {total:,}: give the --filter, "
+                "--tag and --limit that it was begun with, or begin a new run with --reuse"
+            )
+
+
+def _taken(reuse: Reuse) -> str:
+    attempts = reuse.attempts_reused + reuse.attempts_made
+    cells = reuse.cells_reused + reuse.cells_computed
+    return (
+        f"Not done again: {reuse.attempts_reused:,} of {plural(attempts, 'attempt')} and "
+        f"{reuse.cells_reused:,} of {plural(cells, 'judgement')}"
+    )

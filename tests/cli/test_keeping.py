@@ -1,0 +1,271 @@
+"""`calipers run` keeps its runs, goes on with them, and takes over what still holds."""
+
+import json
+import shlex
+import sys
+
+import pytest
+
+from calipers.stores import open_store
+
+COUNTED = """
+    from pathlib import Path
+
+    def counted(inputs):
+        with Path("calls.txt").open("a") as log:
+            log.write(f"{inputs}\\n")
+        if inputs == "broken" and Path("down").exists():
+            raise OSError("the service is down")
+        return 1
+
+    def eval_counted():
+        return numbers("a", "b", "broken"), counted
+"""
+TWO = """
+    def eval_first():
+        return numbers(1), task
+
+    def eval_second():
+        return numbers(2), task
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_variable(monkeypatch):
+    monkeypatch.delenv("CALIPERS_STORE", raising=False)
+
+
+@pytest.fixture
+def runs(folder):
+    def runs(url=".calipers/runs.db"):
+        with open_store(folder / url, existing=True) as store:
+            return store.runs()
+
+    return runs
+
+
+def calls(folder):
+    return (folder / "calls.txt").read_text().split()
+
+
+def test_a_run_is_kept_out_of_sight_of_git_and_told_how_to_see_again(calipers, write_eval, folder, runs):
+    write_eval(COUNTED)
+    done = calipers("run")
+    (run,) = runs()
+    assert (run.name, run.dataset_name, run.status, run.attempts) == ("counted", "numbers", "finished", 3)
+    assert done.stderr == f"Kept in .calipers/runs.db: calipers show {run.id}\n"
+    assert (folder / ".calipers" / ".gitignore").read_text() == "*\n"
+    assert calipers("show", run.id).stdout == done.stdout
+
+
+def test_the_store_is_where_the_option_says_else_the_variable(calipers, write_eval, folder, runs):
+    write_eval(COUNTED)
+    told = calipers("run", "--store", "here.db", env={"CALIPERS_STORE": "there.db"}).stderr
+    assert told.endswith(f"calipers show {runs('here.db')[0].id} --store here.db\n")
+    assert calipers("run", env={"CALIPERS_STORE": "sqlite:///there.db"}).stderr.startswith(
+        "Kept in there.db:"
+    )
+    assert len(runs("there.db")) == 1
+    assert calipers("run", "--no-store", env={"CALIPERS_STORE": "there.db"}).stderr == ""
+    assert len(runs("there.db")) == 1
+    assert not (folder / ".calipers").exists()
+    assert not (folder / ".gitignore").exists(), "only the folder that is ours is hidden"
+
+
+def test_a_gitignore_that_is_there_is_left_alone(calipers, write_eval, write):
+    mine = write(".calipers/.gitignore", "runs.db\n")
+    write_eval(COUNTED)
+    calipers("run")
+    assert mine.read_text() == "runs.db\n"
+
+
+def test_a_quiet_run_is_kept_without_a_word_and_json_names_it(calipers, write_eval, runs):
+    write_eval(COUNTED)
+    assert calipers("run", "-q").stderr == ""
+    kept = json.loads(calipers("run", "--json", "--reuse").stdout)["evaluations"][0]["kept"]
+    assert kept["run"] == runs()[0].id
+    assert (kept["store"], kept["attempts_reused"], kept["cells_computed"]) == (".calipers/runs.db", 3, 0)
+    assert json.loads(calipers("run", "--json", "--no-store").stdout)["evaluations"][0]["kept"] is None
+
+
+def test_what_is_stored_is_not_done_again_when_a_run_is_resumed(calipers, write_eval, folder, runs):
+    write_eval(COUNTED)
+    calipers("run", "--repeat", "2", "--seed", "7")
+    with open_store(folder / ".calipers/runs.db") as store:
+        store.remove_attempts(runs()[0].id, [1, 2])
+        store.finish_run(runs()[0].id, status="interrupted")
+    before = len(calls(folder))
+    done = calipers("run", "--resume")
+    assert len(calls(folder)) == before + 2, "and the repeats are those of the run"
+    assert done.stderr.startswith("Not done again: 4 of 6 attempts and 8 of 12 judgements\nKept in")
+    assert "seed 7" in done.stdout
+    assert [(run.status, run.attempts) for run in runs()] == [("finished", 6)]
+
+
+def test_without_an_unfinished_run_a_new_one_begins_and_says_so(calipers, write_eval, runs):
+    write_eval(COUNTED)
+    calipers("run", "-q")
+    assert calipers("run", "--resume").stderr.startswith("There was no unfinished run to go on with")
+    assert len(runs()) == 2
+
+
+def test_a_finished_run_can_be_resumed_by_name_and_failures_only_if_asked(
+    calipers, write_eval, write, folder
+):
+    write_eval(COUNTED)
+    down = write("down", "")
+    assert calipers("run", "-q").exit_code == 3
+    down.unlink()
+    assert calipers("run", "--resume", "latest").exit_code == 3, "a failure is an outcome"
+    assert len(calls(folder)) == 3
+    done = calipers("run", "--resume", "counted", "--rerun-failed")
+    assert done.exit_code == 0
+    assert calls(folder)[3:] == ["broken"]
+
+
+def test_only_what_changed_is_computed_with_reuse(calipers, write_eval, folder):
+    path = write_eval(COUNTED)
+    calipers("run", "-q")
+    path.write_text(path.read_text().replace("return output > 0", "return output >= 0"))
+    del_modules("eval_numbers")
+    done = calipers("run", "--reuse")
+    assert done.stderr.startswith("Not done again: 3 of 3 attempts and 3 of 6 judgements")
+    assert len(calls(folder)) == 3
+
+
+def del_modules(*names):
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def test_a_changed_task_is_not_resumed_and_the_difference_is_told_in_options(calipers, write_eval):
+    path = write_eval(COUNTED)
+    calipers("run", "-q")
+    path.write_text(path.read_text().replace("return 1", "return 2"))
+    del_modules("eval_numbers")
+    done = calipers("run", "--resume", "latest")
+    assert done.exit_code == 3
+    assert "cannot be resumed, since this is another run: the task changed" in done.stderr
+    assert "--reuse in place of --resume" in done.stderr
+    assert "reuse=True" not in done.stderr
+
+
+def test_a_part_of_a_run_is_not_taken_for_the_run(calipers, write_eval, runs):
+    write_eval(COUNTED)
+    calipers("run", "-q")
+    done = calipers("run", "--resume", "latest", "--limit", "1")
+    assert done.exit_code == 3
+    assert "is of 3 attempts, and this would make it one of 1" in done.stderr
+    assert runs()[0].attempts == 3
+
+
+def test_an_interrupted_run_tells_the_command_that_goes_on_with_it(calipers, write_eval, runs):
+    write_eval(
+        """
+    import signal
+    from pathlib import Path
+
+    def stopped(inputs):
+        if inputs == 2 and not Path("stopped").exists():
+            Path("stopped").touch()
+            signal.raise_signal(signal.SIGINT)
+        return 1
+
+    async def gently(inputs):
+        return stopped(inputs)
+
+    def eval_gently():
+        return numbers(1, 2, 3), gently
+
+    def eval_later():
+        return numbers(1), gently
+    """
+    )
+    done = calipers("run", ".", "--name", "my run", "--max-concurrency", "1")
+    assert done.exit_code == 130
+    (run,) = runs()
+    command = (
+        f"calipers run eval_numbers.py:eval_gently --name 'my run' --max-concurrency 1 --resume {run.id}"
+    )
+    assert f"Go on with it: {command}\n" in done.stderr
+    assert calipers(*shlex.split(command)[1:]).exit_code == 0
+    assert [(run.status, run.attempts) for run in runs()] == [("finished", 3)]
+
+
+def test_a_report_that_came_finished_is_kept_too(calipers, write_eval, runs):
+    write_eval("def eval_it():\n    return numbers(1, 2).evaluate_sync(task, progress=False)\n")
+    done = calipers("run")
+    assert f"calipers show {runs()[0].id}" in done.stderr
+    assert runs()[0].attempts == 2
+
+
+def test_a_finished_report_that_is_not_whole_is_shown_and_not_kept(calipers, write_eval, runs):
+    write_eval(
+        "def eval_it():\n    return numbers(1, 2).evaluate_sync(task, keep='failed', progress=False)\n"
+    )
+    done = calipers("run")
+    assert done.exit_code == 0
+    assert "eval_numbers.py:eval_it is not kept: the report holds 0 of its 2 attempts" in done.stderr
+    assert runs() == []
+
+
+def test_evaluations_of_which_nothing_is_selected_leave_no_run(calipers, write_eval, runs):
+    write_eval(TWO)
+    calipers("run", "--filter", "number 2")
+    assert [run.attempts for run in runs()] == [1]
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "told"),
+    [
+        (["--no-store", "--reuse"], 2, "--no-store keeps nothing, so --reuse cannot be had"),
+        (["--no-store", "--resume"], 2, "--no-store keeps nothing, so --resume cannot be had"),
+        (["--no-store", "--store", "x"], 2, "--no-store keeps nothing, so --store cannot be had"),
+        (["--rerun-failed"], 2, "--rerun-failed is about a run that is resumed"),
+        (["--resume", "latets"], 2, "has no run 'latets'; did you mean 'latest'?"),
+        (["--resume", "eval_numbers.py"], 2, "put --resume behind what is to be run"),
+        (["--resume", "latest"], 2, "there are 2 evaluations: name one of them, such as "),
+        (["--store", "folder"], 3, "'folder' is a folder: name a file in it"),
+        (["--store", "eval_numbers.py"], 3, "is no store: it is a file of another kind"),
+        (["--store", ""], 3, "a store is named by"),
+        (["--store", "mysql://me:secret@there/db"], 3, "--no-store keeps none"),
+        (
+            ["--out", "json:.calipers/{name}.db", "--store", ".calipers/second.db"],
+            2,
+            "would overwrite a file",
+        ),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_runs(calipers, write_eval, folder, args, code, told):
+    write_eval(TWO)
+    calipers("run", "-q")
+    (folder / "folder").mkdir()
+    done = calipers("run", *args)
+    assert (done.exit_code, done.stdout) == (code, ""), done.stderr
+    assert told in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_a_store_that_breaks_during_the_run_costs_nothing_that_was_finished(calipers, write_eval, folder):
+    write_eval(
+        """
+    import sqlite3
+
+    def breaking(inputs):
+        if inputs == 2:
+            with sqlite3.connect(".calipers/runs.db") as db:
+                db.execute("DROP TABLE attempts")
+        return 1
+
+    def eval_it():
+        return numbers(1, 2), breaking
+    """
+    )
+    done = calipers("run", "--max-concurrency", "1")
+    assert done.exit_code == 3
+    assert "Passed 2 of 2 cases" in done.stdout
+    assert (
+        "Error: Not all of it could be stored" in done.stderr
+        or "not all of it could be stored" in done.stderr
+    )
+    assert "Go on with it: calipers run --max-concurrency 1 --resume\n" in done.stderr
