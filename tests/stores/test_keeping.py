@@ -9,10 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from calipers import Case, CaseLifecycle, Dataset, Evaluator, ToolCall, Trace, current_attempt, record_trace
+from calipers import (
+    Case,
+    CaseLifecycle,
+    Dataset,
+    Evaluator,
+    ToolCall,
+    Trace,
+    current_attempt,
+    record_trace,
+    set_eval_attribute,
+)
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.rollouts import GraphMetrics
-from calipers.stores import MemoryStore, open_store
+from calipers.stores import MemoryStore, hide_keys, open_store
 
 TIMES = ("started_at", "duration", "reuse", "blocked", "seed")
 
@@ -633,3 +643,63 @@ def test_an_interrupted_run_says_so_and_keeps_what_it_had(store):
     asyncio.run(cancelled())
     info = store.run("latest")
     assert (info.status, info.attempts) == ("failed", 1)
+
+
+def test_attributes_that_were_objects_are_marked_as_well(store):
+    def notes(inputs):
+        set_eval_attribute("found", {1, 2})
+        return inputs
+
+    run(dataset("a"), notes, store=store)
+    assert run(dataset("a", [Count("e")]), notes, store=store, reuse=True).reuse.judged_as_plain == 1
+
+
+def test_who_judges_what_a_store_hides_is_marked_and_the_report_says_so():
+    def leaky(inputs):
+        return {"secret": inputs}
+
+    def kept(output):
+        return output["secret"] == "a"
+
+    with MemoryStore(redact=[hide_keys("secret")]) as store:
+        run(dataset("a"), leaky, store=store)
+        report = run(dataset("a", [kept]), leaky, store=store, reuse=True)
+    assert report.cases[0].assertions["kept"].value is False
+    assert report.reuse.judged_as_plain == 1
+    assert report.reuse.notes == ["evaluators of stored attempts did not see what this store hides"]
+
+
+class Spans(Evaluator):
+    needs_spans = True
+
+    def evaluate(self, ctx):
+        return ctx.span_tree.any({"name_equals": "inner"})
+
+
+@dataclass
+class MoreSpans(Spans):
+    """Another evaluator of spans."""
+
+
+def traced(inputs):
+    from opentelemetry import trace
+
+    with trace.get_tracer("test").start_as_current_span("inner"):
+        return inputs
+
+
+traced.version = "1"
+
+
+def test_spans_are_kept_where_an_evaluator_reads_them(store):
+    first = run(dataset("a", [Spans()]), traced, store=store)
+    assert first.cases[0].assertions["Spans"].value is True, first.cases[0].evaluator_failures
+    report = run(dataset("a", [Spans(), MoreSpans()]), traced, store=store, reuse=True)
+    assert report.reuse.attempts_made == 0
+    assert report.cases[0].assertions["MoreSpans"].value is True
+
+
+def test_an_evaluator_of_spans_that_were_not_kept_fails_and_says_so(store):
+    run(dataset("a"), traced, store=store)
+    report = run(dataset("a", [Spans()]), traced, store=store, reuse=True)
+    assert "were not kept" in report.cases[0].evaluator_failures[0].error_message

@@ -284,12 +284,14 @@ class RunJournal:
             stored.output = with_attempt_notes(stored.output, attempt_notes(source.attempt.output))
             return
         rich = not is_plain(attempt.output)
+        rich_attributes = not is_plain(attempt.attributes)
         case = work.case
         rich_case = not (is_plain(case.inputs) and is_plain(case.metadata) and is_plain(case.expected_output))
         keeps_spans = work.plan.needs_spans and isinstance(attempt.spans, SpanTree)
-        if rich or rich_case or keeps_spans or attempt.seed_was_read:
+        if rich or rich_attributes or rich_case or keeps_spans or attempt.seed_was_read:
             notes = AttemptNotes(
                 rich=rich,
+                rich_attributes=rich_attributes,
                 rich_case=rich_case,
                 seed=self.seed if attempt.seed_was_read else None,
                 spans=attempt.spans.to_dict() if keeps_spans else None,
@@ -331,8 +333,10 @@ class RunJournal:
         counts = self.reuse
         if self._keys.unknown_cases:
             counts.notes.append(
-                f"{self._keys.unknown_cases} cases hold something that has no form, so that they are run every time"
+                f"cases that are run every time, since they hold something without form: {self._keys.unknown_cases}"
             )
+        if counts.judged_as_plain and self._recaller.redacted:
+            counts.notes.append("evaluators of stored attempts did not see what this store hides")
         try:
             try:
                 self._writer.close()
@@ -347,7 +351,7 @@ class RunJournal:
             if complete and self._done is not None and (gone := self._done.left()):
                 self.store.remove_attempts(self.info.id, gone)
                 counts.notes.append(
-                    f"{len(gone)} stored attempts were left out: their cases are gone or have changed"
+                    f"stored attempts left out, since their cases are gone or have changed: {len(gone)}"
                 )
             report.reuse = counts
             self.store.finish_run(

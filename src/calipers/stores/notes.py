@@ -16,6 +16,8 @@ class AttemptNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True
 
     rich: bool = False
     """Whether the task returned an object that JSON has no word for, so that what is stored is only its plain form."""
+    rich_attributes: bool = False
+    """Whether the same is true of its attributes."""
     rich_case: bool = False
     """Whether the same is true of the case's inputs, metadata or expectation."""
     seed: int | None = None

@@ -98,7 +98,7 @@ class Recaller:
         if notes.rich:
             record.output, restored = self.output.restored(record.output)
             source.as_plain = not restored
-        source.as_plain = source.as_plain or self.redacted
+        source.as_plain = source.as_plain or notes.rich_attributes or self.redacted
         found: dict[str, Cell] = {}
         for judge in work.plan.judges:
             key = self.columns.of(judge).key

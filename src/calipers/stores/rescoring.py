@@ -196,7 +196,7 @@ class _Again:
         assert isinstance(record, ReportCase)
         notes = attempt_notes(attempt.output)
         case = None if attempt.case_hash is None else self._cases.get(attempt.case_hash)
-        as_plain = self._redacted or (notes.rich_case and case is None)
+        as_plain = self._redacted or notes.rich_attributes or (notes.rich_case and case is None)
         if notes.rich:
             record.output, restored = self._output.restored(record.output)
             as_plain = as_plain or not restored
@@ -332,7 +332,7 @@ class _Journal:
         assert isinstance(record, ReportCase)
         self._writer.add_cells(self._again.new_cells(work, attempt, record))
 
-    def finish(self, _report: Report | None) -> Reuse:
+    def finish(self, report: Report | None) -> Reuse:  # noqa: ARG002 - the report is made of what is stored
         """How much was done."""
         return self._again.counts
 

@@ -140,10 +140,10 @@ def changed_evaluators(before: Sequence[StoredEvaluator], after: Sequence[Stored
         then, now = old.get(name), new.get(name)
         if now is None:
             notes.append(f"evaluator {name} is gone: its results are left out")
-        elif now.unknown is not None:
-            notes.append(f"evaluator {name} is computed again, since its identity is unknown: {now.unknown}")
         elif then is None:
             notes.append(f"evaluator {name} is new")
+        elif now.unknown is not None:
+            notes.append(f"evaluator {name} is computed again, since its identity is unknown: {now.unknown}")
         elif then.identity != now.identity:
             changes = "; ".join(differences(then.parts, now.parts)) or "its identity was not known"
             notes.append(f"evaluator {name} is computed again: {changes}")
