@@ -381,20 +381,12 @@ def unpack(
 def unpack_cells(
     cells: Iterable[StoredCell], facts: Facts, evaluators: Sequence[StoredEvaluator]
 ) -> tuple[tuple[EvaluationResult, ...], tuple[EvaluatorFailure, ...], tuple[SkippedEvaluation, ...]]:
-    """Results, failures and skips of an attempt, in the order its evaluators ran; those added later come last."""
-    by_index = {cell.evaluator: cell for cell in cells}
-    if not by_index:
-        return (), (), ()
+    """Results, failures and skips of an attempt, in the order of its cells."""
     results: list[EvaluationResult] = []
     failures: list[EvaluatorFailure] = []
     skipped: list[SkippedEvaluation] = []
-    listed = _order(facts, evaluators)
-    later = sorted(by_index.keys() - set(listed)) if len(by_index) != len(listed) or facts.evaluators else ()
-    for index in (*listed, *later):
-        cell = by_index.get(index)
-        if cell is None:
-            continue
-        evaluator = evaluators[index]
+    for cell in cells_in_order(cells, facts, evaluators):
+        evaluator = evaluators[cell.evaluator]
         if not cell.body.startswith("{"):
             results.append(_result(evaluator, _read_any(cell.body)))
             continue
@@ -403,6 +395,18 @@ def unpack_cells(
         failures += body.failures
         skipped += body.skipped
     return tuple(results), tuple(failures), tuple(skipped)
+
+
+def cells_in_order(
+    cells: Iterable[StoredCell], facts: Facts, evaluators: Sequence[StoredEvaluator]
+) -> list[StoredCell]:
+    """The cells of an attempt in the order its evaluators ran; those added later come last."""
+    by_index = {cell.evaluator: cell for cell in cells}
+    if not by_index:
+        return []
+    listed = _order(facts, evaluators)
+    later = sorted(by_index.keys() - set(listed)) if len(by_index) != len(listed) or facts.evaluators else ()
+    return [by_index[index] for index in (*listed, *later) if index in by_index]
 
 
 def _order(facts: Facts, evaluators: Sequence[StoredEvaluator]) -> Sequence[int]:

@@ -106,8 +106,13 @@ def write_report(
         chunks = [content]
     else:
         return
-    if where.path != "-":
-        write_whole(where.path, chunks)
+    write_chunks(chunks, where.path)
+
+
+def write_chunks(chunks: Iterable[bytes], path: str) -> None:
+    """Write pieces of a file to its path, whole or not at all; `-` is standard output."""
+    if path != "-":
+        write_whole(path, chunks)
     elif (buffer := getattr(sys.stdout, "buffer", None)) is not None:
         sys.stdout.flush()
         buffer.writelines(chunks)

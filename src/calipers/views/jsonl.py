@@ -66,7 +66,7 @@ class JsonlWriter:
 
     def add(self, record: Record) -> None:
         """Write one attempt."""
-        self._write(_record_line(record))
+        self._write(record_line(record))
         self._attempts += 1
 
     def close(self, report: Report | None = None) -> None:
@@ -80,7 +80,7 @@ class JsonlWriter:
             counts_all = report.counts().attempts == self._attempts
             # What the file holds in full needs no totals beside it.
             facts = msgspec.structs.replace(report, totals=None) if counts_all else report
-            self._write(_last_line(facts, report if counts_all else _count(self.path), self._attempts))
+            self._write(last_line(facts, report if counts_all else _count(self.path), self._attempts))
         if self._file is not None:
             self._file.close()
         self._closed = True
@@ -96,7 +96,7 @@ class JsonlWriter:
         if self._file is None:
             Path(self.path).parent.mkdir(parents=True, exist_ok=True)
             self._file = Path(self.path).open("wb")  # noqa: SIM115 - `close` closes it
-            self._file.write(_first_line(self.report))
+            self._file.write(first_line(self.report))
             self._file.flush()
         return self._file
 
@@ -108,10 +108,10 @@ def report_jsonl(report: Report) -> str:
 
 def jsonl_lines(report: Report) -> Iterator[bytes]:
     """The lines of a whole report, as they stand in a file."""
-    yield _first_line(report)
+    yield first_line(report)
     records: list[Record] = [*report.cases, *report.failures]
-    yield from map(_record_line, records)
-    yield _last_line(report, report, len(records))
+    yield from map(record_line, records)
+    yield last_line(report, report, len(records))
 
 
 def read_jsonl(file: IO[bytes], *, what: str, name: str = "unknown") -> Report:
@@ -128,7 +128,7 @@ def read_jsonl(file: IO[bytes], *, what: str, name: str = "unknown") -> Report:
     head: dict[str, Any] = {}
     end: dict[str, Any] | None = None
     records: dict[str, list[Any]] = {"case": [], "failure": []}
-    for number, line in _lines(file, what):
+    for number, line in numbered_lines(file, what):
         kind = next((key for key in ("case", "failure", "end") if key in line), None)
         if number == 1:
             head = line
@@ -161,7 +161,7 @@ def is_jsonl(first_line: bytes) -> bool:
     return isinstance(head, dict) and head.get("layout") == "jsonl"
 
 
-def _lines(file: IO[bytes], what: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def numbered_lines(file: IO[bytes], what: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The lines with their numbers from 1; one that cannot be read is left out if it is the last."""
     damage: ReportFormatError | None = None
     for number, line in enumerate(file, 1):
@@ -191,21 +191,23 @@ def _cut(report: Report, end: dict[str, Any] | None) -> str | None:
 # ---------------------------------------------------------------------- lines
 
 
-def _first_line(report: Report | None) -> bytes:
+def first_line(report: Report | None, **more: Any) -> bytes:
+    """The line that a file begins with; `more` is for readers who know of it."""
     facts = {} if report is None else _facts(report)
-    return _line({"calipers_report": FORMAT_VERSION, "layout": "jsonl", **facts})
+    return _line({"calipers_report": FORMAT_VERSION, "layout": "jsonl", **facts, **more})
 
 
-def _record_line(record: Record) -> bytes:
+def record_line(record: Record, **more: Any) -> bytes:
+    """The line of an attempt; `more` is for readers who know of it."""
     # By the report's own door, so that an attempt looks the same in every file.
     if isinstance(record, ReportCase):
         data = Report(name="", cases=[record]).to_dict()["cases"][0]
-        return _line({"case": data, "passed": record.passed})
+        return _line({"case": data, "passed": record.passed, **more})
     data = Report(name="", cases=[], failures=[record]).to_dict()["failures"][0]
-    return _line({"failure": data, "passed": record.passed})
+    return _line({"failure": data, "passed": record.passed, **more})
 
 
-def _last_line(report: Report, counted: Report | Tally, attempts: int) -> bytes:
+def last_line(report: Report, counted: Report | Tally, attempts: int) -> bytes:
     """The end of a report, with the numbers of what was counted, and of the attempts in the file."""
     return _line(
         {
@@ -228,7 +230,7 @@ def _count(path: str | os.PathLike[str]) -> Tally:
     """The attempts of a file, counted one by one."""
     tally = Tally()
     with Path(path).open("rb") as file:
-        for _, line in _lines(file, os.fspath(path)):
+        for _, line in numbered_lines(file, os.fspath(path)):
             if "case" in line:
                 tally.add(msgspec.convert(_without_trace(line["case"]), ReportCase))
             elif "failure" in line:
