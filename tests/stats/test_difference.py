@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calipers.stats import bootstrap_difference, compare_paired, compare_unpaired, paired_difference
+from calipers.stats import (
+    bootstrap_difference,
+    compare_paired,
+    compare_unpaired,
+    paired_difference,
+    permutation_test,
+)
 from calipers.stats.difference import fisher_exact
 
 SCORES = st.floats(-100, 100).map(lambda x: round(x, 3))
@@ -95,6 +101,16 @@ def test_differences_without_spread_are_never_certain(first, second, p_value, co
     else:
         assert covered in found.interval
         assert found.interval.width > 0.2
+
+
+def test_what_rounding_leaves_over_is_neither_a_difference_nor_a_spread():
+    thirds, same = [[0.1] * 3] * 10, [[0.1]] * 10
+    assert sum(thirds[0]) / 3 != 0.1
+    found = compare_paired([[sum(case) / 3] for case in thirds], same)
+    assert (found.value, found.p_value, found.interval) == (0, 1, None)
+    shifted = compare_paired([[0.3], [0.5], [0.7]], [[0.1], [0.3], [0.5]])
+    assert (shifted.test, shifted.interval) == ("sign-flip", None)
+    assert permutation_test([[sum(case) / 3] for case in thirds], same, seed=0).p_value == 1
 
 
 def test_one_case_or_one_cluster_has_a_difference_and_no_certainty():

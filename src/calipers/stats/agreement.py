@@ -13,7 +13,7 @@ chance alone gives 90.5 % (Feinstein & Cicchetti, "High Agreement but Low Kappa"
 used, neither is defined: `None`.
 
 Intervals are Student's t with the jackknife's standard error, leaving out one unit at a time (Efron & Stein 1981). In
-simulations with 50 units they cover about 94 %; with fewer than 20 they are rough. Where nobody disagreed there is no spread to
+simulations with 50 units they cover 93 to 95 %; with fewer than 20 they are rough. Where nobody disagreed there is no spread to
 judge by, and Clopper and Pearson's bound on the share of units that might disagree, each as badly as these data
 allow, stands in: thirty perfect agreements are no proof of perfection.
 """

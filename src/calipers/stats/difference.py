@@ -43,6 +43,10 @@ Test = Literal["mcnemar", "paired-t", "clustered-t", "sign-flip", "fisher", "wel
 """How a p-value was made."""
 
 
+_ROUNDING = 1e-12
+"""Numbers that differ by no more than this share are the same number, computed in two ways."""
+
+
 class Difference(msgspec.Struct, frozen=True):
     """How much higher the first mean is than the second."""
 
@@ -97,21 +101,21 @@ def compare_paired(
         return Difference(
             pairs.value, pairs.interval, pairs.p_value, "mcnemar", fsum(one) / n, fsum(two) / n, n, n
         )
-    differences = [a - b for a, b in zip(one, two, strict=True)]
+    differences, equal = without_rounding(one, two)
     variance = clustered_variance(differences, range(n) if clusters is None else clusters)
     groups = n if clusters is None else len(set(clusters))
     value = fsum(differences) / n
     interval: Interval | None = None
     p_value: float | None = None
     test: Test | None = None
-    if variance is not None and not _equal(differences):
+    if variance is not None and not equal:
         _check_scale(variance)
         plain = clusters is None
         interval = t_around(value, variance, groups - 1, confidence, "t" if plain else "clustered-t")
         p_value = two_sided(value, variance, groups - 1)
         test = "paired-t" if plain else "clustered-t"
     elif variance is not None:
-        test, p_value = "sign-flip", (min(1.0, 2.0 ** (1 - groups)) if abs(value) > 0 else 1.0)
+        test, p_value = "sign-flip", (2.0 ** (1 - groups) if any(differences) else 1.0)
         if clusters is None and judged:
             interval = _of_equal_differences(one, two, confidence)
     return Difference(
@@ -198,7 +202,7 @@ def bootstrap_difference(
     _check_length(clusters, n)
     if not n:
         return None
-    differences = [a - b for a, b in zip(one, two, strict=True)]
+    differences, equal = without_rounding(one, two)
     totals: dict[Hashable, list[float]] = {}
     for group, value in zip(range(n) if clusters is None else clusters, differences, strict=True):
         totals.setdefault(group, []).append(value)
@@ -209,7 +213,7 @@ def bootstrap_difference(
         return fsum(total for total, _ in chosen) / sum(size for _, size in chosen)
 
     interval = None
-    if not _equal(differences):
+    if not equal:
         interval = bootstrap_interval(
             range(len(parts)), seed=seed, statistic=mean_of, confidence=confidence, resamples=resamples
         )
@@ -229,6 +233,18 @@ def paired_means(
             f"keep those that both have, or use compare_unpaired()"
         )
     return one, two
+
+
+def without_rounding(one: list[float], two: list[float]) -> tuple[list[float], bool]:
+    """The differences, and whether all are equal on paper: 0.3 - 0.1 and 0.5 - 0.3 are, and 0.1 * 3 / 3 - 0.1 is 0.
+
+    What rounding leaves over would otherwise count as a spread, or as a case that got better.
+    """
+    differences = [
+        0.0 if abs(a - b) <= _ROUNDING * max(abs(a), abs(b)) else a - b for a, b in zip(one, two, strict=True)
+    ]
+    largest = max(map(abs, [*one, *two]), default=0.0)
+    return differences, max(differences) - min(differences) <= _ROUNDING * largest
 
 
 def t_around(value: float, variance: float, df: float, confidence: float, method: Method) -> Interval:
@@ -268,9 +284,8 @@ def _passed_or_not(cases: Sequence[Sequence[float]]) -> bool:
     return all(score in {0, 1} for scores in cases for score in scores)
 
 
-def _equal(values: Sequence[float]) -> bool:
-    """Whether values differ by rounding at most: 0.1 + 0.2 is not 0.3."""
-    return max(values) - min(values) <= 1e-12 * max(map(abs, values))
+def _equal(values: list[float]) -> bool:
+    return max(values) - min(values) <= _ROUNDING * max(map(abs, values))
 
 
 def _check_scale(variance: float) -> None:

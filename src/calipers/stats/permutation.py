@@ -20,7 +20,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from calipers.stats.difference import paired_means
+from calipers.stats.difference import paired_means, without_rounding
 from calipers.stats.sample import finite_values
 
 __all__ = ["Alternative", "PermutationTest", "permutation_test"]
@@ -74,7 +74,7 @@ def permutation_test(
     if not one:
         return None
     together: dict[Hashable, list[float]] = {}
-    differences = finite_values((a - b for a, b in zip(one, two, strict=True)), name="differences")
+    differences = finite_values(without_rounding(one, two)[0], name="differences")
     for group, value in zip(range(len(one)) if clusters is None else clusters, differences, strict=True):
         together.setdefault(group, []).append(value)
     sums = [fsum(values) for values in together.values()]

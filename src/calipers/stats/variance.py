@@ -25,7 +25,7 @@ from math import fsum, isfinite, sqrt
 
 import msgspec
 
-from calipers.stats.difference import paired_means
+from calipers.stats.difference import paired_means, without_rounding
 from calipers.stats.moments import Moments
 from calipers.stats.sample import case_means
 
@@ -90,7 +90,7 @@ def paired_components(
     `None` for fewer than two cases, or where either run attempted no case twice.
     """
     one, two = paired_means(first, second)
-    spread = Moments.of(a - b for a, b in zip(one, two, strict=True)).variance
+    spread = Moments.of(without_rounding(one, two)[0]).variance if one else None
     sides = [
         (cases, spreads, _average(spreads)) for cases in (first, second) for spreads in [_spreads(cases)]
     ]
