@@ -14,9 +14,10 @@ most likely to see it are given up first, the curve flatters.
 Intervals are those of log(-log S) with Greenwood's variance, which stay inside [0, 1] (Kalbfleisch & Prentice, *The
 Statistical Analysis of Failure Time Data*, 1980). With clusters the variance is the one between the clusters' sums of
 each subject's influence on log S (Williams, "Product-Limit Survival Functions with Correlated Survival Times", 1995),
-with Student's t for their number; with every subject in a cluster of its own those sums give Greenwood's variance. Where
-the estimate is exactly 1 or 0 it shows no spread, and Clopper and Pearson's interval for those still at risk, or their
-clusters, stands in: none of n, or all of n, is no proof.
+with Student's t for their number; with every subject in a cluster of its own those sums give Greenwood's variance. It is
+never taken for less than Greenwood's: clusters that happen to agree are no proof. Where the estimate is exactly 1 or 0 it
+shows no spread, and Clopper and Pearson's interval for those still at risk, or their clusters, stands in: none of n, or all
+of n, is no proof either. The curve never rises, so an upper end that an earlier time excludes is excluded ever after.
 """
 
 from bisect import bisect_right
@@ -31,6 +32,9 @@ from calipers.stats.interval import Interval, check_confidence, clopper_pearson
 from calipers.stats.sample import finite_values
 
 __all__ = ["Survival", "SurvivalStep", "kaplan_meier"]
+
+_HALF = 0.5 * (1 + 1e-12)
+"""Half, with room for the rounding of a product of many factors."""
 
 
 class SurvivalStep(msgspec.Struct, frozen=True):
@@ -75,7 +79,7 @@ class Survival(msgspec.Struct, frozen=True):
     @property
     def median(self) -> float | None:
         """The first time by which the event happened to at least half; `None` if it was not seen to."""
-        return next((step.time for step in self.steps if step.survival <= 0.5), None)
+        return next((step.time for step in self.steps if step.survival <= _HALF), None)
 
     @property
     def median_interval(self) -> tuple[float | None, float | None]:
@@ -106,20 +110,25 @@ def kaplan_meier(
     for index, time in enumerate(sample):
         if time < 0:
             raise ValueError(f"times must not be negative, got {time!r} at index {index}")
+    happened = list(happened)
     for index, event in enumerate(happened):
-        if event not in {True, False}:
+        if not isinstance(event, Hashable) or event not in {True, False}:
             raise ValueError(f"happened must be True or False, got {event!r} at index {index}")
-    for name, given in (("happened", happened), ("clusters", clusters)):
+    groups = None if clusters is None else list(clusters)
+    for index, group in enumerate(groups or ()):
+        if not isinstance(group, Hashable):
+            raise TypeError(f"a cluster must be named by something hashable, got {group!r} at index {index}")
+    for name, given in (("happened", happened), ("clusters", groups)):
         if given is not None and len(given) != len(sample):
             raise ValueError(f"every time needs its {name}: got {len(sample)} times and {len(given)}")
     if not sample:
         return None
-    curve = _Curve(sample, list(happened), clusters, confidence)
+    curve = _Curve(sample, happened, groups, confidence)
     return Survival(
         steps=curve.steps(),
         n=len(sample),
         n_events=sum(map(bool, happened)),
-        n_clusters=None if clusters is None else len(set(clusters)),
+        n_clusters=None if groups is None else len(set(groups)),
     )
 
 
@@ -130,7 +139,7 @@ class _Curve:
         self,
         times: list[float],
         happened: list[bool],
-        clusters: Sequence[Hashable] | None,
+        clusters: list[Hashable] | None,
         confidence: float,
     ) -> None:
         self.clustered = clusters is not None
@@ -149,13 +158,17 @@ class _Curve:
 
     def steps(self) -> list[SurvivalStep]:
         found: list[SurvivalStep] = []
-        survival, at_risk = 1.0, self.n
+        survival, at_risk, highest = 1.0, self.n, 1.0
         for time in sorted(self.leaving):
             leaving = self.leaving[time]
             events = sum(event for event, _ in leaving)
             survival *= 1 - events / at_risk
             if 0 < events < at_risk:
                 self._spread(leaving, events, at_risk)
+            interval = self._interval(survival, at_risk)
+            if interval is not None:
+                highest = min(highest, interval.high)
+                interval = msgspec.structs.replace(interval, high=highest)
             found.append(
                 SurvivalStep(
                     time=time,
@@ -163,7 +176,7 @@ class _Curve:
                     events=events,
                     censored=len(leaving) - events,
                     survival=survival,
-                    interval=self._interval(survival, at_risk),
+                    interval=interval,
                 )
             )
             if self.clustered:
@@ -189,7 +202,8 @@ class _Curve:
         variance, reach = self.greenwood, -normal_quantile(tail)
         if self.clustered:
             correction = self.n_groups / (self.n_groups - 1)
-            variance = correction * fsum(value * value for value in self.influence.values())
+            between = correction * fsum(value * value for value in self.influence.values())
+            variance = max(variance, between)
             reach = -student_t_quantile(tail, self.n_groups - 1)
         stretch = exp(
             min(reach * sqrt(variance) / -log(survival), 700.0)
