@@ -43,6 +43,8 @@ _FREQUENT_LABELS = 100
 _Said: TypeAlias = tuple[list[EvaluationResult], list[EvaluatorFailure], list[SkippedEvaluation]]
 """What the judges of an attempt have said so far: results, failures and skips."""
 
+_NOTHING: frozenset[str] = frozenset()
+
 MEASURABLE = 0.05
 """A timeout shorter than this is judged with so much patience, for the event loop has other things to do."""
 
@@ -50,7 +52,10 @@ MEASURABLE = 0.05
 class Judge:
     """One evaluator of a run, ready to be called, under the name it has in this run."""
 
-    __slots__ = ("evaluate", "evaluator", "false", "is_async", "labels", "name", "source", "true", "version")
+    __slots__ = (
+        *("evaluate", "evaluator", "false", "is_async", "labels", "may_look", "name", "source", "true"),
+        "version",
+    )
 
     def __init__(self, evaluator: Evaluator[Any, Any, Any], name: str) -> None:
         self.evaluator = evaluator
@@ -65,6 +70,7 @@ class Judge:
         self.version = None if version is None else str(version)
         called = evaluator.function if isinstance(evaluator, InjectedEvaluator) else evaluator.evaluate
         self.is_async = inspect.iscoroutinefunction(called)
+        self.may_look = not isinstance(evaluator, InjectedEvaluator) or evaluator.may_look
         # Results are immutable, so a bare True or False of one evaluator is one object in the whole report.
         self.true = self.bare(True)
         self.false = self.bare(False)
@@ -106,7 +112,7 @@ class Judge:
 class Plan:
     """The judges of an attempt, in the order they run."""
 
-    __slots__ = ("judges", "keys", "names", "needs_spans")
+    __slots__ = ("judges", "keys", "may_look", "names", "needs_spans")
 
     def __init__(self, judges: Sequence[Judge], keys: dict[tuple[str, str], str] | None = None) -> None:
         self.judges = tuple(judges)
@@ -115,6 +121,7 @@ class Plan:
         self.keys = {} if keys is None else keys
         self.names = tuple(judge.name for judge in judges)
         self.needs_spans = any(judge.evaluator.needs_spans for judge in judges)
+        self.may_look = any(judge.may_look for judge in judges)
 
     def name_of(self, judge: Judge, key: str) -> str:
         """What a key of an evaluator's mapping is called in this run."""
@@ -340,6 +347,11 @@ class NotedScoring(Scoring):
         ctx._asked = asked  # noqa: SLF001 - the scorer asks what judges look at
         self._show(attempt, ctx, results)
         noted = attempt.asked = {}
+        if attempt.recalled is None and not plan.may_look:
+            # All of them at once is faster than one by one, and none of them can look at anything else.
+            await self._ask(plan.judges, plan, ctx, said)
+            noted.update(dict.fromkeys(plan.names, _NOTHING))
+            return self._record(attempt, said)
         cells: Mapping[str, Cell] = {} if attempt.recalled is None else attempt.recalled.cells
         holds = True
         """Whether all that was said so far is what was said then."""

@@ -168,6 +168,9 @@ _SOURCES: dict[str, Callable[[EvaluatorContext], Any]] = {
     "graph": _graph,
 }
 
+_BEYOND = frozenset(_SOURCES[name] for name in ("ctx", "context", "results", "seed", "test_case", "case"))
+"""What leads to more than the attempt; a case stands in for a context that has none."""
+
 _REQUIRED: Final[Any] = inspect.Parameter.empty
 
 
@@ -221,6 +224,8 @@ class InjectedEvaluator(_Adapter):
         self.origin = origin
         self.name = name
         self.parameters = parameters
+        self.may_look = any(p.source in _BEYOND for p in parameters)
+        """Whether it may look beyond the attempt: at earlier results, at the seed."""
         asks = bool(getattr(origin, "needs_spans", False))
         # Here the class-wide promise depends on the function at hand.
         self.needs_spans = asks or any(p.name == "span_tree" and p.default is _REQUIRED for p in parameters)  # type: ignore[misc]

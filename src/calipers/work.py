@@ -20,8 +20,8 @@ REMEMBERED_NAMES = 100_000
 """How many names of a lazy dataset are remembered to notice duplicates; memory must not grow with a file's length."""
 
 
-class Work(msgspec.Struct, frozen=True):
-    """One attempt to make."""
+class Work(msgspec.Struct):
+    """One attempt to make. A journal fills in what it knows before anybody works on it."""
 
     position: int
     """Its place in the report."""

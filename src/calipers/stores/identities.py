@@ -133,18 +133,10 @@ class Keys:
                 case = None if work.problem is not None else case_key(work.case)
                 self.unknown_cases += case is None and work.problem is None
                 which = b"" if case is None else self._which(case, work)
-            yield Work(
-                work.position,
-                work.case,
-                work.name,
-                work.case_name,
-                work.repeat_index,
-                work.plan,
-                work.problem,
-                None,
-                case,
-                None if case is None else self._attempt(case, work.repeat_index, which),
-            )
+            if case is not None:
+                work.case_key = case
+                work.attempt_key = self._attempt(case, work.repeat_index, which)
+            yield work
 
     def _attempt(self, case: bytes, repeat: int, which: bytes) -> bytes | None:
         if self._task is None:

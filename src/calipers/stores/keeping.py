@@ -15,8 +15,6 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import AnyIdentity, Unknown
 from calipers.identity.tasks import task_identity
@@ -204,7 +202,8 @@ class RunJournal:
                 if self._done is not None and recalled.source.attempt.run == self.info.id:
                     self._done.keep_place(work, recalled.source.attempt.position)
                 recalled = None
-            yield work if recalled is None else msgspec.structs.replace(work, recalled=recalled)
+            work.recalled = recalled
+            yield work
 
     def _from_this_run(self, done: Done, some: Sequence[Work]) -> dict[int, Recalled | None]:
         places = {work.position: place for work in some if (place := done.take(work)) is not None}

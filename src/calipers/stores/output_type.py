@@ -70,10 +70,10 @@ def _returned(task: Any) -> Any:
 def is_plain(value: Any) -> bool:
     """Whether JSON gives the value back as it is."""
     kind = type(value)
+    if value is None or kind is bool or (kind is str and value.isascii()):
+        return True
     if kind is str or kind is int or kind is float:
         return bool(plain(value) == value)
-    if value is None or kind is bool:
-        return True
     if kind is list:
         return all(map(is_plain, value))
     if kind is dict:
