@@ -18,6 +18,7 @@ from calipers.stats import (
     smallest_effect,
     spread_of_difference,
     spread_of_paired_rates,
+    spread_of_pilot,
     spread_of_rates,
 )
 
@@ -108,12 +109,27 @@ def test_pairing_saves_what_the_cases_share():
     assert (paired.between, paired.within) == pytest.approx((0.04, 0.1))
 
 
-def test_without_spread_two_cases_show_anything():
+def test_a_pilot_attempted_once_plans_for_cases_attempted_once():
+    draw = random.Random(4)
+    first, second = ([[draw.gauss(0, 1)] for _ in range(3000)] for _ in range(2))
+    found = spread_of_pilot(first, second)
+    assert (found.between, found.within) == (pytest.approx(2, rel=0.1), 0)
+    assert cases_needed(0.5, found) == pytest.approx(65, abs=7)
+
+
+def test_a_pilot_that_shows_no_spread_plans_nothing():
+    assert spread_of_pilot([], []) is None
+    assert spread_of_pilot([[1.0]], [[0.0]]) is None
+    assert spread_of_pilot([[0.3], [0.5]], [[0.1], [0.3]]) is None
     still = VarianceComponents(0.0, 0.0)
-    assert cases_needed(0.1, still) == 2
-    assert smallest_effect(2, still) == 0
-    assert power_of(0.1, 2, still) == 1
-    assert repeats_needed(0.1, 2, still) == 1
+    for plan in (
+        lambda: cases_needed(0.1, still),
+        lambda: smallest_effect(2, still),
+        lambda: power_of(0.1, 2, still),
+        lambda: repeats_needed(0.1, 2, still),
+    ):
+        with pytest.raises(ValueError, match="a spread of 0 plans nothing"):
+            plan()
 
 
 SPREAD = VarianceComponents(1.0, 1.0)

@@ -26,6 +26,7 @@ from calipers.stats.power import (
     smallest_effect,
     spread_of_difference,
     spread_of_paired_rates,
+    spread_of_pilot,
     spread_of_rates,
 )
 from calipers.stats.quantiles import quantile, quantiles
@@ -111,6 +112,7 @@ __all__ = [
     "smallest_effect",
     "spread_of_difference",
     "spread_of_paired_rates",
+    "spread_of_pilot",
     "spread_of_rates",
     "t_interval",
     "upper_bound",

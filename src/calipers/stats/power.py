@@ -8,7 +8,8 @@ chance `power` when
 (Miller, "Adding Error Bars to Evals", 2024, section 5, with Student's t in place of the normal, so that plans of a dozen
 cases hold too). `between` and `within` are the parts of the variance of a case's *difference*. They come from
 
-- a pilot of both ways over the same cases: `paired_components(first, second)`;
+- a pilot of both ways over the same cases: `paired_components(first, second)` where cases were repeated, otherwise
+  `spread_of_pilot(first, second)`, which plans for as many attempts as the pilot had;
 - a pilot of one run, and a guess how alike the two ways will be: `spread_of_difference(variance_components(run), ...)`;
 - rates alone: `spread_of_paired_rates` from the shares of cases that only one of them passes (Connor, "Sample Size for
   Testing Differences in Proportions for the Paired-Sample Design", 1987), `spread_of_rates` for different cases.
@@ -17,13 +18,17 @@ For an unpaired comparison, n is the number of cases on *each* side. `sides=1` p
 non-inferiority: then `effect` is the distance between the difference expected and the margin.
 
 A pilot's variance is itself a guess: from ten cases it is easily off by half. Power computed from the very difference that
-a finished run showed says nothing that its p-value did not.
+a finished run showed says nothing that its p-value did not. A pilot without any spread plans nothing: an error, not a plan
+of two cases.
 """
 
+from collections.abc import Sequence
 from math import ceil, isfinite, sqrt
 
+from calipers.stats.difference import paired_means, without_rounding
 from calipers.stats.distributions import normal_quantile, student_t_cdf, student_t_quantile
 from calipers.stats.interval import check_confidence
+from calipers.stats.moments import Moments
 from calipers.stats.variance import VarianceComponents
 
 __all__ = [
@@ -33,6 +38,7 @@ __all__ = [
     "smallest_effect",
     "spread_of_difference",
     "spread_of_paired_rates",
+    "spread_of_pilot",
     "spread_of_rates",
 ]
 
@@ -56,7 +62,7 @@ def cases_needed(
         confidence: of the interval or test that will judge it.
         sides: 2 for a difference either way, 1 for one that matters in one direction only.
     """
-    _check(effect, repeats, confidence, sides)
+    _check(effect, spread, repeats, confidence, sides)
     _check_power(power, confidence, sides)
     variance = spread.of_mean(1, repeats=repeats)
     # The normal approximation is never too large, so from there the plan is found within a few cases.
@@ -83,13 +89,13 @@ def repeats_needed(
 
     Repeats average away the noise within cases only: what the cases themselves differ by takes more cases.
     """
-    _check(effect, 1, confidence, sides)
+    _check(effect, spread, 1, confidence, sides)
     _check_power(power, confidence, sides)
     _check_n(n)
     allowed = n * (effect / _reach(n, power, confidence, sides)) ** 2
     left = allowed - spread.between
     if spread.within == 0:
-        return 1 if left >= 0 else None
+        return 1 if left >= 0 else None  # repeats change nothing
     if left <= 0 or not isfinite(spread.within / left):
         return None
     # Rounding must not cost an attempt where the division is even.
@@ -106,7 +112,7 @@ def smallest_effect(
     sides: int = 2,
 ) -> float:
     """The smallest true difference that `n` cases show with the chance `power`: the minimum detectable effect."""
-    _check(1.0, repeats, confidence, sides)
+    _check(1.0, spread, repeats, confidence, sides)
     _check_power(power, confidence, sides)
     _check_n(n)
     return _detectable(n, spread.of_mean(1, repeats=repeats), power, confidence, sides)
@@ -122,11 +128,9 @@ def power_of(
     sides: int = 2,
 ) -> float:
     """The chance that `n` cases show a true difference of `effect`, in its own direction."""
-    _check(effect, repeats, confidence, sides)
+    _check(effect, spread, repeats, confidence, sides)
     _check_n(n)
     deviation = sqrt(spread.of_mean(n, repeats=repeats))
-    if deviation == 0:
-        return 1.0
     critical = -student_t_quantile((1 - confidence) / sides, n - 1)
     return student_t_cdf(abs(effect) / deviation - critical, n - 1)
 
@@ -146,6 +150,21 @@ def spread_of_difference(
         raise ValueError(f"correlation must lie between -1 and 1, got {correlation!r}")
     shared = correlation if paired else 0.0
     return VarianceComponents(2 * (1 - shared) * pilot.between, 2 * pilot.within)
+
+
+def spread_of_pilot(
+    first: Sequence[Sequence[float]], second: Sequence[Sequence[float]]
+) -> VarianceComponents | None:
+    """The spread of the paired difference in a pilot as it is, noise included, for a run with as many attempts at each case.
+
+    Plan with `repeats=1`, whatever the attempts of the pilot. `None` for fewer than two cases, or where all differ alike.
+    """
+    one, two = paired_means(first, second)
+    if not one:
+        return None
+    differences, equal = without_rounding(one, two)
+    spread = Moments.of(differences).variance
+    return None if equal or spread is None else VarianceComponents(spread, 0.0)
 
 
 def spread_of_rates(first: float, second: float) -> VarianceComponents:
@@ -179,11 +198,15 @@ def _reach(n: int, power: float, confidence: float, sides: int) -> float:
     return student_t_quantile(power, n - 1) - student_t_quantile((1 - confidence) / sides, n - 1)
 
 
-def _check(effect: float, repeats: int, confidence: float, sides: int) -> None:
+def _check(effect: float, spread: VarianceComponents, repeats: int, confidence: float, sides: int) -> None:
     check_confidence(confidence)
     if not (effect != 0 and isfinite(effect)):
         raise ValueError(
             f"effect must be finite and not 0, got {effect!r}: no run shows that nothing differs"
+        )
+    if spread.between + spread.within == 0:
+        raise ValueError(
+            f"a spread of 0 plans nothing, got {spread!r}; guess one, for instance with spread_of_paired_rates()"
         )
     if repeats < 1:
         raise ValueError(f"repeats must be at least 1, got {repeats!r}")
