@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 import types
 from collections import OrderedDict, UserDict
 from dataclasses import dataclass
@@ -466,3 +467,8 @@ def test_a_list_among_the_metrics_of_a_rollout_is_no_judgement_and_spoils_none(l
     turns, rewards = read_parts(metrics)
     assert (turns.key, turns.value) == ("turns", 2)
     assert (rewards.key, rewards.reason, rewards.original) == ("rewards", "a list is no judgement", metrics)
+
+
+def test_a_score_is_read_while_another_thread_loads_numpy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", types.ModuleType("numpy"))
+    assert read_output(Fraction(1, 4))[0].value == 0.25

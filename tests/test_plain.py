@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import math
 import pathlib
+import sys
 import types
 import uuid
 from decimal import Decimal
@@ -20,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case, LLMCall, ToolCall, Trace
-from calipers.plain import plain, safe_repr
+from calipers.plain import loaded_types, plain, safe_repr
 
 
 class Colour(Enum):
@@ -422,3 +423,19 @@ def test_the_order_of_a_set_does_not_depend_on_how_it_was_filled(items):
 def test_safe_repr_shows_anything_even_what_cannot_be_written():
     assert safe_repr("\ud800") == "'\\ud800'"
     assert safe_repr(Unreadable()) == "<Unreadable whose repr failed>"
+
+
+# ---------------------------------------------------------------------- a module that another thread is loading
+
+
+def test_types_of_a_module_that_is_being_loaded_are_left_out(monkeypatch):
+    assert loaded_types("numpy", "generic", "ndarray") == (np.generic, np.ndarray)
+    half = types.ModuleType("numpy")
+    half.ndarray = np.ndarray
+    monkeypatch.setitem(sys.modules, "numpy", half)
+    assert loaded_types("numpy", "generic", "ndarray") == (np.ndarray,)
+    assert loaded_types("no_such_module", "generic") == ()
+    assert plain({"when": dt.date(2020, 1, 1), "what": Fraction(1, 3)}) == {
+        "when": "2020-01-01",
+        "what": "Fraction(1, 3)",
+    }

@@ -12,7 +12,6 @@ and the message says what it returned.
 """
 
 import math
-import sys
 from collections.abc import Mapping
 from decimal import Decimal
 from enum import Enum
@@ -20,6 +19,7 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 from .errors import InvalidOutputError
+from .plain import loaded_types
 from .result import EvalResult, EvaluationReason, EvalVerdict, Scalar, Skipped
 
 EvaluatorOutput: TypeAlias = (
@@ -163,11 +163,10 @@ def read_scalar(value: Any) -> Scalar:
 
 def _from_numpy(value: Any) -> Any:
     """What a numpy scalar holds; anything else as it is."""
-    numpy = sys.modules.get("numpy")
-    if numpy is None or not isinstance(value, numpy.generic):
+    if not isinstance(value, loaded_types("numpy", "generic")):
         return value
     # Extended precision has no Python type, and its item() would be itself.
-    return float(value) if isinstance(value, numpy.floating) else value.item()
+    return float(value) if isinstance(value, loaded_types("numpy", "floating")) else value.item()
 
 
 def _read_float(value: Any) -> float:

@@ -99,18 +99,30 @@ def _other(value: Any, above: list[int]) -> Any:
         return value.total_seconds()
     if isinstance(value, Decimal | UUID | PurePath):
         return _text(str(value))
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
-        return _from_numpy(value, numpy, above)
+    if isinstance(value, loaded_types("numpy", "generic", "ndarray")):
+        return _from_numpy(value, above)
     return _fields(value, above)
 
 
-def _from_numpy(value: Any, numpy: Any, above: list[int]) -> Any:
-    if isinstance(value, numpy.datetime64 | numpy.timedelta64):
+def _from_numpy(value: Any, above: list[int]) -> Any:
+    if isinstance(value, loaded_types("numpy", "datetime64", "timedelta64")):
         return str(value)
-    if isinstance(value, numpy.floating):  # extended precision has no Python type of its own
+    if isinstance(
+        value, loaded_types("numpy", "floating")
+    ):  # extended precision has no Python type of its own
         return _plain(float(value), above)
     return _plain(value.tolist(), above)
+
+
+def loaded_types(module: str, *names: str) -> tuple[type, ...]:
+    """Types of a module, if somebody has loaded it: without it, nothing can be of them.
+
+    Another thread may be loading it at this very moment. The module is in place then, and its types are not yet: those
+    that are missing are left out, for nobody can have made an object of them.
+    """
+    found = sys.modules.get(module)
+    types = (getattr(found, name, None) for name in names)
+    return tuple(each for each in types if isinstance(each, type))
 
 
 def _fields(value: Any, above: list[int]) -> Any:

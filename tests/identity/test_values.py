@@ -1,11 +1,12 @@
 import enum
 import functools
 import re
+import sys
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import PurePosixPath
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -149,3 +150,19 @@ def test_what_contains_itself_has_no_form():
 def test_functions_inside_a_value_are_named_by_whoever_knows_them():
     assert written([len], lambda thing: thing.__name__) == written([len], lambda thing: "len")
     assert written([len], lambda thing: "a") != written([len], lambda thing: "b")
+
+
+def test_a_value_has_its_bytes_while_another_thread_loads_numpy(monkeypatch):
+    before = written(Thing(1))
+    monkeypatch.setitem(sys.modules, "numpy", ModuleType("numpy"))
+    assert written(Thing(1)) == before
+
+
+class Unreadable(dict):
+    def items(self):
+        raise OSError("the disk is gone")
+
+
+def test_a_value_that_cannot_be_read_has_no_form():
+    with pytest.raises(NoFormError, match="cannot be read: OSError: the disk is gone"):
+        written({"a": Unreadable()})

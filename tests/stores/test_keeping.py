@@ -221,6 +221,21 @@ def test_a_case_without_form_is_run_every_time(store):
     assert report.reuse.notes == ["cases that are run every time, since they hold something without form: 1"]
 
 
+class Unreadable(dict):
+    def items(self):
+        raise OSError("the disk is gone")
+
+
+def test_a_case_whose_content_cannot_be_read_costs_its_own_reuse_and_no_more(store):
+    data = dataset(["a", Unreadable(), "b"])
+    task = Task()
+    report = run(data, task, store=store)
+    assert report.incomplete is None
+    assert len(report.cases) + len(report.failures) == 3
+    report = run(data, task, store=store, reuse=True)
+    assert (report.reuse.attempts_reused, report.reuse.attempts_made) == (2, 1)
+
+
 def test_an_evaluator_under_another_name_is_asked_again(store):
     run(dataset("a", [Count("old")]), Task(), store=store)
     judge = Count("new")

@@ -8,7 +8,6 @@ What has neither, such as an open connection, has no form, and whoever holds it 
 
 import dataclasses
 import re
-import sys
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta, tzinfo
@@ -20,6 +19,8 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+
+from calipers.plain import loaded_types
 
 from .origin import is_library
 
@@ -49,8 +50,14 @@ def written(value: Any, refer: Callable[[Any], str] | None = None) -> bytes:
     out: list[bytes] = []
     try:
         _Writing(out, refer).write(value)
+    except NoFormError:
+        raise
     except RecursionError:
         raise NoFormError("it is nested too deeply") from None
+    except (
+        Exception
+    ) as error:  # properties and iterators of other people run here, and a run must survive them
+        raise NoFormError(f"{_short(value)} cannot be read: {type(error).__name__}: {error}") from error
     return b"".join(out)
 
 
@@ -125,9 +132,7 @@ class _Writing:
             self._items(b"l", value)
         elif isinstance(value, bytes | bytearray | memoryview):
             self.out.append(b"b%d:%s" % (len(bytes(value)), bytes(value)))
-        elif (numpy := sys.modules.get("numpy")) is not None and isinstance(
-            value, numpy.generic | numpy.ndarray
-        ):
+        elif isinstance(value, loaded_types("numpy", "generic", "ndarray")):
             self._array(value)
         else:
             self._fields(value, kind)
