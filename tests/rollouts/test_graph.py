@@ -1,5 +1,7 @@
 """The tree of turns."""
 
+import copy
+import pickle
 from dataclasses import dataclass
 
 import pytest
@@ -49,10 +51,46 @@ def test_a_conversation_of_ten_thousand_turns_is_as_good_as_any():
     assert long.depth == 10_000
     (path,) = long.paths()
     assert [node.attack for node in path] == [str(number) for number in range(1, 10_001)]
-    assert repr(long) == "Graph(context='', seed=None, stopped=None, metadata={})"
+    assert repr(long) == "Graph(context='', seed=None, stopped=None, metadata={}, broke_off=False)"
 
 
 SHAPES = st.recursive(st.just([]), lambda inner: st.lists(inner, max_size=3), max_leaves=12)
+
+
+@pytest.mark.parametrize(
+    "again", [lambda graph: pickle.loads(pickle.dumps(graph)), copy.deepcopy], ids=["pickle", "deepcopy"]
+)
+def test_a_conversation_of_any_depth_is_copied_and_compared(again):
+    graph = chain(5000)
+    copied = again(graph)
+    assert copied == graph
+    assert copied.children[0] is not graph.children[0]
+    assert graph.depth == 5000, "the original stays whole"
+    next(copied.leaves()).response = "other"
+    assert copied != graph
+    assert chain(4999) != graph
+
+
+def test_rollouts_are_compared_by_their_turns_and_where_they_stand():
+    leaf = Node("c", "a", "r")
+    assert Graph("o", [leaf, leaf]) != Graph("o", [Node("c", "a", "r", 0.0, [leaf])])
+    assert Graph("o", [leaf]) == Graph("o", (leaf,))
+    assert Graph("o", [leaf]) != Graph("o", [leaf], broke_off=True)
+    assert Graph("o", []) != "o"
+
+
+def test_a_shallow_copy_shares_its_turns():
+    graph = Graph("o", [Node("c", "a", "r")])
+    assert copy.copy(graph).children is graph.children
+
+
+def test_turns_of_another_kind_are_copied_as_they_are():
+    @dataclass(frozen=True)
+    class Plain:
+        children: tuple = ()
+
+    graph = Graph("o", [Plain((Plain(),))])
+    assert copy.deepcopy(graph) == graph
 
 
 @given(SHAPES)

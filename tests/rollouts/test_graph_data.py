@@ -43,7 +43,7 @@ def nodes(children):
 
 
 TREES = st.recursive(st.just([]), lambda inner: st.lists(nodes(inner), max_size=3), max_leaves=6)
-GRAPHS = st.builds(Graph, TEXT, TREES, JSON, st.none() | TEXT, METADATA)
+GRAPHS = st.builds(Graph, TEXT, TREES, JSON, st.none() | TEXT, METADATA, st.booleans())
 
 
 @given(GRAPHS)
@@ -112,6 +112,8 @@ def test_what_a_subclass_adds_is_kept_in_the_metadata():
         ({"calipers_rollout": 1, "turns": [{"turn": 1, "reward": "x"}]}, r"turns\[0\].reward must be a number"),
         ({"calipers_rollout": 1, "turns": [{"turn": 1, "success": 1}]}, "must be true or false, got 1"),
         ({"calipers_rollout": 1, "turns": [{"turn": 1, "trace": 5}]}, r"turns\[0\].trace: a trace is stored as"),
+        ({"calipers_rollout": 1, "turns": [], "stopped": 5}, "stopped must be a text, got 5"),
+        ({"calipers_rollout": 1, "turns": [], "broke_off": 1}, "broke_off .* must be true or false, got 1"),
         ({"calipers_rollout": 1, "turns": [], "metadata": 5}, "the metadata of the rollout must be an object"),
     ],
     ids=lambda value: str(value)[:30] if isinstance(value, str) else "",

@@ -1,11 +1,12 @@
 """What came of a rollout."""
 
+import numpy as np
 import pytest
 
 from calipers.errors import InvalidRolloutError
 from calipers.record import ReportCase
 from calipers.report import Report
-from calipers.rollouts import Graph, Node, first_success, succeeded
+from calipers.rollouts import Graph, Node, attack_success, first_success, succeeded
 from calipers.rollouts.outcome import attack_name, by_unit, calls_of, cost_of, goal_of, rollouts_of
 from calipers.summary import Totals
 
@@ -27,13 +28,24 @@ def rollout(*children, **fields):
         (rollout(turn(False, turn(None))), None),
         (rollout(turn(None)), None),
         (rollout(), None),
-        (rollout(turn(False), stopped="error: turn 2: the target failed"), None),
-        (rollout(turn(True), stopped="error: turn 2: the target failed"), True),
+        (rollout(turn(False), broke_off=True), None),
+        (rollout(turn(True), broke_off=True), True),
         (rollout(turn(False), stopped="3 turns"), False),
+        (rollout(turn(False), stopped="the bot wrote error: 404"), False),
+        (rollout(turn(np.True_)), True),
+        (rollout(turn(np.False_)), False),
     ],
 )
 def test_a_rollout_succeeded_or_did_not_or_nobody_knows(graph, expected):
     assert succeeded(graph) is expected
+
+
+@pytest.mark.parametrize("said", [float("nan"), "False", 1, 0.0])
+def test_a_success_is_a_flag_and_nothing_like_it(said):
+    graph = rollout(turn(said, metadata={"attack": "x"}))
+    for question in (succeeded, first_success, lambda graph: attack_success([graph])):
+        with pytest.raises(InvalidRolloutError, match="True, False or None"):
+            question(graph)
 
 
 def test_the_earliest_success_is_the_one_with_the_fewest_turns():

@@ -7,8 +7,10 @@ Two generations of names are in use for the tester's move: `attack` is the field
 its other name, when a node is made and when it is read.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
+from itertools import zip_longest
 from typing import Any, Final, Generic
 
 from typing_extensions import TypeVar
@@ -99,8 +101,11 @@ class Node(Generic[StateT, ActionT]):
 
 
 @dataclass
-class Graph(Generic[StateT, ActionT]):
-    """A rollout: where it began, and the turns that were tried first."""
+class Graph(Generic[StateT, ActionT]):  # noqa: PLW1641 - it grows, so it has no hash
+    """A rollout: where it began, and the turns that were tried first.
+
+    It may be of any depth: comparing, copying and pickling do not recurse from turn to turn, as those of a `Node` do.
+    """
 
     context: StateT
     """The state before anything was said."""
@@ -111,6 +116,8 @@ class Graph(Generic[StateT, ActionT]):
     stopped: str | None = None
     """Why it ended, in a few words; `None`: it does not say."""
     metadata: dict[str, Any] = field(default_factory=dict)
+    broke_off: bool = False
+    """Whether a player failed, so that a conversation ended before its time: that nothing succeeded then says nothing."""
 
     def walk(self) -> Iterator[Node[StateT, ActionT]]:
         """Every turn of the tree, each before its children, first children first."""
@@ -154,6 +161,66 @@ class Graph(Generic[StateT, ActionT]):
     def plain_data(self) -> dict[str, Any]:
         """What a stored report keeps of a rollout."""
         return self.to_dict()
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return _own_fields(self) == _own_fields(other) and all(
+            one == another for one, another in zip_longest(_listed(self), _listed(other))
+        )
+
+    def __copy__(self) -> "Graph[StateT, ActionT]":
+        made = object.__new__(type(self))
+        vars(made).update(vars(self))
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickling and deep copies: the turns in a list, each with its number and without those that follow it."""
+        turns = list(numbered_turns(self))
+        if not all(isinstance(node, Node) for _, node in turns):
+            return vars(self)  # turns of another kind may not bear to be taken apart
+        alone = [(number, copy.copy(node)) for number, node in turns]
+        for _, node in alone:
+            node.children = ()
+        return {**vars(self), "children": None, "turns": alone}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        turns = state.get("turns")
+        vars(self).update({name: value for name, value in state.items() if name != "turns"})
+        if turns is not None:
+            self.children = tree_of(turns)
+
+
+def tree_of(turns: Iterable[tuple[int, Node[Any, Any]]]) -> list[Node[Any, Any]]:
+    """The first turns of the tree that `numbered_turns` lists; each turn gets its children.
+
+    Raises:
+        InvalidRolloutError: a number is above that of the turn before it by more than one.
+    """
+    first: list[Node[Any, Any]] = []
+    followers = [first]
+    """Where the next turn of each number belongs."""
+    for place, (number, node) in enumerate(turns):
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(followers):
+            raise InvalidRolloutError(
+                f"turns[{place}] of a stored rollout must have a number from 1 to {len(followers)}, got {number!r}"
+            )
+        children: list[Node[Any, Any]] = []
+        node.children = children
+        followers[number - 1].append(node)
+        followers[number:] = [children]
+    return first
+
+
+def _own_fields(x: Any) -> list[Any]:
+    """The fields of a rollout or a turn, without the turns that follow."""
+    return [getattr(x, each.name) for each in fields(x) if each.compare and each.name != "children"]
+
+
+def _listed(graph: Graph[Any, Any]) -> Iterator[Any]:
+    """What two equal rollouts have in common, turn by turn."""
+    for number, node in numbered_turns(graph):
+        yield number, type(node), _own_fields(node) if isinstance(node, Node) else node
 
 
 def numbered_turns(graph: Any) -> Iterator[tuple[int, Any]]:

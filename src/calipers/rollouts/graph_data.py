@@ -19,7 +19,7 @@ from calipers.plain import plain
 from calipers.trace import Trace
 from calipers.trace_data import read_trace, trace_data
 
-from .graph import Graph, Node, numbered_turns
+from .graph import Graph, Node, numbered_turns, tree_of
 
 FORMAT_VERSION = 1
 """The version of the data; a release reads its own version and every earlier one."""
@@ -43,6 +43,8 @@ def graph_data(graph: Graph[Any, Any]) -> dict[str, Any]:
         found["seed"] = plain(graph.seed)
     if graph.stopped is not None:
         found["stopped"] = plain(graph.stopped)
+    if graph.broke_off:
+        found["broke_off"] = True
     if graph.metadata:
         found["metadata"] = plain(graph.metadata)
     found["turns"] = [_turn_data(number, node) for number, node in numbered_turns(graph)]
@@ -93,26 +95,22 @@ def read_graph(data: Any) -> Graph[Any, Any]:
     turns = data.get("turns")
     if not isinstance(turns, list):
         raise InvalidRolloutError(f"the turns of a stored rollout are a list, got {turns!r:.200}")
-    roots: list[Node[Any, Any]] = []
-    followers = [roots]
-    """Where the next turn of each number belongs."""
-    for place, turn in enumerate(turns):
-        node = _read_turn(turn, f"turns[{place}]")
-        number = turn.get("turn")
-        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(followers):
-            raise InvalidRolloutError(
-                f"turns[{place}] of a stored rollout must have a number from 1 to {len(followers)}, got {number!r}"
-            )
-        children: list[Node[Any, Any]] = []
-        node.children = children
-        followers[number - 1].append(node)
-        followers[number:] = [children]
+    read = [_read_turn(turn, f"turns[{place}]") for place, turn in enumerate(turns)]
+    children = tree_of((turn.get("turn"), node) for turn, node in zip(turns, read, strict=True))
+    stopped, broke_off = data.get("stopped"), data.get("broke_off", False)
+    if not isinstance(stopped, str | None):
+        raise InvalidRolloutError(f"why a stored rollout stopped must be a text, got {stopped!r:.200}")
+    if not isinstance(broke_off, bool):
+        raise InvalidRolloutError(
+            f"broke_off of a stored rollout must be true or false, got {broke_off!r:.200}"
+        )
     return Graph(
         context=data.get("context"),
-        children=roots,
+        children=children,
         seed=data.get("seed"),
-        stopped=data.get("stopped"),
+        stopped=stopped,
         metadata=_read_metadata(data, "the rollout"),
+        broke_off=broke_off,
     )
 
 

@@ -14,7 +14,8 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from calipers.errors import InvalidRolloutError
+from calipers.errors import InvalidOutputError, InvalidRolloutError
+from calipers.output import read_scalar
 from calipers.plain import plain, safe_repr
 from calipers.report import Report
 
@@ -55,11 +56,28 @@ def _read(value: Any, what: str) -> Graph[Any, Any]:
 
 def succeeded(graph: Graph[Any, Any]) -> bool | None:
     """Whether the target gave way in some turn; `None` if nobody knows."""
-    known = [node.success for node in graph.walk()]
+    known = [success_of(node) for node in graph.walk()]
     if any(known):
         return True
-    broke_off = "error:" in (graph.stopped or "")
-    return None if broke_off or not known or None in known else False
+    return None if graph.broke_off or not known or None in known else False
+
+
+def success_of(node: Node[Any, Any]) -> bool | None:
+    """Whether the target gave way in this turn; `None` if nobody knows.
+
+    Raises:
+        InvalidRolloutError: the turn says neither: what is not True, such as NaN or the text "False", may pass for it.
+    """
+    said = node.success
+    if said is None or isinstance(said, bool):
+        return said
+    try:
+        read: Any = read_scalar(said)  # a flag of numpy is one
+    except InvalidOutputError:
+        read = None
+    if isinstance(read, bool):
+        return read
+    raise InvalidRolloutError(f"the success of a turn is True, False or None, got {safe_repr(said):.200}")
 
 
 def first_success(graph: Graph[Any, Any]) -> tuple[Node[Any, Any], ...] | None:
@@ -72,7 +90,7 @@ def first_success(graph: Graph[Any, Any]) -> tuple[Node[Any, Any], ...] | None:
     for number, node in numbered_turns(graph):
         del path[number - 1 :]
         path.append(node)
-        if node.success and (best is None or number < len(best)):
+        if success_of(node) and (best is None or number < len(best)):
             best = tuple(path)
     return best
 

@@ -20,7 +20,7 @@ from calipers.stats.interval import check_confidence
 from calipers.views.numbers import confidence_text, percent, plural, rate_text
 
 from .graph import Graph
-from .outcome import Rollouts, Unit, attack_name, goal_of, rollouts_of, succeeded
+from .outcome import Rollouts, Unit, attack_name, goal_of, rollouts_of, succeeded, success_of
 
 __all__ = ["AttackSuccess", "GoalSuccess", "attack_success", "bound_text"]
 
@@ -170,8 +170,9 @@ def _by_attack(graphs: Sequence[Graph[Any, Any]], confidence: float) -> dict[str
     for graph in graphs:
         for node in graph.walk():
             name = attack_name(node)
-            if name is not None and node.success is not None:
-                turns[name][goal_of(graph)].append(node.success)
+            known = success_of(node)
+            if name is not None and known is not None:
+                turns[name][goal_of(graph)].append(known)
     found: dict[str, Estimate] = {}
     for name in sorted(turns):
         estimate = _rate([(sum(known), len(known)) for known in turns[name].values()], confidence)
