@@ -114,7 +114,7 @@ def _from_numpy(value: Any, above: list[int]) -> Any:
     return _plain(value.tolist(), above)
 
 
-def loaded_types(module: str, *names: str) -> tuple[type, ...]:
+def loaded_types(module: str, *names: str) -> tuple[type[Any], ...]:
     """Types of a module, if somebody has loaded it: without it, nothing can be of them.
 
     Another thread may be loading it at this very moment. The module is in place then, and its types are not yet: those
