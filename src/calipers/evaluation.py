@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
-from .errors import CalipersError, InvalidOptionError
+from .errors import CalipersError, InvalidOptionError, StoreError
 from .interrupt import on_interrupt
 from .journal import Journal, Keeping, Setup
 from .plain import plain
@@ -226,7 +226,8 @@ def _incomplete(run: Run, total: int | None) -> str | None:
         return f"{run.stopped} after {run.finished}{of} attempts"
     if run.queue.broken is not None:
         _, message, _ = describe_error(run.queue.broken)
-        return f"the dataset could not be read any further after {run.finished} attempts: {message}"
+        what = "store" if isinstance(run.queue.broken, StoreError) else "dataset"
+        return f"the {what} could not be read any further after {run.finished} attempts: {message}"
     return None
 
 

@@ -718,3 +718,39 @@ def test_an_evaluator_of_spans_that_were_not_kept_fails_and_says_so(store):
     run(dataset("a"), traced, store=store)
     report = run(dataset("a", [Spans()]), traced, store=store, reuse=True)
     assert "were not kept" in report.cases[0].evaluator_failures[0].error_message
+
+
+class Failing(MemoryStore):
+    """A store that breaks when it is told to."""
+
+    broken: tuple[str, ...] = ()
+
+    def append(self, run, attempts=(), cells=()):
+        if "append" in self.broken:
+            raise StoreError("the disk is gone")
+        super().append(run, attempts, cells)
+
+    def find(self, keys, *, failed=False):
+        if "find" in self.broken:
+            raise StoreError("the disk is gone")
+        return super().find(keys, failed=failed)
+
+
+def test_a_run_whose_store_breaks_ends_early_keeps_its_results_and_can_be_resumed():
+    with Failing() as store:
+        store.broken = ("append",)
+        report = run(dataset("abc"), Task(), store=store)
+        assert "the disk is gone" in report.incomplete
+        assert [case.inputs for case in report.cases] == ["a", "b", "c"]
+        store.broken = ()
+        resumed = run(dataset("abc"), Task(), store=store, resume=report.reuse.run)
+        assert (resumed.incomplete, resumed.reuse.attempts_made) == (None, 3)
+
+
+def test_a_run_whose_store_cannot_be_read_says_so():
+    with Failing() as store:
+        run(dataset("abc"), Task(), store=store)
+        store.broken = ("find",)
+        report = run(dataset("abc"), Task(), store=store, reuse=True)
+        assert "the store could not be read any further" in report.incomplete
+        assert store.run("latest").status == "interrupted"

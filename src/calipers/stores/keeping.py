@@ -330,6 +330,8 @@ class RunJournal:
     def finish(self, report: Report | None) -> Reuse:
         """Store what is left, mark the run as over, and say how much of it was reused."""
         counts = self.reuse
+        if report is not None:
+            report.reuse = counts  # also where it cannot be stored: by its id, the run is resumed
         if self._keys.unknown_cases:
             counts.notes.append(
                 f"cases that are run every time, since they hold something without form: {self._keys.unknown_cases}"
@@ -352,7 +354,6 @@ class RunJournal:
                 counts.notes.append(
                     f"stored attempts left out, since their cases are gone or have changed: {len(gone)}"
                 )
-            report.reuse = counts
             self.store.finish_run(
                 self.info.id, status="finished" if complete else "interrupted", report=report
             )
