@@ -14,7 +14,7 @@ certainty that is not there.
 |                    | scores                                            | Welch             | Welch t               |
 
 Pair whenever both ways met the same cases: the same hard cases are hard for both, and that cancels (Miller, "Adding Error
-Bars to Evals", 2024, section 4.2). Unpaired is for runs over different cases; on the same cases it is valid and wasteful.
+Bars to Evals", 2024). Unpaired is for runs over different cases; on the same cases it is valid and wasteful.
 
 Where all differences are equal there is no spread to judge by, and a t test would be infinitely certain. The p-value is
 then that of the sign-flip test, 2 / 2^n (see `permutation_test`). The interval is Newcombe's where every attempt either

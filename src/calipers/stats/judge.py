@@ -24,7 +24,7 @@ from the labels alone, the labels alone are the answer.
 A judge that erred on none of thirty labelled cases may still err on a tenth of all: what is left to see would be a spread of
 0. For labels that are 0 or 1 the interval is therefore made with half a case more in each corner (passed or failed, judged
 high or low), as Agresti and Min do for matched pairs ("Simple Improved Confidence Intervals for Comparing Matched
-Proportions", 2005). In simulations with 15 labels and more it covers 95 % or more where the plain one covers 60 to 85 %. Labels
+Proportions", 2005). In simulations with 15 labels and more it covers 95 % or more where the plain one falls to 60 to 85 %. Labels
 on a finer scale have no such corners: there, distrust an interval from a judge that nearly always gave the very label.
 """
 

@@ -5,7 +5,7 @@ chance `power` when
 
     n = (t_{1 - level/2} + t_{power})² (between + within / K) / effect²
 
-(Miller, "Adding Error Bars to Evals", 2024, section 5, with Student's t in place of the normal, so that plans of a dozen
+(Miller, "Adding Error Bars to Evals", 2024, with Student's t in place of the normal, so that plans of a dozen
 cases hold too). `between` and `within` are the parts of the variance of a case's *difference*. They come from
 
 - a pilot of both ways over the same cases: `paired_components(first, second)` where cases were repeated, otherwise

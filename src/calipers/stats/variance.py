@@ -4,8 +4,7 @@ By the law of total variance, a single attempt at a random case varies by
 
     between (the variance of the cases' true means) + within (the mean over cases of the variance of their attempts)
 
-and the mean over n cases with K attempts each by (between + within / K) / n (Miller, "Adding Error Bars to Evals", 2024,
-section 3.2). Repeats shrink only the second part: where `between` dominates, more repeats are wasted and more cases help.
+and the mean over n cases with K attempts each by (between + within / K) / n (Miller, "Adding Error Bars to Evals", 2024). Repeats shrink only the second part: where `between` dominates, more repeats are wasted and more cases help.
 
 The estimates are those of the analysis of variance (Searle, Casella & McCulloch, *Variance Components*, 1992), with every
 case counting once, as everywhere here, so that noise may differ from case to case:
