@@ -144,6 +144,9 @@ def test_a_rollout_metric_is_combined_over_all_attempts(store):
     report = score_again(store, run, evaluators=[Turns()], output_type=Children)
     assert report.analyses[0].data == {"total": 3}
     assert store.report(run).analyses[0].data == {"total": 3}
+    again = score_again(store, run, evaluators=[Turns()], output_type=Children)
+    assert (again.reuse.cells_computed, again.report_evaluator_failures) == (0, [])
+    assert [analysis.data for analysis in again.analyses] == [{"total": 3}]
 
 
 class Question(BaseModel):

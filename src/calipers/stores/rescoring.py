@@ -11,7 +11,9 @@ content is the same; with `output_type`, outputs are made again. What an evaluat
 been something else, is counted in `Report.reuse.judged_as_plain`.
 """
 
+import types
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,7 +23,7 @@ from calipers.case import Case
 from calipers.context import EvaluatorContext
 from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError, StoreError
-from calipers.evaluation import run_sync
+from calipers.evaluation import Counts, Progress, run_sync
 from calipers.identity.cases import case_key
 from calipers.identity.evaluators import evaluator_identity
 from calipers.interrupt import on_interrupt
@@ -40,7 +42,7 @@ from calipers.work import Work, WorkQueue
 from calipers.workers import LoopWorkers
 
 from .identities import Columns, column_key
-from .notes import CellNotes, attempt_notes, with_notes
+from .notes import CellNotes, attempt_notes, cell_notes, with_notes
 from .opening import open_store
 from .output_type import OutputType
 from .packing import Panel, facts_of, pack_cells, unpack, unpack_cells
@@ -64,6 +66,7 @@ def score_again(
     evaluator_timeout: float | None = None,
     max_concurrency: int | None = None,
     keep: str = "failed",
+    progress: Progress | None = None,
 ) -> Report:
     """Judge the attempts of a stored run with further evaluators, and report all that is known of the run.
 
@@ -77,6 +80,7 @@ def score_again(
         max_concurrency: attempts under judgement at once, where evaluators wait; default: 100.
         keep: what the report keeps: "failed", the first thousand attempts that did not pass, with totals of all; "all"
             attempts; or "none" of them.
+        progress: shows how far it has come; `calipers.views.progress.show_progress` draws a bar on a terminal.
 
     Raises:
         StoreError: there is no such run, or it is still running.
@@ -91,6 +95,7 @@ def score_again(
             evaluator_timeout=evaluator_timeout,
             max_concurrency=max_concurrency,
             keep=keep,
+            progress=progress,
         )
     )
 
@@ -105,6 +110,7 @@ async def score_again_async(
     evaluator_timeout: float | None = None,
     max_concurrency: int | None = None,
     keep: str = "failed",
+    progress: Progress | None = None,
 ) -> Report:
     """`score_again` for code that is async, with the same arguments."""
     if not evaluators:
@@ -116,7 +122,7 @@ async def score_again_async(
         if info.status == "running" and not info.is_abandoned():
             raise StoreError(f"run {info.id!r} is still running: score it again when it is over")
         again = _Again(opened, info, evaluators, dataset, OutputType(output_type))
-        incomplete = await again.judge_all(options)
+        incomplete = await again.judge_all(options, progress)
         report = opened.report(info.id, keep="all" if again.has_rollouts else keep)
         if again.has_rollouts:
             await run_report_evaluators(report, (), again.with_originals(report))
@@ -153,9 +159,8 @@ class _Again:
         self._output = output
         self._redacted = bool(getattr(store, "redact", ()))
         self._cases = _cases_by_content(dataset)
-        self._originals: dict[tuple[str, str], Any] = {}
 
-    async def judge_all(self, options: Options) -> str | None:
+    async def judge_all(self, options: Options, progress: Progress | None = None) -> str | None:
         """Judge every attempt that lacks a judgement; returns why not all were, if so."""
         with Writer(self.store, self.info.id, pace=Pace(every=0.1)) as writer:
             run = _Judging(
@@ -172,7 +177,8 @@ class _Again:
                 run.stop("interrupted by Ctrl-C")
                 workers.stop()
 
-            with on_interrupt(interrupt):
+            counts = Counts(run, self.info.attempts - self.info.failures)
+            with nullcontext() if progress is None else progress(counts), on_interrupt(interrupt):
                 await workers.finish()
         if run.stopped is not None:
             return f"{run.stopped} after {run.finished} attempts were judged again"
@@ -236,36 +242,43 @@ class _Again:
         for cell in cells:
             judge = judges[cell.evaluator]
             looked = asked.get(judge.name, frozenset())
-            original = self._original(work, judge, record)
             notes = CellNotes(
                 # The evaluators before it are those of another run: nobody can promise them to a later one.
                 after="" if "results" in looked else None,
                 seed=self.info.seed if "seed" in looked else None,
                 as_plain=found.as_plain,
-                original=original,
+                original=_original(judge, record),
             )
             cell.body = with_notes(cell.body, notes)
         return cells
 
-    def _original(self, work: Work, judge: Judge, record: ReportCase) -> Any:
-        """What a rollout metric returned, as plain data; the object itself is kept to be combined with the others."""
-        if not isinstance(judge.evaluator, RolloutEvaluator):
-            return None
-        mine = (result.original for result in record.results if result.evaluator == judge.name)
-        original = next(mine, None)
-        self._originals[work.name, judge.name] = original
-        return plain(original)
-
     def with_originals(self, report: Report) -> Plan:
-        """The plan, once the report's results have the objects that rollout metrics returned in this round."""
+        """The plan, once the report's results have what rollout metrics returned, in this round or in an earlier one."""
+        names = {attempt.position: attempt.name for attempt in self.store.attempts(self.info.id, parts=False)}
+        originals: dict[tuple[str, str], Any] = {}
+        for place, judge in zip(self.places, self.plan.judges, strict=True):
+            if not isinstance(judge.evaluator, RolloutEvaluator):
+                continue
+            # What was combined before is combined anew.
+            report.analyses = [analysis for analysis in report.analyses if analysis.title != judge.name]
+            for cell in self.store.cells(self.info.id, evaluator=place):
+                original = cell_notes(cell.body).original
+                if isinstance(original, dict):
+                    originals[names[cell.position], judge.name] = types.SimpleNamespace(**original)
         for case in report.cases:
             case.results = tuple(
-                msgspec.structs.replace(result, original=self._originals[case.name, result.evaluator])
-                if (case.name, result.evaluator) in self._originals
-                else result
+                msgspec.structs.replace(result, original=originals.get((case.name, result.evaluator)))
                 for result in case.results
             )
         return self.plan
+
+
+def _original(judge: Judge, record: ReportCase) -> Any:
+    """What a rollout metric returned, as plain data; of other evaluators, nothing is kept but the results."""
+    if not isinstance(judge.evaluator, RolloutEvaluator):
+        return None
+    mine = (result.original for result in record.results if result.evaluator == judge.name)
+    return plain(next(mine, None))
 
 
 class _Found:
