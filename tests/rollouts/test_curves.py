@@ -22,7 +22,7 @@ def run(weaknesses, evaluator=None, repeat=6):
         cases=[Case(name=f"goal {i}", inputs=goal) for i, goal in enumerate(GOALS)],
         report_evaluators=[evaluator or RolloutCurves(judge="LeakModerator")],
     )
-    return dataset.evaluate_sync(RolloutTask(environment), repeat=repeat, progress=False)
+    return dataset.evaluate_sync(RolloutTask(environment), repeat=repeat, seed=1, progress=False)
 
 
 @pytest.fixture(scope="module")

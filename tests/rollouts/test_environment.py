@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from calipers.errors import AgentTimeoutError, InvalidOptionError, InvalidRolloutError, RolloutError
 from calipers.rollouts import (
     Attack,
+    Budget,
     Environment,
     LeakModerator,
     MaxTurns,
@@ -64,7 +65,7 @@ def test_the_target_sees_system_prompt_opening_and_all_that_was_said():
 def test_a_turn_holds_what_both_said_and_what_was_said_before():
     graph = Environment(Recorder(), ["a", "b"], goals=["g"], opening="Hello!").rollout(0)
     assert graph.context == "Hello!"
-    assert graph.metadata == {"goal": "g"}
+    assert graph.metadata["goal"] == "g"
     first, second = graph.walk()
     assert (first.context, first.attack, first.response) == ("assistant: Hello!", "a", "no")
     assert second.context == "assistant: Hello!\nuser: a\nassistant: no"
@@ -201,7 +202,7 @@ def test_a_text_as_seed_is_the_goal_of_a_single_conversation():
     environment = Environment(Recorder(), lambda so_far: so_far.goal, width=3, depth=2)
     graph = environment.eval_rollout("find the word")
     assert [node.attack for node in graph.walk()] == ["find the word"] * 2
-    assert (graph.seed, graph.metadata) == ("find the word", {"goal": "find the word"})
+    assert (graph.seed, graph.metadata["goal"]) == ("find the word", "find the word")
 
 
 def test_a_number_as_seed_gives_the_whole_tree_also_for_measuring():
@@ -390,8 +391,8 @@ def test_rollouts_run_side_by_side_and_from_within_an_event_loop():
     assert facts(together[3]) == facts(alone)
 
 
-@pytest.mark.parametrize(("blocking", "elsewhere"), [(None, False), (False, False), (True, True)], ids=str)
-def test_a_tester_or_moderator_runs_on_the_event_loop_unless_it_says_that_it_blocks(blocking, elsewhere):
+@pytest.mark.parametrize(("blocking", "elsewhere"), [(None, True), (False, False), (True, True)], ids=str)
+def test_a_sync_player_runs_in_a_thread_unless_it_says_that_it_does_not_block(blocking, elsewhere):
     threads = []
 
     class Player:
@@ -403,9 +404,71 @@ def test_a_tester_or_moderator_runs_on_the_event_loop_unless_it_says_that_it_blo
             threads.append(threading.get_ident())
             return [0.0] * len(texts)
 
+        def judge(self, response):
+            threads.append(threading.get_ident())
+            return False
+
     Player.blocking = blocking
-    Environment(Recorder(), Player(), Player(), goals=["g"], depth=1).rollout(0)
-    assert [thread != threading.get_ident() for thread in threads] == [elsewhere] * 2
+    player = Player()
+    Environment(Recorder(), player, player, goals=["g"], depth=1, success=player.judge).rollout(0)
+    assert [thread != threading.get_ident() for thread in threads] == [elsewhere] * 3
+
+
+def test_players_that_wait_hold_up_no_other_rollout():
+    together = 4
+    meeting = threading.Barrier(together, timeout=20)
+
+    def wait_for_the_others():
+        meeting.wait()  # on the event loop nobody else would come
+        return 0.0
+
+    environment = Environment(
+        Recorder(),
+        lambda so_far: str(wait_for_the_others()),
+        lambda text: wait_for_the_others(),
+        goals=["g"],
+        depth=1,
+        success=lambda response: bool(wait_for_the_others()),
+    )
+
+    async def main():
+        return await asyncio.gather(*(environment.eval_rollout_async(seed) for seed in range(together)))
+
+    assert [graph.children[0].success for graph in asyncio.run(main())] == [False] * together
+
+
+def test_a_rollout_tells_who_judged_it_within_which_limits_and_what_the_target_was_told():
+    def told_it(response):
+        return False
+
+    options = {"goals": ["g"], "depth": 2, "width": 3, "stop": [OnSuccess(), Budget(calls=4, cost=9.5)]}
+    tester = lambda so_far: Attack("a", cost=1)
+    by_score = Environment(Recorder(), tester, LeakModerator("heron"), success=0.9, **options)
+    by_rule = Environment(Recorder(), tester, success=told_it, system_prompt="Be kind.", **options)
+    limits = {"depth": 2, "width": 3, "stop": "success or budget of 4 calls or budget of 9.5"}
+    assert by_score.rollout(0).metadata == {
+        "goal": "g",
+        "limits": limits,
+        "judge": {"moderator": "LeakModerator", "success": 0.9},
+    }
+    assert by_rule.rollout(0).metadata == {
+        "goal": "g",
+        "limits": limits,
+        "judge": {"success": "told_it"},
+        "system_prompt": "Be kind.",
+    }
+    plain = Environment(Recorder(), ["a"], goals=["g"]).rollout(0)
+    assert plain.metadata == {"goal": "g", "limits": {"depth": 5, "width": 1}}
+
+
+@pytest.mark.parametrize("stop", [OnSuccess(), [MaxTurns(2), OnSuccess()]], ids=["depth", "MaxTurns"])
+def test_a_success_in_the_last_turn_is_why_a_rollout_ended(stop):
+    environment = Environment(
+        Recorder(), ["a", "b"], goals=["g"], depth=2, stop=stop, success=lambda attack: attack == "b"
+    )
+    graph = environment.rollout(0)
+    assert (graph.depth, graph.stopped) == (2, "success")
+    assert next(graph.leaves()).metadata["stopped"] == "success"
 
 
 @pytest.mark.parametrize(

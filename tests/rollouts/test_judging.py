@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from calipers.errors import NotAnEvaluatorError, RolloutError
+from calipers.errors import InvalidOptionError, NotAnEvaluatorError, RolloutError
 from calipers.evaluators import Contains, Evaluator
 from calipers.result import EvalResult, EvalVerdict
 from calipers.rollouts import Environment, KeywordModerator
@@ -67,9 +67,18 @@ def test_an_evaluator_of_tool_calls_judges_what_the_target_did():
     assert judged(Verdict(), response="no trace").success is None
 
 
-def test_without_a_moderator_a_threshold_judges_nothing():
-    node = judged(moderator=None)
+def test_without_a_moderator_nobody_judges_unless_a_function_or_an_evaluator_does():
+    node = judged(None, moderator=None)
     assert (node.success, node.reward) == (None, 0.0)
+    assert judged(lambda response: True, moderator=None).success is True
+    with pytest.raises(InvalidOptionError, match=r"success=0\.9 is a threshold.*no moderator"):
+        judged(0.9, moderator=None)
+
+
+@pytest.mark.parametrize("threshold", [50, -1, 1.01, float("nan"), float("inf"), True], ids=repr)
+def test_a_threshold_that_no_score_could_be_is_refused(threshold):
+    with pytest.raises(InvalidOptionError, match="from 0 to 1"):
+        judged(threshold)
 
 
 def test_the_reward_is_the_score_of_the_response_unless_a_function_says_otherwise():
@@ -97,8 +106,10 @@ def test_an_evaluator_with_several_results_is_no_judge_of_success():
 
 
 @pytest.mark.parametrize(
-    "wrong", ["0.5", None, Leaks, lambda nobody: True], ids=["text", "None", "class", "name"]
+    "wrong", ["0.5", [], Leaks, lambda nobody: True], ids=["text", "list", "class", "name"]
 )
-def test_what_is_no_judge_is_refused_when_the_environment_is_made(wrong):
-    with pytest.raises(NotAnEvaluatorError):
+def test_what_is_no_judge_is_refused_with_the_names_that_a_function_may_ask_for(wrong):
+    with pytest.raises(
+        NotAnEvaluatorError, match="parameters among goal, attack, response, turns, node, score"
+    ):
         judged(wrong)

@@ -39,7 +39,7 @@ def test_rollouts_run_over_a_dataset_with_repeats_and_come_out_the_same_again():
     assert len({tuple(attacks) for attacks in said[0]}) > 1
     case = reports[0].cases[0]
     assert isinstance(case.output, Graph)
-    assert case.output.metadata == {"goal": "get the word"}
+    assert case.output.metadata["goal"] == "get the word"
     assert case.metrics == {"turns": 2, "cost": 1.0}
     assert reports[0].name == "vault"
 

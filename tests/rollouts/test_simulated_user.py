@@ -35,10 +35,24 @@ def attacks(graph):
 
 
 def test_a_user_states_its_errand_answers_questions_and_leaves_when_it_is_done():
-    graph = Environment(Waiter(), USER, goals=["dinner"], success=USER.reached, depth=9).rollout(0)
+    graph = Environment(Waiter(), USER, success=USER.reached, depth=9).rollout(0)
+    assert graph.metadata["goal"] == USER.goal
     assert attacks(graph) == ["Good day. Book a table for two.", "On Friday. Thank you.", "Ada. Thank you."]
     assert graph.stopped == "the tester had nothing left to say"
     assert [node.success for node in graph.walk()] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    "user", [USER, ModelUser(Parrot(), goal="Book a table for two.")], ids=["rules", "model"]
+)
+def test_a_rollout_is_not_filed_under_another_goal_than_the_one_its_user_pursues(user):
+    with pytest.raises(InvalidOptionError, match=r"its own goal.*cannot be filed under 'A taxi\.'"):
+        Environment(Waiter(), user, goals=[user.goal, "A taxi."])
+    environment = Environment(Waiter(), user)
+    assert environment.goals == [user.goal]
+    for seed in ("A taxi.", "Book a table for three."):
+        with pytest.raises(InvalidOptionError, match="its own goal"):
+            environment.eval_rollout(seed)
 
 
 @pytest.mark.parametrize("patience", [0, 1, 2])

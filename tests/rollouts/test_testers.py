@@ -103,6 +103,29 @@ def test_a_function_of_what_happened_is_a_tester_sync_or_async():
     assert said(later, so_far(("a", "b"))) == "turn 2"
 
 
+def speaks_to(messages):
+    return f"{messages[0]['role']}: {messages[0]['content'][-20:]}"
+
+
+async def speaks_later(conversation):
+    return conversation[-1].content
+
+
+def test_any_target_of_conversations_plays_the_tester_in_the_place_of_one():
+    assert isinstance(as_tester(speaks_to), ModelTester)
+    assert said(speaks_to, so_far()).startswith("system: ")
+    assert said(speaks_later, so_far(("a", "b"))) == "b"
+
+
+def test_an_agent_in_the_place_of_a_tester_is_refused_with_the_way_to_make_it_one():
+    class Agent:
+        def invoke(self, text):
+            return text
+
+    with pytest.raises(InvalidOptionError, match=r"ModelTester\(TextTarget\(agent, transcript=True\)\)"):
+        as_tester(Agent())
+
+
 @pytest.mark.parametrize("wrong", [None, 3, "a text", ScriptedTester, {"a": 1}], ids=repr)
 def test_what_is_no_tester_is_refused_with_the_shapes_that_are(wrong):
     with pytest.raises(InvalidOptionError, match="next_attack"):

@@ -27,6 +27,8 @@ from .graph import Graph
 from .growth import Growth, Rules, derived_seed, first_place
 from .judging import check_reward, check_success
 from .moderators.moderating import as_moderator
+from .setting import judge_data, limits_data
+from .simulated_user import ModelUser, SimulatedUser
 from .stopping import StopCondition, as_stop_condition, waits_for_success
 from .targets import TextTarget, as_target
 from .testers import as_tester
@@ -49,12 +51,13 @@ class Environment:
         target: the system under test, in any shape that `as_target` takes.
         tester: who chooses what to say, in any shape that `as_tester` takes.
         moderator: who scores what is said, in any shape that `as_moderator` takes; `None`: nobody.
-        goals: what the tester may be after; a rollout draws one of them by its seed.
+        goals: what the tester may be after; a rollout draws one of them by its seed. Default: the tester's own goal, if it
+            has one, as a `SimulatedUser` may.
         width: how many turns are tried after each.
         depth: turns of a conversation at most.
         stop: stop conditions; a conversation ends with the first that holds.
         success: what it is that the target gives way: a threshold for the moderator's score of a response, a function, or
-            an evaluator; see `calipers.rollouts.judging`.
+            an evaluator; see `calipers.rollouts.judging`. Default: the threshold 0.5, where there is a moderator.
         reward: a function that says what a turn is worth; default: the score of the response.
         system_prompt: what the target is told before anything is said.
         opening: what the target says before it is asked.
@@ -76,7 +79,7 @@ class Environment:
         width: int = 1,
         depth: int = 5,
         stop: StopCondition | Callable[..., Any] | Sequence[Any] = (),
-        success: Any = 0.5,
+        success: Any = None,
         reward: Callable[..., float] | None = None,
         system_prompt: str | None = None,
         opening: str = "",
@@ -87,7 +90,7 @@ class Environment:
         self.target = as_target(target)
         self.tester = as_tester(tester)
         self.moderator = None if moderator is None else as_moderator(moderator)
-        self.goals = _checked_goals(goals)
+        self.goals = _checked_goals(goals, self.tester)
         for name, value in (("width", width), ("depth", depth), ("context_chars", context_chars)):
             _check_count(name, value)
         check_success(success)
@@ -104,7 +107,8 @@ class Environment:
                 "give a target of messages, or TextTarget(task, transcript=True)"
             )
         condition = as_stop_condition(stop)
-        if moderator is None and isinstance(success, int | float) and waits_for_success(condition):
+        rule = _rule(success, moderator)
+        if rule is None and waits_for_success(condition):
             raise InvalidOptionError(
                 "OnSuccess() would wait for ever: nobody judges success. Give a moderator, or success=... as a function "
                 "or an evaluator"
@@ -124,7 +128,7 @@ class Environment:
             tester=self.tester,
             moderator=self.moderator,
             stop=condition,
-            success=success,
+            success=rule,
             reward=reward,
             system_prompt=system_prompt,
             opening=opening,
@@ -164,21 +168,42 @@ class Environment:
         """
         if isinstance(seed, str):
             if goal is None:  # else the text is a seed like any other
-                goal, width = seed, width or 1
+                width = width or 1
         else:
             _check_seed(seed)
             seed = draw_seed() if seed is None else operator.index(seed)
         if width is not None:
             _check_count("width", width)
-        if goal is None:
-            if not self.goals:
-                raise InvalidOptionError(
-                    "there are no goals to draw from: give the environment goals=[...], or a text as the seed"
-                )
-            goal = random.Random(derived_seed(first_place(seed), "goal")).choice(self.goals)  # noqa: S311 - chance, not secrets
-        _checked_goals([goal])
-        graph: Graph[str, str] = Graph(self.opening, [], seed=seed, metadata={"goal": goal})
-        return await Growth(self._rules, goal, seed, width or self.width, graph).finish()
+        goal = self.goal_of_seed(seed) if goal is None else goal
+        _checked_goals([goal], self.tester)
+        width = width or self.width
+        metadata = {"goal": goal, **self._setting(width)}
+        graph: Graph[str, str] = Graph(self.opening, [], seed=seed, metadata=metadata)
+        return await Growth(self._rules, goal, seed, width, graph).finish()
+
+    def goal_of_seed(self, seed: int | str) -> str:
+        """The goal that a rollout of this seed is after: drawn by a number, or the text itself.
+
+        Raises:
+            InvalidOptionError: there are no goals to draw from.
+        """
+        if isinstance(seed, str):
+            return seed
+        if not self.goals:
+            raise InvalidOptionError(
+                "there are no goals to draw from: give the environment goals=[...], or a text as the seed"
+            )
+        return random.Random(derived_seed(first_place(operator.index(seed)), "goal")).choice(self.goals)  # noqa: S311 - chance, not secrets
+
+    def _setting(self, width: int) -> dict[str, Any]:
+        """What belongs to a claim about the rollout, and to its replay."""
+        rules = self._rules
+        found: dict[str, Any] = {"limits": limits_data(depth=rules.depth, width=width, stop=rules.stop)}
+        if judge := judge_data(rules.moderator, rules.success):
+            found["judge"] = judge
+        if rules.system_prompt is not None:
+            found["system_prompt"] = rules.system_prompt
+        return found
 
     # The same under the names of another generation, in which a problem, or system, holds what an environment needs.
 
@@ -202,15 +227,32 @@ class Environment:
         return f"Environment({players}, width={self.width}, depth={self.depth})"
 
 
-def _checked_goals(goals: Any) -> list[str]:
+def _checked_goals(goals: Any, tester: Any) -> list[str]:
+    """The goals; where the tester has one of its own, that one alone."""
+    own = tester.goal if isinstance(tester, SimulatedUser | ModelUser) else None
     if goals is None:
-        return []
+        return [] if own is None else [own]
     if isinstance(goals, str) or not isinstance(goals, Sequence) or not goals:
         raise InvalidOptionError(f"goals must be a list of at least one text, got {safe_repr(goals):.200}")
     for goal in goals:
         if not isinstance(goal, str) or not goal.strip():
             raise InvalidOptionError(f"a goal is a text that is not empty, got {safe_repr(goal):.200}")
+        if own not in {None, goal}:
+            raise InvalidOptionError(
+                f"the {type(tester).__name__} pursues its own goal, {own!r:.100}, so the rollout cannot be filed under "
+                f"{goal!r:.100}: leave the goal out of the one or the other"
+            )
     return list(goals)
+
+
+def _rule(success: Any, moderator: Any) -> Any:
+    """By what success is judged; `None`: nobody judges."""
+    if moderator is None and isinstance(success, int | float):
+        raise InvalidOptionError(
+            f"success={success!r} is a threshold for a moderator's score, and there is no moderator: give one, or success=... "
+            "as a function or an evaluator"
+        )
+    return 0.5 if success is None and moderator is not None else success
 
 
 def _check_seed(seed: Any) -> None:

@@ -21,7 +21,7 @@ from .graph import Graph, Node
 from .judging import reward_of, succeeded
 from .moderators.moderating import scores_of
 from .players import Attack, Message, SoFar, Target, Tester, turn_seeded
-from .stopping import StopCondition, after_turns
+from .stopping import OnSuccess, StopCondition, after_turns, ends_on_success
 from .targets import name_of, read_reply
 from .testers import read_attack
 
@@ -146,6 +146,9 @@ class Growth:
                     else self.rules.stop.reason(so_far)
                 )
                 if why is not None:
+                    last = so_far.last  # of several reasons a success is the one that readers ask for
+                    if last is not None and last.success and ends_on_success(self.rules.stop):
+                        why = OnSuccess().describe()
                     self._end(branch, why, leaf=sibling == 0)
                     break
                 moves.append(_Move(branch, so_far, place))
@@ -173,8 +176,9 @@ class Growth:
         """One turn; `None` if the tester has nothing to say."""
         rules, number = self.rules, move.so_far.turn
         try:
-            blocking = is_blocking(rules.tester, unless_told=False)
-            attack = read_attack(await ask(rules.tester.next_attack, move.so_far, blocking=blocking))
+            tester = rules.tester
+            said = await ask(tester.next_attack, move.so_far, blocking=is_blocking(tester))
+            attack = read_attack(said)
         except Exception as error:
             return _Failure("tester", number, error)
         if attack is None:
@@ -216,7 +220,7 @@ class Growth:
 
     async def _reply(self, messages: list[Message]) -> Any:
         target, seconds = self.rules.target, self.rules.reply_timeout
-        answering = ask(target.reply, messages, blocking=is_blocking(target, unless_told=True))
+        answering = ask(target.reply, messages, blocking=is_blocking(target))
         if seconds is None:
             return await answering
         limit = asyncio.timeout(seconds)
@@ -261,6 +265,7 @@ class Growth:
                     self.calls -= 1
                 else:
                     self.failures.append(outcome)
+                    self.graph.broke_off = True
             broken = [outcome for _, outcome in mine if isinstance(outcome, _Failure)]
             if broken:
                 self._end(branch, f"error: {broken[0]}", leaf=not children)
@@ -293,6 +298,7 @@ class Growth:
 
     def _broken(self, failure: _Failure) -> RolloutError:
         self.graph.stopped = f"error: {failure}"
+        self.graph.broke_off = True
         return RolloutError(str(failure), graph=self.graph)
 
 

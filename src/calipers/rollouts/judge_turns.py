@@ -12,6 +12,10 @@ What comes of a rollout, for each result of the evaluator, over the turns in whi
 | a number `NAME` | `NAME.mean`, `NAME.min`, `NAME.max` |
 | a label `NAME` | `NAME`: the label of most turns, the earlier one if two have as many |
 
+A rollout that broke off (`Graph.broke_off`) might have gone on otherwise: a flag that no turn decided is then `None`, not
+measured. One name with values of several kinds, a flag here and a number there, is an error.
+
+A result that has the name of something else in its row, such as `turn`, gets the next name that is free: `turn_2`.
 `per_turn` has a row for every turn of the tree, in the order of `Graph.walk`, with what was said and every result; where the tree branches, also
 `branch` and `parent`, as in `ASTEvaluator`.
 
@@ -25,9 +29,10 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from calipers.context import EvaluatorContext
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.output import Abstention, read_parts
 from calipers.result import EvaluatorSpec, Scalar
+from calipers.scoring import unique
 from calipers.styles import as_evaluator
 
 from .branches import mark_branches
@@ -35,7 +40,11 @@ from .evaluator import Evaluator
 from .graph import Graph, numbered_turns
 from .metrics import GraphMetrics, MeasuredRollouts
 from .metrics_files import metrics_data
-from .summary import summarize_metrics
+from .outcome import goal_of
+from .summary import goals_of, summarize_metrics
+
+_COLUMNS = ("turn", "attack", "response", "branch", "parent")
+"""What a row has besides results."""
 
 
 class JudgeTurns(Evaluator):
@@ -90,31 +99,40 @@ class JudgeTurns(Evaluator):
         """What the evaluator says of each turn, and what that comes to."""
         per_turn: list[dict[str, Any]] = []
         found: dict[str, list[tuple[int, Scalar]]] = {}
+        names: dict[str, str] = {}
         for number, node in numbered_turns(g):
             row: dict[str, Any] = {
                 "turn": number,
                 "attack": getattr(node, "attack", getattr(node, "probe", None)),
                 "response": getattr(node, "response", None),
             }
-            for name, value, reason in await self._judged(number, node):
+            for said, value, reason in await self._judged(number, node):
+                name = _column(said, names)
                 row[name] = value
                 if reason is not None:
-                    row[f"{name}.reason"] = reason
+                    row[_column(f"{said}.reason", names)] = reason
                 if value is not None:
                     found.setdefault(name, []).append((number, value))
             per_turn.append(row)
         mark_branches(per_turn)
         overall: dict[str, Any] = {}
         for name, values in found.items():
-            overall |= self._combined(name, values)
-        return GraphMetrics(overall=overall, per_turn=per_turn)
+            for key, value in self._combined(
+                name, values, broke_off=bool(getattr(g, "broke_off", False))
+            ).items():
+                overall[unique(key, set(overall))] = value
+        goal = goal_of(g) if isinstance(g, Graph) else None
+        return GraphMetrics(overall=overall, per_turn=per_turn, goal=goal)
 
     def aggregate_metrics(self, all_metrics: list[GraphMetrics]) -> Any:
-        """Each overall metric over all rollouts, as `summarize_metrics` says it, and every rollout in `details`."""
+        """Each overall metric over all rollouts, as `summarize_metrics` says it, and every rollout in `details`.
+
+        Rollouts of the same goal are taken for a cluster.
+        """
         summary: dict[str, Any] = {"n_rollouts": len(all_metrics)}
         if isinstance(all_metrics, MeasuredRollouts):
             summary |= all_metrics.missing()
-        summaries = summarize_metrics(all_metrics)
+        summaries = summarize_metrics(all_metrics, clusters=goals_of(all_metrics))
         return {
             "summary": {**summary, **{name: found.mean for name, found in summaries.items()}},
             "details": [metrics_data(metrics) for metrics in all_metrics],
@@ -152,22 +170,42 @@ class JudgeTurns(Evaluator):
             trace=getattr(node, "trace", None),
         )
 
-    def _combined(self, name: str, values: list[tuple[int, Scalar]]) -> dict[str, Any]:
+    def _combined(self, name: str, values: list[tuple[int, Scalar]], *, broke_off: bool) -> dict[str, Any]:
         """What the values of one name, each with the number of its turn, come to."""
         only = [value for _, value in values]
-        if all(isinstance(value, bool) for value in only):
+        kinds = {_kind(value) for value in only}
+        if len(kinds) > 1:
+            raise InvalidOutputError(
+                f"{name!r} is a {' in some turns and a '.join(sorted(kinds))} in others: an evaluator of turns gives each "
+                "name one kind of value"
+            )
+        if kinds == {"flag"}:
             deciding = self.combine == "any"
             decided = min((number for number, value in values if value is deciding), default=None)
+            undecided = None if broke_off else not deciding
             return {
-                name: deciding if decided is not None else not deciding,
+                name: undecided if decided is None else deciding,
                 f"{name}.mean": only.count(True) / len(only),
                 f"{name}.decided_at": decided,
             }
-        numbers = [float(value) for value in only if not isinstance(value, str)]
-        if len(numbers) == len(only):
+        if kinds == {"number"}:
+            numbers = [float(value) for value in only]
             return {
                 f"{name}.mean": sum(numbers) / len(numbers),
                 f"{name}.min": min(numbers),
                 f"{name}.max": max(numbers),
             }
-        return {name: Counter(map(str, only)).most_common(1)[0][0]}
+        return {name: Counter(only).most_common(1)[0][0]}
+
+
+def _kind(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return "flag"
+    return "label" if isinstance(value, str) else "number"
+
+
+def _column(said: str, names: dict[str, str]) -> str:
+    """The column of a result, the same in every turn of a rollout; `names` has those that are known."""
+    if said not in names:
+        names[said] = unique(said, {*_COLUMNS, *names.values()})
+    return names[said]

@@ -2,11 +2,14 @@
 
 Success is judged by one of
 
-- a number, the threshold: the moderator's score of the response reaches it. Without a moderator nobody judges;
+- a number from 0 to 1, the threshold: the moderator's score of the response reaches it;
 - a function whose parameters are named for what it needs: `goal`, `attack`, `response`, `turns` (all of the branch, this
   one last), `node` (this turn), `score` (the moderator's, of the response);
 - an evaluator of any style, for which the goal is the inputs and the response the output. It asserts that the target
   *gave way*: what it passes is a success of the tester.
+
+By default it is the threshold 0.5 where there is a moderator; without one nobody judges. Sync functions are called in
+threads, like players (see `calipers.rollouts.calling`); sync evaluators on the event loop, as in any run.
 
 The reward is a function of the same names that gives a number; by default it is the score of the response, or 0 where
 nobody scored it.
@@ -19,13 +22,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from calipers.context import EvaluatorContext
-from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.errors import InvalidOptionError, InvalidRolloutError, NotAnEvaluatorError
 from calipers.output import read_output
 from calipers.plain import safe_repr
 from calipers.result import Skipped
 from calipers.styles import as_evaluator
 
-from .calling import ask
+from .calling import ask, is_blocking
 from .graph import Node
 
 NAMES: Final = ("goal", "attack", "response", "turns", "node", "score")
@@ -53,11 +56,13 @@ async def succeeded(judge: Any, goal: str, turns: Sequence[Node[Any, Any]]) -> b
     """
     turn = _Turn(goal, turns)
     node = turns[-1]
+    if judge is None:
+        return None
     if isinstance(judge, int | float):
         return None if node.response_score is None else node.response_score >= judge
     wanted = wanted_by(judge)
     if wanted is not None:
-        said = await ask(judge, *(turn.value(name) for name in wanted), blocking=False)
+        said = await ask(judge, *(turn.value(name) for name in wanted), blocking=is_blocking(judge))
         if said is None or isinstance(said, bool):
             return said
         raise InvalidRolloutError(
@@ -75,7 +80,8 @@ async def succeeded(judge: Any, goal: str, turns: Sequence[Node[Any, Any]]) -> b
         metrics={},
         trace=node.trace,
     )
-    found = read_output(await ask(as_evaluator(judge).evaluate, ctx, blocking=False))
+    blocking = is_blocking(judge, unless_told=False)
+    found = read_output(await ask(as_evaluator(judge).evaluate, ctx, blocking=blocking))
     if isinstance(found, Skipped):
         return None
     values = [each.value for each in found]
@@ -95,7 +101,8 @@ async def reward_of(judge: Any, goal: str, turns: Sequence[Node[Any, Any]]) -> f
     if judge is None:
         return turns[-1].response_score or 0.0
     turn = _Turn(goal, turns)
-    said = await ask(judge, *(turn.value(name) for name in wanted_by(judge) or ()), blocking=False)
+    values = (turn.value(name) for name in wanted_by(judge) or ())
+    said = await ask(judge, *values, blocking=is_blocking(judge))
     if isinstance(said, bool) or not isinstance(said, int | float) or not math.isfinite(said):
         raise InvalidRolloutError(f"reward=... must give a finite number, got {safe_repr(said):.200}")
     return float(said)
@@ -115,18 +122,28 @@ def wanted_by(judge: Any) -> list[str] | None:
 
 
 def check_success(judge: Any) -> None:
-    """Check who judges success.
+    """Check who judges success; `None` leaves it to the default.
 
     Raises:
-        InvalidOptionError: a threshold that is no finite number.
+        InvalidOptionError: a threshold that no score could be.
         NotAnEvaluatorError: something of no shape that is known.
     """
-    if isinstance(judge, bool) or (isinstance(judge, float) and not math.isfinite(judge)):
-        raise InvalidOptionError(
-            f"success=... must be a finite threshold, a function or an evaluator, got {judge!r}"
-        )
-    if not isinstance(judge, int | float) and wanted_by(judge) is None:
+    if judge is None or wanted_by(judge) is not None:
+        return
+    if isinstance(judge, int | float):
+        if isinstance(judge, bool) or not 0 <= judge <= 1:
+            raise InvalidOptionError(
+                f"success=... as a threshold is a number from 0 to 1, as the moderator's scores are, got {judge!r}"
+            )
+        return
+    try:
         as_evaluator(judge)
+    except NotAnEvaluatorError as error:
+        why = str(error).partition("\n")[0]
+        raise NotAnEvaluatorError(
+            f"success=... is a threshold from 0 to 1, a function with parameters among {', '.join(NAMES)}, or an evaluator, "
+            f"got {safe_repr(judge):.200}. As an evaluator: {why}"
+        ) from None
 
 
 def check_reward(judge: Callable[..., Any] | None) -> None:

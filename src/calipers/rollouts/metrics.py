@@ -20,6 +20,8 @@ class GraphMetrics:
     """Of each turn, in order."""
     seed: Any = field(default=None, compare=False)
     """What the rollout was drawn from; `Evaluator.evaluate` notes it. `None`: nobody did."""
+    goal: str | None = field(default=None, compare=False)
+    """What the rollout was after: rollouts of one goal resemble each other. `None`: nobody said."""
 
 
 @dataclass(frozen=True)

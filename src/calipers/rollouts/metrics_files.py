@@ -8,7 +8,8 @@ instead would throw away a run of hours because of one number.
 Files are written whole or not at all, in UTF-8; folders that are missing are made.
 
 A table has the columns `rollout` (its number, from 1) and `seed`, where it is known, and then one column per metric in the
-order they first appear. What was not measured is an empty cell. A value that is neither text, number nor flag stands as
+order they first appear; a metric that is itself called `rollout` or `seed` becomes `rollout_2` or `seed_2`. What was not
+measured is an empty cell. A value that is neither text, number nor flag stands as
 JSON text.
 """
 
@@ -25,6 +26,7 @@ from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.files.parquet_file import arrow_array, parquet_bytes
 from calipers.files.problem import Problems
 from calipers.plain import plain, safe_repr
+from calipers.scoring import unique
 from calipers.views.atomic import write_whole
 from calipers.views.csv_file import table_lines
 
@@ -36,9 +38,18 @@ _SHOWN = 5
 
 
 def write_json(data: Any, path: str | os.PathLike[str]) -> None:
-    """Write data as JSON, indented; NaN becomes `null`, and a warning says where."""
+    """Write data as JSON, indented; NaN becomes `null`, and a warning says where.
+
+    Raises:
+        InvalidOutputError: the data contains itself, or nests too deeply for JSON.
+    """
     lost: list[str] = []
-    text = json.dumps(_finite(data, "", lost), ensure_ascii=False, indent=4, allow_nan=False)
+    try:
+        text = json.dumps(_finite(data, "", lost), ensure_ascii=False, indent=4, allow_nan=False)
+    except RecursionError:
+        raise InvalidOutputError(
+            f"{os.fspath(path)} was not written: the data contains itself, or nests more deeply than JSON is read"
+        ) from None
     write_whole(path, [text.encode(), b"\n"])
     _warn(lost, path)
 
@@ -127,7 +138,12 @@ def _columns(data: Any, rows: Rows, lost: list[str]) -> dict[str, list[Any]]:
         known = {"rollout": number, **({"seed": rollout["seed"]} if "seed" in rollout else {})}
         for place, row in enumerate(rollout["per_turn"] if rows == "turns" else [rollout["overall"]]):
             where = f"rollout {number}" + (f", row {place + 1}" if rows == "turns" else "")
-            found.append(_finite({**known, **row}, where, lost))
+            taken = {"rollout", "seed", *row}
+            renamed = {
+                unique(name, taken) if name in {"rollout", "seed"} else name: value
+                for name, value in row.items()
+            }
+            found.append(_finite({**known, **renamed}, where, lost))
     names = dict.fromkeys(name for row in found for name in row)
     return {name: [row.get(name) for row in found] for name in names or ["rollout"]}
 

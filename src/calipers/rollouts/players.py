@@ -4,9 +4,9 @@ Any of the methods may be async. Players keep no state of a conversation: what h
 that many rollouts, and many branches of one, run side by side. A player that draws at random takes what it draws from:
 a tester has `SoFar.random`, and a target asks for `turn_seed()`.
 
-**Which thread.** An async method runs on the event loop. A target's sync method is called in a thread, because systems
-under test wait for networks; a tester's or moderator's is called on the event loop, because most of them only work with
-texts. An attribute `blocking`, True or False, on any player says otherwise.
+**Which thread.** An async method runs on the event loop. A sync one is called in a thread, several at once, so that one
+that waits holds up no other rollout. A player that does not wait, and knows it, has an attribute `blocking = False`, and
+is called on the event loop, one call at a time: it saves the price of a thread, and suits what threads cannot share.
 
 **A rewind.** An attack may take back turns: the target does not see them any more. The tree keeps them where they were:
 the new turn is a child of the turn before it, so a path is all that the tester tried, in order, and its length the
@@ -127,7 +127,10 @@ def turn_seeded(seed: int) -> Iterator[None]:
 
 @runtime_checkable
 class Target(Protocol):
-    """The system under test."""
+    """The system under test.
+
+    A sync `reply` is called in a thread, unless the target has an attribute `blocking = False`.
+    """
 
     def reply(self, messages: Sequence[Message]) -> str | Reply | Awaitable[str | Reply]:
         """The answer to a conversation whose last message is the tester's."""
@@ -136,7 +139,10 @@ class Target(Protocol):
 
 @runtime_checkable
 class Tester(Protocol):
-    """Chooses what to say next, given all that happened. Strategies, scripts, language models and searches are testers."""
+    """Chooses what to say next, given all that happened. Strategies, scripts, language models and searches are testers.
+
+    A sync `next_attack` is called in a thread, unless the tester has an attribute `blocking = False`.
+    """
 
     def next_attack(self, so_far: SoFar) -> "str | Attack | Awaitable[str | Attack | None] | None":
         """The next move; `None` when there is nothing left to try."""
@@ -145,7 +151,10 @@ class Tester(Protocol):
 
 @runtime_checkable
 class Moderator(Protocol):
-    """Scores texts from 0, harmless, to 1. `score` is the same method under its other name."""
+    """Scores texts from 0, harmless, to 1. `score` is the same method under its other name.
+
+    A sync `moderate` is called in a thread, unless the moderator has an attribute `blocking = False`.
+    """
 
     def moderate(self, texts: Sequence[str]) -> Sequence[float] | Awaitable[Sequence[float]]:
         """One score for each text, in the same order."""

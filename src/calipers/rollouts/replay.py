@@ -189,6 +189,9 @@ class _Script:
 
     attacks: Sequence[Attack]
 
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
+
     def next_attack(self, so_far: SoFar) -> Attack | None:
         return self.attacks[so_far.turn - 1] if so_far.turn <= len(self.attacks) else None
 

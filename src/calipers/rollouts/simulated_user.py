@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.plain import safe_repr
@@ -51,12 +51,12 @@ class SimulatedUser:
         answers={"what day|when": "On Friday.", "name": "Under Ada."},
         done="booked|confirmed",
     )
-    environment = Environment(my_bot, user, goals=[user.goal], success=user.reached)
+    environment = Environment(my_bot, user, success=user.reached)
     ```
     """
 
     goal: str | None = None
-    """The errand, as the user would say it; `None`: the goal of the rollout."""
+    """The errand, as the user would say it; `None`: the goal of the rollout. A rollout after another goal is refused."""
     _: KW_ONLY
     answers: Mapping[str, str] = field(default_factory=dict)
     """What the user knows: an answer for each pattern of questions, the first that is found in a response wins."""
@@ -65,6 +65,9 @@ class SimulatedUser:
     persona: Persona = Persona()
     patience: int = 2
     """How often the user repeats its errand, where it has no answer, before it leaves."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         if self.goal is not None and (not isinstance(self.goal, str) or not self.goal.strip()):
@@ -123,7 +126,7 @@ class ModelUser:
     """A target, in any shape that `as_target` takes."""
     _: KW_ONLY
     goal: str | None = None
-    """The errand; `None`: the goal of the rollout."""
+    """The errand; `None`: the goal of the rollout. A rollout after another goal is refused."""
     persona: Persona = Persona()
     stop_token: str = "[DONE]"  # noqa: S105 - a word, no secret
     """By which the model says that it has what it wants."""

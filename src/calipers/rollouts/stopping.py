@@ -33,6 +33,10 @@ class StopCondition:
         """Why to stop now; `None` to go on."""
         raise NotImplementedError
 
+    def describe(self) -> str:
+        """The condition in a few words, for whoever reads the results; "" if it never stops."""
+        return type(self).__name__
+
     def __or__(self, other: Any) -> "StopCondition":
         return AnyOf((self, as_stop_condition(other)))
 
@@ -50,6 +54,10 @@ class AnyOf(StopCondition):
         """The reason of the first that stops."""
         return next((why for each in self.conditions if (why := each.reason(so_far)) is not None), None)
 
+    def describe(self) -> str:
+        """All of them."""
+        return " or ".join(each.describe() for each in self.conditions)
+
 
 @dataclass(frozen=True)
 class AllOf(StopCondition):
@@ -61,6 +69,10 @@ class AllOf(StopCondition):
         """All of the reasons."""
         reasons = [each.reason(so_far) for each in self.conditions]
         return None if None in reasons else " and ".join(why for why in reasons if why is not None)
+
+    def describe(self) -> str:
+        """All of them."""
+        return f"({' and '.join(each.describe() for each in self.conditions)})"
 
 
 @dataclass(frozen=True)
@@ -74,7 +86,11 @@ class MaxTurns(StopCondition):
 
     def reason(self, so_far: SoFar) -> str | None:
         """Why to stop now."""
-        return after_turns(self.turns) if len(so_far.turns) >= self.turns else None
+        return self.describe() if len(so_far.turns) >= self.turns else None
+
+    def describe(self) -> str:
+        """How many turns."""
+        return after_turns(self.turns)
 
 
 @dataclass(frozen=True)
@@ -83,7 +99,11 @@ class OnSuccess(StopCondition):
 
     def reason(self, so_far: SoFar) -> str | None:
         """Why to stop now."""
-        return "success" if so_far.last is not None and so_far.last.success else None
+        return self.describe() if so_far.last is not None and so_far.last.success else None
+
+    def describe(self) -> str:
+        """That it is success."""
+        return "success"
 
 
 @dataclass(frozen=True)
@@ -104,6 +124,10 @@ class OnRefusal(StopCondition):
         last = so_far.turns[-self.times :]
         if len(last) < self.times or not all(self.detector(turn.response) for turn in last):
             return None
+        return self.describe()
+
+    def describe(self) -> str:
+        """How many refusals."""
         return "refusal" if self.times == 1 else f"{self.times} refusals in a row"
 
 
@@ -140,6 +164,11 @@ class Budget(StopCondition):
             )
         return f"budget of {self.cost:g}" if (so_far.cost or 0.0) >= self.cost else None
 
+    def describe(self) -> str:
+        """How much there is to spend."""
+        limits = [] if self.calls is None else [f"budget of {self.calls} calls"]
+        return " or ".join([*limits, *([] if self.cost is None else [f"budget of {self.cost:g}"])])
+
 
 @dataclass(frozen=True)
 class WallTime(StopCondition):
@@ -152,7 +181,11 @@ class WallTime(StopCondition):
 
     def reason(self, so_far: SoFar) -> str | None:
         """Why to stop now."""
-        return f"wall time of {self.seconds:g} s" if so_far.elapsed >= self.seconds else None
+        return self.describe() if so_far.elapsed >= self.seconds else None
+
+    def describe(self) -> str:
+        """How much time."""
+        return f"wall time of {self.seconds:g} s"
 
 
 @dataclass(frozen=True)
@@ -169,15 +202,15 @@ class Condition(StopCondition):
         """
         said = self.function(so_far) if so_far.turns else None
         if isinstance(said, str):
-            return said or self._name
+            return said or self.describe()
         if said is None or said is False or said is True:
-            return self._name if said else None
+            return self.describe() if said else None
         raise InvalidRolloutError(
-            f"the stop condition {self._name!r} must return True, False, None or why to stop, got {safe_repr(said):.200}"
+            f"the stop condition {self.describe()!r} must return True, False, None or why to stop, got {safe_repr(said):.200}"
         )
 
-    @property
-    def _name(self) -> str:
+    def describe(self) -> str:
+        """The name of the function."""
         named = getattr(self.function, "__name__", type(self.function).__name__)
         return "stop condition" if named == "<lambda>" else named
 
@@ -205,6 +238,13 @@ def waits_for_success(condition: StopCondition) -> bool:
     """Whether a condition, or a part of it, depends on somebody judging success."""
     if isinstance(condition, AnyOf | AllOf):
         return any(waits_for_success(each) for each in condition.conditions)
+    return isinstance(condition, OnSuccess)
+
+
+def ends_on_success(condition: StopCondition) -> bool:
+    """Whether a success is by itself enough to stop."""
+    if isinstance(condition, AnyOf):
+        return any(ends_on_success(each) for each in condition.conditions)
     return isinstance(condition, OnSuccess)
 
 

@@ -1,7 +1,8 @@
 """What the overall metrics of many rollouts say together: mean with its interval, median, quantiles, extremes.
 
 The unit is the rollout. Flags (`True`, `False`) are a rate with Wilson's interval, numbers a mean with Student's t.
-Rollouts of one goal resemble each other: name the goals as `clusters`, and the interval is as wide as it has to be.
+Rollouts of one goal resemble each other: name the goals as `clusters` (see `goals_of`), and the interval is as wide as it
+has to be. Numbers that are all the same show no spread to judge by, and have no interval.
 
 A metric that is `None`, or absent, in a rollout was not measured there: the numbers are over the others, and `missing`
 counts it. So the mean of "the first turn at which it happened" is one of the rollouts in which it happened at all; it says
@@ -15,7 +16,7 @@ import msgspec
 
 from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.output import read_scalar
-from calipers.stats import Interval, mean, quantiles, rate
+from calipers.stats import Interval, mean, quantiles, rate, t_interval
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -30,7 +31,7 @@ class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
     mean: float
     """Of a flag, the share of rollouts in which it is true."""
     interval: Interval | None
-    """Where the true mean may lie; `None` where the data cannot tell, as with one rollout."""
+    """Where the true mean may lie; `None` where the data cannot tell: one rollout, or numbers that are all the same."""
     median: float
     quantiles: dict[str, float]
     """By name: `p05` to `p95`."""
@@ -88,6 +89,19 @@ def summarize_metrics(
     return found
 
 
+def goals_of(all_metrics: Sequence[Any]) -> list[Hashable] | None:
+    """The clusters of rollouts of several goals, for `summarize_metrics`: the goal of each.
+
+    A rollout that names no goal stands by itself. `None` where all have the same goal: the interval is then one of further
+    rollouts after that goal.
+    """
+    goals: list[Hashable] = []
+    for place, metrics in enumerate(all_metrics):
+        goal = getattr(metrics, "goal", None)
+        goals.append((place,) if goal is None else goal)
+    return goals if 1 < len(set(goals)) < len(goals) else None
+
+
 def _numbers(name: str, values: Iterable[Any]) -> list[float]:
     """The values as numbers, flags among them; none if they are texts, lists or objects."""
     found: list[float] = []
@@ -121,13 +135,18 @@ def _summary(
         estimate = mean([[value] for value in values], clusters=clusters, confidence=confidence)
     assert estimate is not None
     ordered = sorted(map(float, values))
+    interval = estimate.interval
+    if interval is not None and _is_point(interval, ordered):
+        # Clusters may agree in their means alone.
+        interval = t_interval(ordered, confidence=confidence)
+        interval = None if interval is None or _is_point(interval, ordered) else interval
     at = quantiles(ordered, LEVELS, presorted=True)
     assert at is not None
     return MetricSummary(
         n=len(values),
         missing=missing,
         mean=estimate.value,
-        interval=estimate.interval,
+        interval=interval,
         median=at[LEVELS.index(0.5)],
         quantiles={
             f"p{round(level * 100):02}": value
@@ -137,3 +156,8 @@ def _summary(
         minimum=ordered[0],
         maximum=ordered[-1],
     )
+
+
+def _is_point(interval: Interval, ordered: list[float]) -> bool:
+    """Whether an interval has no width but that of rounding."""
+    return interval.width <= 1e-12 * max(abs(ordered[0]), abs(ordered[-1]))

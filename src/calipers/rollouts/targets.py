@@ -24,6 +24,8 @@ from calipers.trace import Trace
 from .calling import is_async, is_blocking
 from .players import Message, Reply, Target
 
+_CONVERSATION = frozenset({"messages", "conversation"})
+"""Names of parameters that take a conversation."""
 _SHAPES = """A target is one of:
   1. an object with reply(messages)
   2. a function with a parameter named `messages` or `conversation`
@@ -63,7 +65,7 @@ class TextTarget:
     @property
     def blocking(self) -> bool:
         """Whether the task is called in a thread: yes, unless it is async or says otherwise."""
-        return is_blocking(self.task, unless_told=not is_async(self._function))
+        return not is_async(self._function) and is_blocking(self.task)
 
     @property
     def name(self) -> str:
@@ -90,7 +92,7 @@ class MessagesTarget:
     @property
     def blocking(self) -> bool:
         """Whether the function is called in a thread: yes, unless it is async or says otherwise."""
-        return is_blocking(self.function, unless_told=not is_async(self.function))
+        return not is_async(self.function) and is_blocking(self.function)
 
     @property
     def name(self) -> str:
@@ -155,13 +157,21 @@ def check_cost(cost: Any, of: str) -> None:
         raise InvalidRolloutError(f"the cost of {of} must be a finite number from 0, or None, got {cost!r}")
 
 
+def takes_conversation(function: Callable[..., Any]) -> bool:
+    """Whether a function asks for the whole conversation, by the name of a parameter."""
+    try:
+        return not _CONVERSATION.isdisjoint(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return False
+
+
 def _conversation_parameter(function: Callable[..., Any]) -> str | None:
     """Which parameter takes the conversation; `None` if the function is one of a text."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # a built-in that does not tell: it is given the text
         return None
-    found = next((name for name in ("messages", "conversation") if name in signature.parameters), None)
+    found = next((name for name in signature.parameters if name in _CONVERSATION), None)
     try:
         signature.bind(None) if found is None else signature.bind(**{found: None})
     except TypeError as error:

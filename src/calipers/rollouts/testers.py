@@ -5,7 +5,7 @@
 | an object with `next_attack(so_far)` | itself |
 | a list of texts | `ScriptedTester`: said one after the other, as they are |
 | a function of what happened so far | a tester that calls it |
-| a target, such as `ChatTarget` or `LocalModel` | `ModelTester`: a language model that is told what to achieve |
+| a target of conversations: `ChatTarget`, `LocalModel`, a function with a parameter `messages` | `ModelTester`: a language model that is told what to achieve |
 
 A tester keeps no state: `SoFar` tells it all that happened in its branch, and brings its source of chance.
 """
@@ -14,20 +14,21 @@ import inspect
 import string
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.plain import safe_repr
 
-from .calling import ask, is_blocking
+from .calling import ask, is_async, is_blocking
 from .players import Attack, Message, Reply, SoFar, Target, Tester
-from .targets import as_target, check_cost, name_of, read_reply
+from .targets import as_target, check_cost, name_of, read_reply, takes_conversation
 
 _SHAPES = """A tester is one of:
   1. an object with next_attack(so_far)
   2. a list of texts to say one after the other
   3. a function of what happened so far, a SoFar
-  4. a target, to play the tester as a language model: an object with reply(messages)"""
+  4. a target, to play the tester as a language model: an object with reply(messages), or a function with a parameter
+     named `messages` or `conversation`"""
 
 
 def as_tester(x: Any) -> Tester:
@@ -42,13 +43,15 @@ def as_tester(x: Any) -> Tester:
         )
     if callable(getattr(x, "next_attack", None)):
         return x  # type: ignore[no-any-return]  # it has what a tester must have
-    if callable(getattr(x, "reply", None)):
+    if callable(getattr(x, "reply", None)) or (callable(x) and takes_conversation(x)):
         return ModelTester(x)
     if isinstance(x, list | tuple):
         return ScriptedTester(x)
     if callable(x):
         return FunctionTester(x)
     hint = f"; for a single text: [{x!r:.60}]" if isinstance(x, str) else ""
+    if callable(getattr(x, "invoke", None)):
+        hint = "; an agent plays the tester as ModelTester(TextTarget(agent, transcript=True))"
     raise InvalidOptionError(f"{safe_repr(x):.200} is no tester{hint}.\n{_SHAPES}")
 
 
@@ -84,8 +87,8 @@ class FunctionTester:
 
     @property
     def blocking(self) -> bool:
-        """Whether the function is called in a thread: only if it says so."""
-        return is_blocking(self.function, unless_told=False)
+        """Whether the function is called in a thread: yes, unless it is async or says otherwise."""
+        return not is_async(self.function) and is_blocking(self.function)
 
     @property
     def name(self) -> str:
@@ -102,6 +105,9 @@ class ScriptedTester:
     """Says these texts one after the other, and then nothing more."""
 
     texts: Sequence[str]
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         _check_texts("a script", self.texts)
@@ -127,6 +133,9 @@ class TemplateTester:
     _: KW_ONLY
     then: Literal["stop", "repeat"] = "stop"
     """After the last template: nothing more, or the last one again and again."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         _check_texts("a tester of templates", self.templates)
@@ -199,7 +208,7 @@ class ModelTester:
 async def ask_model(model: Any, messages: Sequence[Message]) -> Reply:
     """What a target replies to whoever asks it, as a `Reply`."""
     target: Target = as_target(model)
-    return read_reply(await ask(target.reply, messages, blocking=is_blocking(target, unless_told=True)))
+    return read_reply(await ask(target.reply, messages, blocking=is_blocking(target)))
 
 
 def other_side(so_far: SoFar, begin: str) -> list[Message]:

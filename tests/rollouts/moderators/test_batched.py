@@ -7,7 +7,7 @@ from calipers.rollouts import BatchedModerator, Environment
 
 
 class Lengths:
-    """Scores a text by its length, and remembers what it was asked."""
+    """Scores a text by its length in tens, and remembers what it was asked."""
 
     def __init__(self, *, hold=False):
         self.calls = []
@@ -18,7 +18,7 @@ class Lengths:
         self.calls.append(list(texts))
         if self.hold:
             await self.go_on.wait()
-        return [len(text) for text in texts]
+        return [len(text) / 10 for text in texts]
 
 
 async def until(condition):
@@ -34,7 +34,7 @@ def test_texts_of_many_are_scored_together_and_each_gets_its_own():
         return scores, lengths.calls
 
     scores, calls = asyncio.run(main())
-    assert scores == [[0, 1], [1, 2], [2, 3]]
+    assert scores == [[0, 0.1], [0.1, 0.2], [0.2, 0.3]]
     assert [len(call) for call in calls] == [6]
 
 
@@ -42,7 +42,7 @@ def test_nobody_waits_for_ever_for_others_to_come():
     async def main():
         return await BatchedModerator(Lengths(), max_batch=1000, max_wait=0.001).score(["abc"])
 
-    assert asyncio.run(main()) == [3]
+    assert asyncio.run(main()) == [0.3]
 
 
 def test_more_texts_than_a_batch_holds_are_scored_in_several():
@@ -51,7 +51,7 @@ def test_more_texts_than_a_batch_holds_are_scored_in_several():
         scores = await BatchedModerator(lengths, max_batch=4).moderate(["a" * n for n in range(10)])
         return scores, [len(call) for call in lengths.calls]
 
-    assert asyncio.run(main()) == (list(range(10)), [4, 4, 2])
+    assert asyncio.run(main()) == ([n / 10 for n in range(10)], [4, 4, 2])
 
 
 def test_one_who_gives_up_before_the_batch_is_sent_is_not_scored():
@@ -65,7 +65,7 @@ def test_one_who_gives_up_before_the_batch_is_sent_is_not_scored():
         scores = await asyncio.gather(*(moderator.moderate([text]) for text in ("a", "bb", "ccc")))
         return gone.cancelled(), scores, lengths.calls
 
-    assert asyncio.run(main()) == (True, [[1], [2], [3]], [["a", "bb", "ccc"]])
+    assert asyncio.run(main()) == (True, [[0.1], [0.2], [0.3]], [["a", "bb", "ccc"]])
 
 
 @pytest.mark.parametrize("gives_up", [0, 1])
@@ -81,7 +81,7 @@ def test_one_who_gives_up_while_the_batch_is_under_way_takes_nothing_from_the_ot
         return await asyncio.gather(*both, return_exceptions=True)
 
     outcomes = asyncio.run(main())
-    assert outcomes[1 - gives_up] == [[1], [2]][1 - gives_up]
+    assert outcomes[1 - gives_up] == [[0.1], [0.2]][1 - gives_up]
     assert isinstance(outcomes[gives_up], asyncio.CancelledError)
 
 
@@ -117,12 +117,12 @@ def test_rollouts_side_by_side_share_their_calls():
 
     graphs, sizes = asyncio.run(main())
     assert sizes == [20, 20]
-    assert {tuple(node.response_score for node in graph.walk()) for graph in graphs} == {(2, 4)}
+    assert {tuple(node.response_score for node in graph.walk()) for graph in graphs} == {(0.2, 0.4)}
 
 
 def test_it_serves_one_event_loop_after_another():
-    moderator = BatchedModerator(len)
-    assert [asyncio.run(moderator.moderate(["ab", ""])) for _ in range(2)] == [[2, 0]] * 2
+    moderator = BatchedModerator(lambda text: len(text) / 10)
+    assert [asyncio.run(moderator.moderate(["ab", ""])) for _ in range(2)] == [[0.2, 0]] * 2
     assert asyncio.run(moderator.moderate([])) == []
 
 

@@ -10,42 +10,52 @@ from calipers.rollouts.moderators.moderating import read_scores, scores_of
 
 class Moderating:
     def moderate(self, texts):
-        return [len(text) for text in texts]
+        return [len(text) / 10 for text in texts]
 
 
 class Scoring:
     async def score(self, texts):
-        return np.array([len(text) for text in texts], dtype=np.float32)
+        return np.array([len(text) / 4 for text in texts], dtype=np.float32) * np.float32(0.4)
 
 
 class Measuring(TextModerator):
     def score_text(self, text):
-        return len(text)
+        return len(text) / 10
 
 
-async def length(text):
-    return len(text)
+def length(text):
+    return len(text) / 10
+
+
+async def length_later(text):
+    return length(text)
 
 
 SHAPES = {
     "moderate": Moderating(),
     "async score": Scoring(),
     "a subclass": Measuring(),
-    "a function": len,
-    "an async function": length,
+    "a function": length,
+    "an async function": length_later,
 }
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_of_moderator_scores_each_text_in_order(shape):
     moderator = as_moderator(SHAPES[shape])
-    assert asyncio.run(scores_of(moderator, ["a", "", "ccc"])) == [1.0, 0.0, 3.0]
+    assert asyncio.run(scores_of(moderator, ["a", "", "ccc"])) == pytest.approx([0.1, 0.0, 0.3])
     assert asyncio.run(scores_of(moderator, [])) == []
 
 
 def test_both_names_of_the_method_do_the_same():
-    for moderator in (Measuring(), as_moderator(len)):
-        assert list(moderator.moderate(["a"])) == list(moderator.score(["a"])) == [1]
+    for moderator in (Measuring(), as_moderator(length)):
+        assert list(moderator.moderate(["a"])) == list(moderator.score(["a"])) == [0.1]
+
+
+@pytest.mark.parametrize("score", [7, -0.1, 1.0000001], ids=repr)
+def test_a_score_is_from_0_to_1(score):
+    with pytest.raises(InvalidRolloutError, match=r"from 0, harmless, to 1, got .*scale its scores"):
+        asyncio.run(scores_of(as_moderator(lambda text: score), ["a"]))
 
 
 @pytest.mark.parametrize("wrong", [None, 3, "text", Moderating, ["a"]], ids=str)

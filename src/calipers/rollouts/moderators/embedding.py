@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from calipers.embeddings import cosine_similarity, embed
 from calipers.errors import InvalidOptionError
@@ -32,6 +33,9 @@ class EmbeddingModerator(TextModerator):
     """Texts that score low."""
     sharpness: float = 12.0
     """How quickly the score leaves 0.5 as one side comes nearer."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         for name, texts in (("examples", self.examples), ("harmless", self.harmless)):

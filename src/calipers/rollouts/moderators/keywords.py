@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import regex
 
@@ -32,6 +32,9 @@ class KeywordModerator(TextModerator):
     _: KW_ONLY
     patterns: Sequence[str] | Mapping[str, float] = field(default=())
     """Regular expressions, likewise; in any case."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         if not self.words and not self.patterns:

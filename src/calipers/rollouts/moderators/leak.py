@@ -23,7 +23,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 from urllib.parse import unquote_to_bytes
 
 from calipers.errors import InvalidOptionError
@@ -56,6 +56,9 @@ class LeakModerator(TextModerator):
 
     secret: str = field(repr=False)
     """What must not be told; reports and logs do not show it either."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.secret, str) or len(_letters(_folded(self.secret))) < _SHORTEST:

@@ -5,7 +5,7 @@
 | an object with `moderate(texts)`, or `score(texts)` | itself |
 | a function of one text that gives a number | a moderator that calls it for each text |
 
-Sync or async, each. A moderator must give as many finite numbers as it was given texts, in their order.
+Sync or async, each. A moderator must give as many numbers from 0 to 1 as it was given texts, in their order.
 """
 
 import inspect
@@ -66,8 +66,8 @@ class FunctionModerator:
 
     @property
     def blocking(self) -> bool:
-        """Whether the function is called in a thread: only if it says so."""
-        return is_blocking(self.function, unless_told=False)
+        """Whether the function is called in a thread: yes, unless it is async or says otherwise."""
+        return not is_async(self.function) and is_blocking(self.function)
 
     def moderate(self, texts: Sequence[str]) -> Any:
         """One score for each text, in the same order, or what to await them by."""
@@ -87,14 +87,12 @@ async def scores_of(moderator: Any, texts: Sequence[str]) -> list[float]:
     """What a moderator says of these texts, in one call.
 
     Raises:
-        InvalidRolloutError: it does not give one finite number for each.
+        InvalidRolloutError: it does not give one number from 0 to 1 for each.
     """
     if not texts:
         return []
     method = getattr(moderator, "moderate", None) or moderator.score
-    return read_scores(
-        await ask(method, list(texts), blocking=is_blocking(moderator, unless_told=False)), len(texts)
-    )
+    return read_scores(await ask(method, list(texts), blocking=is_blocking(moderator)), len(texts))
 
 
 def read_scores(given: Any, texts: int) -> list[float]:
@@ -113,7 +111,12 @@ def read_scores(given: Any, texts: int) -> list[float]:
             f"a moderator must give one finite number for each of its {texts} texts, in their order, "
             f"got {safe_repr(given):.300}"
         )
-    return [score for score in good if score is not None]
+    found = [score for score in good if score is not None]
+    if (wrong := next((score for score in found if not 0 <= score <= 1), None)) is not None:
+        raise InvalidRolloutError(
+            f"a moderator scores from 0, harmless, to 1, got {wrong!r}: scale its scores, such as value / 100 for a percentage"
+        )
+    return found
 
 
 def check_texts(texts: Any) -> Sequence[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from typing import Any, ClassVar
 
 from calipers.rollouts.attacks.library import as_attacks
 from calipers.rollouts.attacks.transformation import Transformation
@@ -27,6 +27,9 @@ class Adaptive:
     """Transformations, or names from `ATTACKS`; `None`: all of `ATTACKS`."""
     fresh: bool = True
     """Whether each begins the conversation anew."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         as_attacks(self.attacks)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Any
+from typing import Any, ClassVar
 
 from calipers.rollouts.attacks.framing import AuthorityClaim, Fiction, Hypothetical, RolePlay
 from calipers.rollouts.attacks.library import as_attacks
@@ -31,6 +31,9 @@ class Backtracking:
     """Texts with `{topic}` and `{goal}` in them; the last one has `{goal}`. Each is put plainly at first."""
     topic: str | None = None
     """What the goal is about; `None`: the goal without the words of asking."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         as_attacks(self.attacks)

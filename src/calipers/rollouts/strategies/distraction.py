@@ -1,6 +1,7 @@
 """Distraction: talk about other things for long enough, and then ask."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from calipers.errors import InvalidOptionError
 from calipers.rollouts.attacks.transformation import checked_goal
@@ -34,6 +35,9 @@ class Distraction:
     turns: int = 4
     """Turns of small talk before the request."""
     topics: tuple[str, ...] = SMALL_TALK
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.turns <= len(self.topics):

@@ -1,6 +1,7 @@
 """Escalation: harmless questions that come nearer, and the request as one more small step."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from calipers.rollouts.players import Attack, SoFar
 
@@ -27,6 +28,9 @@ class Escalation:
     """Texts with `{topic}` and `{goal}` in them; the last one has `{goal}`."""
     topic: str | None = None
     """What the goal is about; `None`: the goal without the words of asking."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         check_steps(self.steps, owner=type(self).__name__)

@@ -1,6 +1,7 @@
 """Many-shot: rows of examples of a willing assistant that grow until the target goes on with them."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from calipers.errors import InvalidOptionError
 from calipers.rollouts.attacks.steering import FewShot
@@ -23,6 +24,9 @@ class ManyShot:
     """How many times as many in each turn that follows."""
     most: int = 256
     """No turn has more examples than this; the one that would is the last."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         if self.first < 1 or self.factor < 2 or self.most < self.first:

@@ -1,6 +1,7 @@
 """An assumed persona: somebody with a name, a post and a number, who asks only when everybody knows who they are."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from calipers.rollouts.players import Attack, SoFar
 
@@ -28,6 +29,9 @@ class AssumedPersona:
     """What to say when asked for a proof; made up, as the rest."""
     steps: tuple[str, ...] = INTRODUCING
     """Texts with `{name}`, `{role}`, `{number}`, `{topic}` and `{goal}` in them; the last one has `{goal}`."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         check_steps(self.steps, owner=type(self).__name__)

@@ -7,6 +7,7 @@ after the other is part of the measurement.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from calipers.rollouts.attacks.library import as_attacks
 from calipers.rollouts.attacks.transformation import Transformation
@@ -21,6 +22,9 @@ class EachAttack:
     """Transformations, or names from `ATTACKS`; `None`: all of `ATTACKS`."""
     fresh: bool = True
     """Whether each begins the conversation anew."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         as_attacks(self.attacks)
@@ -41,6 +45,9 @@ class SampledAttack:
     """Transformations, or names from `ATTACKS`; `None`: all of `ATTACKS`."""
     fresh: bool = True
     """Whether each begins the conversation anew."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         as_attacks(self.attacks)
