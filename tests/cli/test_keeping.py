@@ -141,7 +141,7 @@ def del_modules(*names):
 def test_a_changed_task_is_not_resumed_and_the_difference_is_told_in_options(calipers, write_eval):
     path = write_eval(COUNTED)
     calipers("run", "-q")
-    path.write_text(path.read_text().replace("return 1", "return 2"))
+    path.write_text(path.read_text().replace("return 1", "return 2.5"))
     del_modules("eval_numbers")
     done = calipers("run", "--resume", "latest")
     assert done.exit_code == 3

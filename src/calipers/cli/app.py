@@ -20,7 +20,11 @@ from .message import silence, tell
 COMMANDS: Final = {
     "init": "Put a working example into a folder.",
     "run": "Run evaluations and say whether they passed.",
-    "show": "Show or convert a saved report.",
+    "runs": "List the runs that are kept.",
+    "show": "Show or convert a kept run or a saved report.",
+    "score": "Judge a kept run again with further evaluators.",
+    "why": "Say why a result was computed or taken over.",
+    "prune": "Remove kept runs and give back their space.",
     "check": "Check dataset files without running them.",
     "voice": "Say requests to an agent that hears, and judge the tools it calls.",
     "evaluators": "List the evaluators there are, and their parameters.",

@@ -66,3 +66,21 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 def complete_run_or_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Runs, or else files."""
     return complete_run(ctx, param, incomplete) or complete_files(ctx, param, incomplete)
+
+
+def complete_case(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The cases of the run that the command line names."""
+    del param
+    from .storing import names_in
+
+    return [CompletionItem(name) for name in names_in(ctx.params, "case", incomplete)]
+
+
+def complete_stored_evaluator(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The evaluators of the run that the command line names."""
+    del param
+    from .storing import names_in
+
+    return [CompletionItem(name) for name in names_in(ctx.params, "evaluator", incomplete)]

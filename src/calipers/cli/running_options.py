@@ -1,6 +1,6 @@
 """The options of commands that run something: which cases, how, what is good enough, and what to keep, show and write."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -33,25 +33,31 @@ _WHICH = (
 )
 """Which cases, and what to call the run."""
 
-_HOW = (
+_AT_ONCE = (
     click.option(
         "--max-concurrency",
         metavar="N",
         type=click.IntRange(min=1),
         help="Attempts in flight at once. Default: 100, or 32 for a task that is not async.",
     ),
+)
+_TASK = (
     click.option(
         "--task-timeout",
         metavar="SECONDS",
         type=Seconds(),
         help="Time that a task may take before it counts as failed.",
     ),
+)
+_JUDGE = (
     click.option(
         "--evaluator-timeout",
         metavar="SECONDS",
         type=Seconds(),
         help="Time that an evaluator may take before it counts as failed.",
     ),
+)
+_CHANCE = (
     click.option(
         "--retry",
         metavar="N",
@@ -60,6 +66,7 @@ _HOW = (
     ),
     click.option("--seed", metavar="N", type=int, help="From which all randomness of the run follows."),
 )
+_HOW = (*_AT_ONCE, *_TASK, *_JUDGE, *_CHANCE)
 """How to run them."""
 
 _GOOD_ENOUGH = (
@@ -122,11 +129,18 @@ def running_options(*, repeat: tuple[str, ...] = ("--repeat",)) -> Callable[[_Fu
     )
 
     def decorate(function: _Function) -> _Function:
-        for option in reversed(_SHOWN):
-            function = option(function)
-        function = keeping_options(function)
-        for option in reversed((*_WHICH, number, *_HOW, *_GOOD_ENOUGH)):
-            function = option(function)
-        return function
+        function = keeping_options(_with(function, _SHOWN))
+        return _with(function, (*_WHICH, number, *_HOW, *_GOOD_ENOUGH))
 
     return decorate
+
+
+def judging_options(function: _Function) -> _Function:
+    """Those of them that concern evaluators and what comes of them, for attempts that are made already."""
+    return _with(function, (*_AT_ONCE, *_JUDGE, *_GOOD_ENOUGH, *_SHOWN))
+
+
+def _with(function: _Function, options: Sequence[Callable[[_Function], _Function]]) -> _Function:
+    for option in reversed(options):
+        function = option(function)
+    return function

@@ -1,17 +1,20 @@
-"""`calipers show`: a saved report in the terminal, or as another file."""
+"""`calipers show`: a report or a kept run in the terminal, or as a file."""
 
 from typing import Any
 
 import click
 
 from .command import Command
-from .completing import complete_files, complete_out
+from .completing import complete_out, complete_run_or_file
+from .store_options import store_option
 
 EXAMPLES = """
-# what came of a run
+# what came of the last run
+calipers show latest
+# everything about one case of a run, by its id or the beginning of it
+calipers show 20261116-0223 --case refund-17
+# a report that was written to a file
 calipers show report.json
-# everything about one case
-calipers show report.json --case refund-17
 # a page to read in a browser, from the lines of a run that was killed
 calipers show report.jsonl --to html:report.html
 # as the view of a plugin draws it
@@ -20,7 +23,8 @@ calipers show report.json --to tally:- --plugin tally
 
 
 @click.command(cls=Command, examples=EXAMPLES)
-@click.argument("report", metavar="REPORT", shell_complete=complete_files)
+@click.argument("report", metavar="RUN|FILE", shell_complete=complete_run_or_file)
+@store_option
 @click.option("--case", metavar="NAME", multiple=True, help="Show all that is known of one case. Repeatable.")
 @click.option(
     "--to",
@@ -55,11 +59,11 @@ calipers show report.json --to tally:- --plugin tally
 )
 @click.option("--tracebacks", is_flag=True, help="Show where in the code a task or an evaluator failed.")
 def command(**options: Any) -> int:
-    """Show a report that was saved as JSON or JSON Lines, or convert it.
+    """Show a RUN that is kept, or a report that was saved to a FILE as JSON or JSON Lines; or convert it.
 
-    A file of lines that has no end, since the run was killed, is shown as far as it goes and marked as incomplete.
+    A run is named by its id, the beginning of its id, its name (the newest of that name), or latest. A file of lines that has no end, since the run was killed, is shown as far as it goes and marked as incomplete.
 
-    Exit codes: 0 shown or written, 2 wrong usage, 3 the report could not be read. Whether the run passed is not asked.
+    Exit codes: 0 shown or written, 2 wrong usage, or no such run, 3 it could not be read. Whether the run passed is not asked.
     """
     from .showing import show
 

@@ -1,14 +1,23 @@
-"""What `calipers show` does: read a report, then show it, one case of it, or write it anew."""
+"""What `calipers show` does: read a report, then show it, one case of it, or write it anew.
+
+A report is a file or a run that is kept. What there is a file of is a file, and so is what is written like one: with a
+slash, or an ending of report files. Anything else, or anything at all beside `--store`, names a run.
+"""
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from calipers.errors import InvalidOptionError, ReportFormatError
 from calipers.report import Report
+from calipers.stores.run_info import RunInfo
+from calipers.stores.store import Store
 from calipers.views.formats import Target, parse_target, read_report, write_report
 
 from .details import Record, attempt_lines, case_name
@@ -17,11 +26,24 @@ from .message import CommandError, no_file, note
 from .output import clean_stdout
 from .plugin_list import named_plugins
 from .screen import IncludeCases, show_report
+from .stored_run import case_lines, report_of, state
+from .storing import DEFAULT, VARIABLE, find_run, open_kept, shown_store, store_file
+
+_SUFFIXES = (".json", ".jsonl")
+"""How the reports that can be read end."""
+
+
+class _Kept(NamedTuple):
+    """A run in an open store."""
+
+    store: Store
+    info: RunInfo
 
 
 def show(
     *,
     report: str,
+    store: str | None = None,
     case: Sequence[str] = (),
     to: Sequence[str] = (),
     plugin: Sequence[str] = (),
@@ -29,34 +51,74 @@ def show(
     max_cases: int = 20,
     tracebacks: bool = False,
 ) -> int:
-    """Show or convert a saved report; returns the exit code."""
+    """Show or convert a saved report, or a run that is kept; returns the exit code."""
     if case and to:
         raise InvalidOptionError("--case shows one case, and --to writes the whole report: give one of them")
     if plugin and not to:
         raise InvalidOptionError("--plugin is for --to, which may name the view of a plugin: give both")
-    with named_plugins(plugin) as plugins:
+    with named_plugins(plugin) as plugins, _opened(report, store) as kept:
         views = None if plugins is None else plugins.views
         with clean_stdout(wanted=plugins is not None):  # for what a plugin prints while it makes its view
             targets = [parse_target(each, views=views) for each in to]
-        found = _read(report, targets)
+        _check_targets(report if kept is None else store_file(kept.store), targets)
+        if kept is not None and case:
+            _show_kept_cases(kept, case)
+            return PASSED
+        whole = bool(to) or include_cases == "all"
+        found = _read(report) if kept is None else report_of(*kept, whole=whole)
         for target in targets:
             write_report(found, f"{target.format}:{target.path}", views=views)
             if target.path != "-":
                 note(f"Wrote {target.path}")
-    if case:
-        _show_cases(found, case)
-    elif not targets:
-        show_report(found, include_cases=include_cases, max_cases=max_cases, tracebacks=tracebacks)
+        if case:
+            _show_cases(found, case)
+        elif not targets:
+            show_report(found, include_cases=include_cases, max_cases=max_cases, tracebacks=tracebacks)
+            if kept is not None:
+                _tell(kept)
     return PASSED
 
 
-def _read(path: str, targets: Sequence[Target]) -> Report:
-    """The report in a file that none of the targets overwrites."""
+@contextmanager
+def _opened(name: str, store: str | None) -> Iterator[_Kept | None]:
+    """The run of that name, in its store; `None` if it is the name of a file."""
+    if store is None and _is_file(name):
+        yield None
+        return
+    if store is None and not os.environ.get(VARIABLE) and not Path(DEFAULT).exists():
+        raise CommandError(
+            f"there is no file {name!r}, and no store {DEFAULT!r} here that could have such a run: --store URL names another",
+            USAGE,
+        )
+    with open_kept(store) as opened:
+        yield _Kept(opened, find_run(opened, name))
+
+
+def _is_file(name: str) -> bool:
+    path = Path(name)
+    return path.exists() or "/" in name or os.sep in name or path.suffix.lower() in _SUFFIXES
+
+
+def _tell(kept: _Kept) -> None:
+    """Say which run this is, and how to go on with one that did not finish."""
+    info, word = kept.info, state(kept.info)
+    note(f"Run {info.id} in {shown_store(kept.store)}, {word}")
+    if word not in {"finished", "running"}:
+        note(f"To go on with it, add --resume {info.id} to the command that began it")
+
+
+def _check_targets(source: str | Path | None, targets: Sequence[Target]) -> None:
+    """Let nothing be written over what is shown."""
+    for target in targets:
+        written = target.path != "-" and Path(target.path).exists()
+        if written and source is not None and Path(source).exists() and Path(target.path).samefile(source):
+            raise InvalidOptionError(f"--to {target.path!r} would overwrite the report: name another file")
+
+
+def _read(path: str) -> Report:
+    """The report in a file."""
     if not Path(path).exists() or Path(path).is_dir():
         raise no_file(path)
-    for target in targets:
-        if target.path != "-" and Path(target.path).exists() and Path(target.path).samefile(path):
-            raise InvalidOptionError(f"--to {target.path!r} would overwrite the report: name another file")
     try:
         return read_report(path)
     except ReportFormatError as error:
@@ -80,6 +142,14 @@ def _show_cases(report: Report, names: Sequence[str]) -> None:
     found = [record for name in dict.fromkeys(names) for record in _attempts_at(report, name)]
     for number, record in enumerate(found):
         click.echo("\n" * (number > 0) + "\n".join(attempt_lines(record)))
+
+
+def _show_kept_cases(kept: _Kept, names: Sequence[str]) -> None:
+    for number, name in enumerate(dict.fromkeys(names)):
+        if number:
+            click.echo()
+        for line in case_lines(kept.store, kept.info, name):
+            click.echo(line)
 
 
 def _attempts_at(report: Report, name: str) -> list[Record]:

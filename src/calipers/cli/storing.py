@@ -5,10 +5,12 @@ only read never make one: a mistyped path must not become an empty store.
 """
 
 import os
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal
 
 from calipers.errors import CalipersError, StoreError
 from calipers.stores.opening import open_store
@@ -22,6 +24,8 @@ from .message import CommandError, near_path
 DEFAULT: Final = ".calipers/runs.db"
 """Where runs are kept if nobody says otherwise."""
 VARIABLE: Final = "CALIPERS_STORE"
+_LOOKED_AT: Final = 1000
+"""Attempts whose cases a shell offers."""
 _OFFERED: Final = 50
 """The newest runs, which a shell offers and a mistyped id is compared with."""
 
@@ -111,3 +115,15 @@ def run_ids(given: str | None, start: str) -> dict[str, str]:
         found = [info for info in store.runs(limit=_OFFERED) if info.id.startswith(start)]
         return {info.id: f"{info.name} ({info.status})" for info in found}
     return {}
+
+
+def names_in(given: Mapping[str, Any], what: Literal["case", "evaluator"], start: str) -> list[str]:
+    """Some of the names in the run that a command line names, for a shell to offer; none where anything is amiss."""
+    with suppress(CalipersError, CommandError, OSError), open_kept(given.get("store")) as store:
+        info = store.run(given.get("run") or "latest")
+        if what == "evaluator":
+            names: Iterable[str] = (each.name for each in info.evaluators)
+        else:
+            names = (each.case_name for each in store.attempts(info.id, parts=False))
+        return list(dict.fromkeys(name for name in islice(names, _LOOKED_AT) if name.startswith(start)))
+    return []

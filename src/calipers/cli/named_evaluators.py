@@ -1,0 +1,107 @@
+"""Evaluators by what a command line calls them: an address, a dataset file, or the words of such a file."""
+
+import inspect
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from calipers.dataset import Dataset
+from calipers.errors import CalipersError, InvalidOptionError
+from calipers.files.catalog import Catalog, Kind
+from calipers.files.problem import ABSENT, Problems
+from calipers.files.yaml_reader import parse_yaml
+from calipers.styles import as_evaluator
+
+from .dataset_file import DatasetFiles, with_options
+from .exits import USAGE
+from .loading import load_object
+from .message import CommandError, no_file
+
+OPTION = "--evaluators"
+_FILES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".parquet")
+"""How dataset files end."""
+
+
+class NamedEvaluators:
+    """Finds evaluators, and the dataset that they came with."""
+
+    def __init__(
+        self, files: DatasetFiles, kinds: Sequence[Kind] = (), allow_modules: Sequence[str] = ()
+    ) -> None:
+        """A finder.
+
+        Args:
+            files: reads dataset files.
+            kinds: evaluators of users and plugins that have names.
+            allow_modules: modules whose evaluators may be named as `module:Name: arguments`.
+        """
+        self._files = files
+        self._catalog = Catalog(kinds, allow_modules)
+        self.datasets: list[Dataset[Any, Any, Any]] = []
+        """Those that evaluators came from."""
+
+    def find(self, names: Sequence[str]) -> list[Any]:
+        """The evaluators.
+
+        Raises:
+            CommandError: one of the names leads nowhere, or to what is no evaluator.
+            InvalidOptionError: one is written wrongly.
+        """
+        return [evaluator for name in names for evaluator in self._of(name)]
+
+    def _of(self, name: str) -> Iterator[Any]:
+        if Path(name).is_file():
+            if name.endswith(".py"):
+                raise InvalidOptionError(
+                    f"{OPTION} {name} is a Python file: name what is in it, as {name}:name"
+                )
+            yield from self._of_dataset(name, self._files.load(Path(name)))
+            return
+        if Path(name).suffix.lower() in _FILES:
+            raise no_file(name)
+        spec = self._spec(name)
+        if not isinstance(spec, str) or ":" not in spec:
+            yield self._built(name, spec)
+            return
+        found = load_object(name)
+        if isinstance(found, Dataset):
+            yield from self._of_dataset(name, found)
+        elif isinstance(found, list | tuple):
+            yield from (_checked(name, each) for each in found)
+        else:
+            yield _checked(name, found)
+
+    def _of_dataset(self, name: str, dataset: Dataset[Any, Any, Any]) -> Iterator[Any]:
+        if not dataset.evaluators:
+            raise CommandError(f"{OPTION} {name}: the dataset has no evaluators that judge every case", USAGE)
+        self.datasets.append(dataset)
+        yield from dataset.evaluators
+
+    def _spec(self, name: str) -> Any:
+        problems = Problems(f"{OPTION} {name!r}")
+        spec = parse_yaml(name, problems)
+        if spec is ABSENT or problems.found:
+            raise InvalidOptionError(f"{OPTION} {name!r}: {problems.found[0].message}")
+        return spec
+
+    def _built(self, name: str, spec: Any) -> Any:
+        problems = Problems(f"{OPTION} {name!r}")
+        made = self._catalog.build(spec, (), problems)
+        if problems.found:
+            message = with_options(problems.found[0]).message
+            message = message.partition("; name your own with")[0]
+            raise InvalidOptionError(
+                f"{OPTION} {name!r}: {message}; `calipers evaluators` lists those there are, and your own is named as "
+                "module:name or file.py:name"
+            )
+        return made
+
+
+def _checked(name: str, found: Any) -> Any:
+    """What is at an address, if it is an evaluator; a class whose parameters all have defaults stands for its object."""
+    try:
+        made = found() if inspect.isclass(found) else found
+        as_evaluator(made)
+    except (TypeError, CalipersError) as error:
+        raise CommandError(f"{OPTION} {name}: {error}", USAGE) from error
+    return made

@@ -1,0 +1,146 @@
+"""What `calipers runs` does: the runs of a store as a table, or as JSON."""
+
+import json as json_module
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+from rich.console import Console
+
+from calipers.plain import plain
+from calipers.stores.run_info import RunInfo, Status
+from calipers.stores.store import Store
+from calipers.summary import Totals
+from calipers.views.github import commands_off
+from calipers.views.grid import Cell, Column, grid
+from calipers.views.numbers import rate_text
+from calipers.views.page import Page
+
+from .exits import PASSED
+from .message import note, silence
+from .stored_run import state
+from .storing import open_kept, shown_store
+
+_COLUMNS = (
+    Column("Run", rank=0),
+    Column("Begun", rank=5),
+    Column("Name", least=8, rank=2),
+    Column("Dataset", least=8, rank=4),
+    Column("State", rank=1),
+    Column("Cases", align="right", rank=3),
+    Column("Passed", align="right", rank=2),
+    Column("[95 % interval]", rank=3),
+)
+_STYLES = {
+    "finished": "green",
+    "running": "cyan",
+    "interrupted": "yellow",
+    "failed": "red",
+    "abandoned": "yellow",
+}
+_LONGEST = 60
+"""Cells that a name may have."""
+
+
+def show_runs(
+    *,
+    store: str | None = None,
+    name: str | None = None,
+    dataset: str | None = None,
+    status: str | None = None,
+    limit: int = 20,
+    json: bool = False,
+) -> int:
+    """Print the runs of a store; returns the exit code."""
+    with open_kept(store) as opened:
+        found = _matching(opened, name=name, dataset=dataset, status=status)
+        some = found[:limit] if limit else found
+        if json:
+            click.echo(json_module.dumps([_data(opened, info) for info in some], indent=2, allow_nan=False))
+        elif some:
+            short = _short_ids([info.id for info in found])
+            _print([(info, short[info.id], opened.totals(info.id)) for info in some])
+        if not found:
+            told = " of that kind" if name or dataset or status else ""
+            note(f"The store {shown_store(opened)!r} has no runs{told}")
+        elif len(some) < len(found) and not json:
+            note(f"and {len(found) - len(some):,} older ones: --limit 0 lists all")
+    return PASSED
+
+
+def _matching(store: Store, *, name: str | None, dataset: str | None, status: str | None) -> list[RunInfo]:
+    """The runs that are asked for, newest first."""
+    kept: Any = "running" if status == "abandoned" else status
+    known: Status | None = kept
+    found = store.runs(name=name, dataset_name=dataset, status=known)
+    return [info for info in found if status is None or state(info) == status]
+
+
+def _short_ids(ids: Sequence[str]) -> dict[str, str]:
+    """The ids without their random end, where what is left belongs to one run: it names it as well."""
+    starts = Counter(run.rpartition("-")[0] for run in ids)
+    return {run: start if starts[start := run.rpartition("-")[0]] == 1 and start else run for run in ids}
+
+
+def _row(page: Page, info: RunInfo, short: str, totals: Totals) -> list[Cell]:
+    word = state(info)
+    rate = totals.pass_rate
+    value, ends = ("", "") if rate is None else rate_text(rate.value, rate.interval)
+    return [
+        (page.fit(short, _LONGEST), "bold"),
+        page.fit(_local(info.started_at), _LONGEST),
+        page.fit(info.name, _LONGEST),
+        page.fit(info.dataset_name or "", _LONGEST),
+        (word, _STYLES[word]),
+        _cases(info, totals),
+        value,
+        ends,
+    ]
+
+
+def _cases(info: RunInfo, totals: Totals) -> str:
+    """How many there are; of a run that is not complete, how far it came."""
+    if info.total is not None and info.attempts != info.total:
+        return f"{info.attempts:,}/{info.total:,}{' attempts' if info.repeat > 1 else ''}"
+    times = f" x {info.repeat}" if info.repeat > 1 else ""
+    return f"{totals.counts.cases:,}{times}"
+
+
+def _local(moment: str) -> str:
+    """A moment by the clock on the wall; ids are in UTC."""
+    try:
+        return f"{datetime.fromisoformat(moment).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:  # of a report that was noted elsewhere
+        return moment[:16]
+
+
+def _data(store: Store, info: RunInfo) -> dict[str, Any]:
+    """What a program may want to know of a run."""
+    told: dict[str, Any] = plain(info)
+    totals = store.totals(info.id)
+    left_out = ("ending", "totals", "owner", "evaluators", "parameters", "heartbeat")
+    return {
+        **{key: value for key, value in told.items() if key not in left_out},
+        "status": state(info),
+        "evaluators": [evaluator.name for evaluator in info.evaluators],
+        "cases": totals.counts.cases,
+        "passed": totals.counts.passed,
+        "pass_rate": plain(totals.pass_rate),
+    }
+
+
+def _print(runs: Sequence[tuple[RunInfo, str, Totals]]) -> None:
+    console = Console()
+    page = Page(console.width, console.encoding)
+    try:
+        with commands_off():  # in a GitHub log, the name of a run must not become a command
+            for line in grid(page, _COLUMNS, [_row(page, *run) for run in runs]):
+                if console.is_terminal:
+                    console.print(line)
+                else:
+                    click.echo(line.plain.rstrip())
+    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
+        silence(sys.stdout)

@@ -1,0 +1,61 @@
+"""`calipers score`: judge a kept run again. The options; what it does is in `scoring.py`, which loads when it is called."""
+
+from typing import Any
+
+import click
+
+from .command import Command, types_options
+from .completing import complete_files
+from .running_options import judging_options
+from .store_options import run_argument, store_option
+
+EXAMPLES = """
+# with an evaluator of your own
+calipers score latest --evaluators judges.py:polite
+# with those of a dataset file
+calipers score 20261116-0223 --evaluators cases.yaml
+# with built-in ones, as a dataset file writes them
+calipers score latest --evaluators EqualsExpected --evaluators 'Contains: Paris'
+# in CI: at least 90 % have to be polite
+calipers score latest --evaluators judges.py:polite --fail-under polite=0.9
+"""
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@run_argument
+@click.option(
+    "--evaluators",
+    metavar="WHICH",
+    multiple=True,
+    required=True,
+    shell_complete=complete_files,
+    help="What judges: an evaluator, a list of them or a dataset as module:name or file.py:name; a dataset file; or a built-in "
+    "evaluator as such a file writes it, such as 'Contains: Paris'. Repeatable.",
+)
+@click.option(
+    "--allow-module",
+    metavar="PATTERN",
+    multiple=True,
+    help="A module whose evaluators a dataset file may name as module:Name; package.* allows a package. Repeatable.",
+)
+@types_options
+@click.option(
+    "--output-type",
+    metavar="ADDRESS",
+    help="What the task returned, as module:Name or file.py:Name, to make it again from what is kept. Default: plain data.",
+)
+@store_option
+@judging_options
+def command(**options: Any) -> int:
+    """Judge the attempts of a kept RUN with further evaluators, without calling the task.
+
+    The results are added to the run, beside those it has. An evaluator that has judged an attempt already is not asked
+    again, so that a command that was interrupted can be repeated; one whose name is taken by another gets _2, _3 and so on.
+
+    Exit codes: 0 passed, 1 failed, 2 wrong usage, 3 something errored, or the run is incomplete, 4 nothing was judged,
+    130 interrupted.
+    """
+    from .running import run
+    from .scoring import ScoreOptions, ScoreSession
+
+    return run(ScoreOptions(**options), ScoreSession)
