@@ -7,9 +7,10 @@ import pytest
 
 from calipers import Case, Dataset, Skipped, ToolCall, Trace
 from calipers.agents import EvalResult, EvalVerdict
-from calipers.errors import InvalidOptionError, NotAnEvaluatorError
+from calipers.errors import InvalidOptionError, InvalidOutputError, NotAnEvaluatorError
 from calipers.evaluators import Contains, EvaluationReason, Evaluator
 from calipers.rollouts import ASTEvaluator, Graph, JudgeTurns, Node
+from calipers.stats import wilson
 
 
 def talk(*responses, traces=None):
@@ -82,6 +83,71 @@ def test_an_evaluator_of_any_style_judges_every_turn(evaluator, name):
 def test_a_flag_holds_in_all_turns_or_in_any_and_one_turn_decides(combine, said, held, decided):
     overall = metrics(JudgeTurns(polite, combine=combine), talk(*said)).overall
     assert (overall["polite"], overall["polite.decided_at"]) == (held, decided)
+
+
+@pytest.mark.parametrize(
+    ("combine", "said", "held", "decided"),
+    [
+        ("all", ("please", "please"), None, None),
+        ("all", ("please", "no"), False, 2),
+        ("any", ("no", "please"), True, 2),
+        ("any", ("no", "no"), None, None),
+    ],
+)
+def test_a_rollout_that_broke_off_holds_only_what_a_turn_decided(combine, said, held, decided):
+    graph = talk(*said)
+    graph.broke_off = True
+    overall = metrics(JudgeTurns(polite, combine=combine), graph).overall
+    assert (overall["polite"], overall["polite.decided_at"]) == (held, decided)
+
+
+def test_a_rollout_that_broke_off_or_said_nothing_passes_nothing():
+    graphs = {"good": talk("please"), "broken": talk("please"), "silent": Graph("", [])}
+    graphs["broken"].broke_off = True
+    dataset = Dataset(
+        name="d", cases=[Case(name=name, inputs=name) for name in graphs], evaluators=[JudgeTurns(polite)]
+    )
+    report = dataset.evaluate_sync(graphs.__getitem__, progress=False)
+    said = {
+        case.name: {name: found.value for name, found in case.assertions.items()} for case in report.cases
+    }
+    assert said == {"good": {"polite": True}, "broken": {}, "silent": {}}
+
+
+def test_a_result_that_is_called_like_a_column_of_its_row_gets_the_next_name():
+    def named(output):
+        return {"turn": len(output), "response": "calm", "parent": True, "turn_2": 0.5}
+
+    found = metrics(JudgeTurns(named), talk("a", "bb"))
+    row = found.per_turn[1]
+    assert (row["turn"], row["response"]) == (2, "bb")
+    assert (row["turn_2"], row["response_2"], row["parent_2"], row["turn_2_2"]) == (2, "calm", True, 0.5)
+    assert found.overall["turn_2.mean"] == 1.5
+
+
+def test_what_a_rollout_comes_to_under_two_names_that_meet_is_kept_twice():
+    overall = metrics(JudgeTurns(lambda output: {"a": 2, "a.mean": "calm"}), talk("x")).overall
+    assert overall == {"a.mean": 2.0, "a.min": 2.0, "a.max": 2.0, "a.mean_2": "calm"}
+
+
+def test_one_name_has_values_of_one_kind():
+    def mixed(output):
+        return True if output == "a" else 0.25
+
+    with pytest.raises(InvalidOutputError, match="'mixed' is a flag in some turns and a number in others"):
+        metrics(JudgeTurns(mixed), talk("a", "b"))
+
+
+def test_rollouts_of_one_goal_are_a_cluster():
+    judge = JudgeTurns(polite)
+    found = []
+    for goal, said in (("a", "please"), ("b", "no"), ("c", "please")):
+        for _ in range(20):
+            graph = talk(said)
+            graph.metadata["goal"] = goal
+            found.append(metrics(judge, graph))
+    spread = judge.aggregate_metrics(found)["distributions"]["polite"]
+    assert spread["high"] - spread["low"] > wilson(2, 3).width, "three goals, however often"
 
 
 def test_numbers_have_mean_and_extremes_and_labels_their_most_frequent():

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.rollouts import (
     ASTEvaluator,
     Evaluator,
@@ -94,10 +94,15 @@ def test_a_warning_names_a_few_places_and_counts_the_others(tmp_path):
 def test_a_file_that_cannot_be_written_leaves_the_old_one_alone(tmp_path):
     path = tmp_path / "m.json"
     write_json({"old": 1}, path)
-    loop = []
+    loop = deep = []
     loop.append(loop)
-    with pytest.raises(RecursionError):
-        write_json(loop, path)
+    for _ in range(3000):
+        deep = [deep]
+    for data in (loop, deep):
+        with pytest.raises(
+            InvalidOutputError, match=r"m\.json was not written: the data contains itself, or nests"
+        ):
+            write_json(data, path)
     assert read(path) == {"old": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
 
@@ -112,6 +117,16 @@ def test_a_table_has_a_row_for_every_turn(tmp_path):
         ["1", "0", "1", "0.5", "'=1+1", ""],
         ["1", "0", "2", "", "é\n\\x1b", ""],
         ["2", "s", "1", "1", "", "[1]"],
+    ]
+
+
+@pytest.mark.parametrize("rows", ["turns", "rollouts"])
+def test_a_metric_does_not_take_the_place_of_the_seed_or_the_number(tmp_path, rows):
+    own = {"seed": "mine", "rollout": 7, "seed_2": 1}
+    write_csv([GraphMetrics(own, [own], seed=3)], tmp_path / "t.csv", rows=rows)
+    assert rows_of(tmp_path / "t.csv") == [
+        ["rollout", "seed", "seed_3", "rollout_2", "seed_2"],
+        ["1", "3", "mine", "7", "1"],
     ]
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.rollouts import GraphMetrics, summarize_metrics
+from calipers.rollouts.summary import goals_of
 from calipers.stats import t_interval, wilson
 
 
@@ -26,7 +27,10 @@ def test_a_number_has_a_mean_with_its_interval_and_its_quantiles_in_order(values
     found = of(*values)
     assert found.n == len(values)
     assert found.mean == pytest.approx(fmean(values))
-    assert found.interval == t_interval(values)
+    known = t_interval(values)
+    assert found.interval == (
+        None if known is None or known.width <= 1e-12 * max(map(abs, values)) else known
+    )
     quantiles = list(found.quantiles.values())
     ordered = [found.minimum, *quantiles[:2], found.median, *quantiles[2:], found.maximum]
     assert ordered == sorted(ordered)
@@ -53,6 +57,33 @@ def test_one_rollout_has_a_mean_and_no_interval():
         "n": 1, "missing": 0, "mean": 0.5, "low": None, "high": None, "median": 0.5,
         "p05": 0.5, "p25": 0.5, "p75": 0.5, "p95": 0.5, "min": 0.5, "max": 0.5,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3, 1.0, 3, 1e9 / 3])
+def test_numbers_that_are_all_the_same_have_no_interval(value):
+    assert of(*[value] * 5).interval is None
+    assert of(*[value] * 6, clusters="aabbcc").interval is None
+
+
+def test_clusters_that_agree_in_their_means_alone_are_no_proof():
+    values = [0.0, 1.0] * 3
+    assert of(*values, clusters="aabbcc").interval == t_interval(values)
+
+
+@pytest.mark.parametrize(
+    ("goals", "clusters"),
+    [
+        (["a", "a", "b"], ["a", "a", "b"]),
+        (["a", "a", None], ["a", "a", (2,)]),
+        (["a", "a", "a"], None),
+        (["a", "b", "c"], None),
+        ([None, None, None], None),
+        ([], None),
+    ],
+)
+def test_the_goals_are_the_clusters_where_there_are_several(goals, clusters):
+    found = [GraphMetrics({}, [], goal=goal) for goal in goals]
+    assert goals_of(found) == clusters
 
 
 def test_rollouts_of_one_goal_make_the_interval_wider():

@@ -133,17 +133,19 @@ def _columns(data: Any, rows: Rows, lost: list[str]) -> dict[str, list[Any]]:
     """The columns of the table, each with a cell for every row."""
     if rows not in {"turns", "rollouts"}:
         raise InvalidOptionError(f"rows must be 'turns' or 'rollouts', got {rows!r}")
+    rollouts = [
+        (rollout, rollout["per_turn"] if rows == "turns" else [rollout["overall"]])
+        for rollout in _rollouts(data)
+    ]
+    taken = {"rollout", "seed"}.union(*(row for _, mine in rollouts for row in mine))
+    renamed = {name: unique(name, taken) for name in ("rollout", "seed")}
     found: list[dict[str, Any]] = []
-    for number, rollout in enumerate(_rollouts(data), 1):
+    for number, (rollout, mine) in enumerate(rollouts, 1):
         known = {"rollout": number, **({"seed": rollout["seed"]} if "seed" in rollout else {})}
-        for place, row in enumerate(rollout["per_turn"] if rows == "turns" else [rollout["overall"]]):
+        for place, row in enumerate(mine):
             where = f"rollout {number}" + (f", row {place + 1}" if rows == "turns" else "")
-            taken = {"rollout", "seed", *row}
-            renamed = {
-                unique(name, taken) if name in {"rollout", "seed"} else name: value
-                for name, value in row.items()
-            }
-            found.append(_finite({**known, **renamed}, where, lost))
+            own = {renamed.get(name, name): value for name, value in row.items()}
+            found.append(_finite({**known, **own}, where, lost))
     names = dict.fromkeys(name for row in found for name in row)
     return {name: [row.get(name) for row in found] for name in names or ["rollout"]}
 
