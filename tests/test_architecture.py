@@ -58,6 +58,7 @@ LAYERS = (
     "voice",
     "rollouts",
     "stores",
+    "exchange",
     "testing",
     "pytest_plugin",
     "cli",

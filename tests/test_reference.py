@@ -28,6 +28,7 @@ PACKAGES = [
         "testing",
         "sandbox",
         "stores",
+        "exchange",
         "voice",
     ),
     *("voice.adapters", "voice.demo", "voice.parsers", "voice.perturbations", "voice.recognition"),

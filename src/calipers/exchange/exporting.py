@@ -1,0 +1,148 @@
+"""A stored run as a file for other programs.
+
+| format | what it is for |
+|---|---|
+| `parquet` | data frames and databases: a table with typed columns, see `tables` |
+| `csv` | spreadsheets: the same table as text, in which no cell is a formula |
+| `jsonl` | everything that is known of a run, so that `import_run` gives the same run again; see `lines` |
+
+Attempts are read from the store as they are written, so the memory needed does not grow with the run. A file appears whole
+or not at all.
+"""
+
+import difflib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from calipers.errors import InvalidOptionError
+from calipers.stores.opening import open_store
+from calipers.stores.run_info import RunInfo
+from calipers.stores.store import Store
+from calipers.views.csv_file import table_lines
+from calipers.views.formats import write_chunks
+
+from .lines import run_lines
+from .parquet_file import parquet_chunks
+from .tables import ATTEMPTS, TABLES, Row, Table
+
+ExportFormat: TypeAlias = Literal["parquet", "jsonl", "csv"]
+"""What a run can be exported as."""
+
+EXPORT_FORMATS: Final[tuple[ExportFormat, ...]] = ("parquet", "jsonl", "csv")
+
+
+class ExportTarget(NamedTuple):
+    """Where an exported run goes."""
+
+    format: ExportFormat
+    path: str | None
+    """`-` is standard output; `None`: a file in the current folder, named after the run's id."""
+
+    def path_for(self, run: RunInfo) -> str:
+        """The path, which for a run without one is made of its id: a name may be no name of a file."""
+        return f"{run.id}.{self.format}" if self.path is None else self.path
+
+
+def export_run(
+    store: Store | str | os.PathLike[str],
+    run: str = "latest",
+    *,
+    to: str | os.PathLike[str],
+    table: str | None = None,
+) -> str:
+    """Write a stored run to a file.
+
+    Args:
+        store: a store, or the URL or path of one that exists.
+        run: its id, the beginning of its id, its name, or "latest".
+        to: `FORMAT:PATH`, a path whose suffix tells the format, or just a format, which writes to a file named after the
+            run's id. The path `-` is standard output.
+        table: of Parquet and CSV: "attempts", a row for each, or "results", a row for each judgement. Default: attempts.
+
+    Returns:
+        The path that was written.
+
+    Raises:
+        InvalidOptionError: the format or the table is not known, or the path is a folder or the store itself.
+        StoreError: there is no such store or run.
+        MissingExtraError: Parquet, and pyarrow is not installed.
+    """
+    target = parse_export(to)
+    if not isinstance(store, Store):
+        with open_store(store, existing=True) as opened:
+            return export_run(opened, run, to=to, table=table)
+    chosen = check_table(target.format, table)
+    info = store.run(run)
+    path = target.path_for(info)
+    own = getattr(store, "path", None)
+    if path != "-" and own is not None and Path(path).exists() and Path(path).samefile(own):
+        raise InvalidOptionError(f"{path!r} is the store that the run is in: name another file")
+    write_chunks(run_chunks(store, info, target.format, chosen), path)
+    return path
+
+
+def run_chunks(store: Store, run: RunInfo, form: ExportFormat, table: Table = ATTEMPTS) -> Iterator[bytes]:
+    """The pieces of an exported file, read from the store as they are asked for."""
+    if form == "jsonl":
+        return run_lines(store, run)
+    rows = table.rows(run, store.judged(run.id))
+    if form == "csv":
+        return table_lines([column.name for column in table.columns], (_as_text(row, table) for row in rows))
+    about = {"calipers_table": table.name, "calipers_run": run.id, "calipers_run_name": run.name}
+    return parquet_chunks(table.columns, rows, about)
+
+
+def _as_text(row: Row, table: Table) -> Row:
+    """A row for a format that has no maps: they are JSON text."""
+    return [
+        msgspec.json.encode(dict(cell)).decode() if column.kind == "numbers" else cell
+        for cell, column in zip(row, table.columns, strict=True)
+    ]
+
+
+def parse_export(to: str | os.PathLike[str]) -> ExportTarget:
+    """What a target means, without writing anything.
+
+    Raises:
+        InvalidOptionError: it names no format.
+    """
+    known = ", ".join(EXPORT_FORMATS)
+    text = os.fspath(to)
+    word, colon, path = text.partition(":") if isinstance(to, str) else ("", "", "")
+    for form in EXPORT_FORMATS:
+        if isinstance(to, str) and word == form:
+            if colon and not path:
+                raise InvalidOptionError(f"{text!r} names no file: write '{form}:-' for standard output")
+            return ExportTarget(form, path if colon else None)
+    for form in EXPORT_FORMATS:
+        if Path(text).suffix.lower() == f".{form}":
+            return ExportTarget(form, text)
+    if text == "-":
+        raise InvalidOptionError(
+            f"which format should go to standard output? Write 'jsonl:-'; known are {known}"
+        )
+    near = difflib.get_close_matches(word.lower(), EXPORT_FORMATS, n=1) if re.fullmatch(r"\w+", word) else []
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise InvalidOptionError(
+        f"a run is exported as one of {known}, got {text!r}; {hint}write FORMAT or FORMAT:PATH"
+    )
+
+
+def check_table(form: ExportFormat, table: str | None) -> Table:
+    """The table that is meant.
+
+    Raises:
+        InvalidOptionError: there is none of that name, or the format holds all there is.
+    """
+    if table is None:
+        return ATTEMPTS
+    if form == "jsonl":
+        raise InvalidOptionError("jsonl holds attempts and results together: leave the table out")
+    if table not in TABLES:
+        raise InvalidOptionError(f"table is one of {', '.join(map(repr, TABLES))}, got {table!r}")
+    return TABLES[table]

@@ -1,0 +1,214 @@
+"""Runs that were made elsewhere, put into a store.
+
+| file | what it is |
+|---|---|
+| `.jsonl` of `export_run` | a run with all that its store knew of it; it keeps its id |
+| `.json`, `.jsonl` of `calipers run --out` | a report |
+| `.json` of pydantic_evals | an `EvaluationReport`, as `EvaluationReportAdapter.dump_json` writes it |
+| `.eval`, `.json` of Inspect AI | a log |
+
+Which of them a file is, is told by its content. A run is stored whole or not at all. Its id follows from when it began and
+what it holds, so a file that is imported twice is stored once, whatever it is called. A run of which the file does not say
+when it began is listed after all others.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from calipers.errors import ReportFormatError, StoreError
+from calipers.report import Report
+from calipers.stores.counting import Census, check_whole
+from calipers.stores.opening import open_store
+from calipers.stores.packing import Panel, Record, pack, unpack
+from calipers.stores.records import StoredAttempt, StoredCell
+from calipers.stores.run_info import RunInfo
+from calipers.stores.store import Store
+from calipers.views.jsonl import is_jsonl, record_line
+
+from .documents import read_document
+from .found import FoundRun
+from .inspect_archive import read_archive
+from .inspect_log import is_inspect_log, read_log
+from .lines import read_lines
+from .pydantic_evals import is_pydantic_evals, read_pydantic_evals
+
+_MOST_ATTEMPTS = 1000
+_MOST_TEXT = 1 << 24
+"""Attempts, and characters of them, that are written at once."""
+
+
+class ImportedRun(NamedTuple):
+    """A run that was found in a file."""
+
+    run: RunInfo
+    """As it is stored now."""
+    kind: str
+    """What the file was."""
+    is_new: bool
+    """False: it was there already, and nothing was written."""
+    notes: tuple[str, ...]
+    """What of the file could not be read or has no place in a run."""
+
+
+def import_run(path: str | os.PathLike[str], store: Store | str | os.PathLike[str]) -> ImportedRun:
+    """Store the run that is in a file.
+
+    Args:
+        path: of the file; see above for what it may be.
+        store: a store, or the URL or path of one, which is made if it is not there.
+
+    Raises:
+        ReportFormatError: the file is none of these, or damaged; the message says where.
+        StoreError: the run cannot be stored: the store has another of its id, or the file does not hold all attempts.
+        OSError: the file cannot be read.
+    """
+    found = open_found(path)
+    if not isinstance(store, Store):
+        with open_store(store) as opened:
+            return _import(found, opened)
+    return _import(found, store)
+
+
+def open_found(path: str | os.PathLike[str]) -> FoundRun:
+    """The run in a file, of whatever kind, read as far as needed to tell.
+
+    Raises:
+        ReportFormatError: the file is of no kind that is known.
+    """
+    place = Path(path)
+    with place.open("rb") as file:
+        begin = file.readline(1 << 24)
+    if begin.startswith(b"PK\x03\x04"):
+        return read_archive(place)
+    if is_jsonl(begin):
+        return read_lines(place)
+    data = read_document(place.read_bytes(), repr(str(place)))
+    if is_inspect_log(data):
+        return read_log(data, repr(str(place)))
+    if is_pydantic_evals(data):
+        return read_pydantic_evals(data, repr(str(place)))
+    if isinstance(data, dict) and "calipers_report" in data:
+        report = Report.from_dict(data)
+        check_whole(report)
+        return FoundRun.of_report("report", report)
+    raise ReportFormatError(
+        f"{str(place)!r} is no file of a run: it is neither a report or exported run of Calipers, nor a report of "
+        f"pydantic_evals, nor a log of Inspect AI; it begins {begin[:60]!r}"
+    )
+
+
+def _import(found: FoundRun, store: Store) -> ImportedRun:
+    census = Census()
+    digest = hashlib.sha256(
+        msgspec.json.encode([found.info.name, found.info.dataset_name, found.info.metadata])
+    )
+    count = 0
+    for record, stored in found.attempts():
+        count += 1
+        digest.update(record_line(record))
+        if stored is None:
+            census.of(record)
+    info = msgspec.structs.replace(
+        found.info,
+        id=found.info.id or f"{_moment(found.info.started_at)}-{digest.hexdigest()[:12]}",
+        evaluators=found.info.evaluators or tuple(census.evaluators),
+        total=found.info.total or count,
+    )
+    there = _there(store, info.id)
+    if there is not None and there.status == "running":
+        if not there.is_abandoned():
+            raise StoreError(f"run {info.id!r} is being written by another process: wait for its end")
+        if not found.info.id or there.attempts <= count:  # an import that was killed
+            store.delete_run(there.id)
+            there = None
+    if there is not None:
+        if found.info.id and _digest(store, there) != digest.hexdigest():
+            raise StoreError(
+                f"the store has a run {info.id!r} that holds something else: import into another store, or delete it "
+                f"first with `calipers prune --run {info.id}`"
+            )
+        return ImportedRun(there, found.kind, False, tuple(found.notes))
+    run = _store(found, info, store, census)
+    return ImportedRun(run, found.kind, True, tuple(found.notes))
+
+
+def _store(found: FoundRun, info: RunInfo, store: Store, census: Census) -> RunInfo:
+    """Store all of a run, or nothing of it."""
+    begun = store.begin_run(info)
+    try:
+        for batch in _batches(_packed(found, begun, census)):
+            store.append(
+                begun.id, [attempt for attempt, _ in batch], [cell for _, cells in batch for cell in cells]
+            )
+        # Nobody here goes on with a run that was going on elsewhere.
+        status = "interrupted" if info.status == "running" else info.status
+        return store.finish_run(begun.id, status=status, report=found.report, ended_at=info.ended_at)
+    except BaseException:
+        store.delete_run(begun.id)
+        raise
+
+
+def _packed(
+    found: FoundRun, run: RunInfo, census: Census
+) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
+    for position, (record, stored) in enumerate(found.attempts()):
+        if stored is None:
+            panel = Panel(run.evaluators, census.of(record))
+            yield pack(record, position, panel, repeat=_repeat(record))
+        else:
+            yield stored
+
+
+def _batches(
+    packed: Iterator[tuple[StoredAttempt, list[StoredCell]]],
+) -> Iterator[list[tuple[StoredAttempt, list[StoredCell]]]]:
+    batch: list[tuple[StoredAttempt, list[StoredCell]]] = []
+    size = 0
+    for attempt, cells in packed:
+        batch.append((attempt, cells))
+        size += len(attempt.given) + len(attempt.output) + len(attempt.trace or "")
+        if len(batch) >= _MOST_ATTEMPTS or size >= _MOST_TEXT:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _repeat(record: Record) -> int:
+    """Which repeat of its case it is, by the `[i/n]` at the end of its name."""
+    if record.source_case_name is None:
+        return 1
+    number = record.name.removeprefix(record.source_case_name).strip(" []").partition("/")[0]
+    return int(number) if number.isascii() and number.isdecimal() and len(number) < 9 else 1
+
+
+def _there(store: Store, run: str) -> RunInfo | None:
+    """The run of that very id, if the store has it."""
+    try:
+        info = store.run(run)
+    except StoreError:
+        return None
+    return info if info.id == run else None
+
+
+def _digest(store: Store, run: RunInfo) -> str:
+    """What `_import` computes of a file, of a run that is stored."""
+    digest = hashlib.sha256(msgspec.json.encode([run.name, run.dataset_name, run.metadata]))
+    for attempt, cells in store.judged(run.id):
+        digest.update(record_line(unpack(attempt, cells, run.evaluators)))
+    return digest.hexdigest()
+
+
+def _moment(started_at: Any) -> str:
+    """The beginning of an id: when the run began, as in the ids that a store makes."""
+    try:
+        at = datetime.fromisoformat(started_at).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return "00000000-000000000"
+    return f"{at:%Y%m%d-%H%M%S}{at.microsecond // 1000:03d}"

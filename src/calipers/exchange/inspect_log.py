@@ -1,0 +1,393 @@
+"""Logs of Inspect AI: the run, its samples, and what scorers said.
+
+| there | here |
+|---|---|
+| a sample, in an epoch | a case, in a repeat |
+| `input`, `target`, `output.completion` | inputs, expected output, output |
+| `error` of a sample | a task that did not finish |
+| a score of `C`, `I`, `P` or `N` | an assertion with a verdict: only `C`, correct, holds; `P` has the score 0.5 |
+| a score that is a number, a flag, another text | a score, an assertion, a label |
+| a score of several values | a result for each, called `scorer.key` |
+| a score of NaN, or none where the log names a scorer | a judgement that was skipped |
+| messages, with the usage and times of the events | the trace; see `inspect_trace` |
+| `working_time`, `total_time` | `task_duration`, `total_duration` |
+
+What has no place is kept in the metadata of the run or the case under `inspect_ai`. Left out, and told, are events: they
+are most of a log, and hold what the messages say once more.
+"""
+
+import ast
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from calipers.errors import InvalidTraceError
+from calipers.plain import plain
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.report import Report
+from calipers.result import EvaluationResult, EvaluatorSpec, EvalVerdict, SkippedEvaluation
+from calipers.stores.packing import Record
+from calipers.stores.run_info import GitState, RunInfo, Status
+
+from .documents import damaged
+from .found import FoundAttempt, FoundRun
+from .inspect_trace import read_inspect_trace, usage_of
+
+_KEPT: Final = "inspect_ai"
+_STATUS: Final[dict[str, Status]] = {"success": "finished", "error": "failed"}
+_LETTERS: Final = {
+    "C": (EvalVerdict.PASS, 1.0),
+    "P": (EvalVerdict.PARTIAL, 0.5),
+    "I": (EvalVerdict.FAIL, 0.0),
+    "N": (EvalVerdict.FAIL, 0.0),
+}
+"""What the letters of a score mean: correct, partially correct, incorrect, no answer."""
+
+Order = Callable[[str], tuple[int, str, int]]
+"""Where a sample belongs, by the name of its file."""
+
+
+class _Eval(msgspec.Struct, kw_only=True):
+    task: str
+    created: str | None = None
+    task_version: int | str | None = None
+    dataset: dict[str, Any] = {}
+    model: str | None = None
+    config: dict[str, Any] = {}
+    scorers: list[dict[str, Any]] | None = None
+    revision: dict[str, Any] | None = None
+    packages: dict[str, Any] = {}
+
+
+class _Header(msgspec.Struct, kw_only=True):
+    eval: _Eval
+    status: str = "started"
+    stats: dict[str, Any] = {}
+    results: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+
+
+class _Score(msgspec.Struct, kw_only=True):
+    value: Any
+    answer: str | None = None
+    explanation: str | None = None
+    reason: str | None = None
+    metadata: dict[str, Any] | None = None
+    history: list[Any] = []
+
+
+class _Sample(msgspec.Struct, kw_only=True):
+    id: int | str
+    epoch: int = 1
+    input: Any
+    target: Any = None
+    messages: list[dict[str, Any]] = []
+    output: dict[str, Any] = {}
+    scores: dict[str, _Score] | None = None
+    metadata: dict[str, Any] = {}
+    model_usage: dict[str, dict[str, Any]] = {}
+    total_time: float | None = None
+    working_time: float | None = None
+    started_at: str | None = None
+    uuid: str | None = None
+    error: dict[str, Any] | None = None
+    events: list[dict[str, Any]] = []
+    attachments: dict[str, str] = {}
+
+
+_NOT_KEPT: Final = {*_Sample.__struct_fields__, "events_data", "timelines"} - {"uuid"}
+
+
+def is_inspect_log(data: Any) -> bool:
+    """Whether a document looks like a log."""
+    return isinstance(data, dict) and isinstance(data.get("eval"), dict) and "status" in data
+
+
+def read_log(data: Any, what: str) -> FoundRun:
+    """The run of a log in one document.
+
+    Raises:
+        ReportFormatError: it is damaged; the message says where.
+    """
+    samples = data.get("samples") or []
+    header = {name: value for name, value in data.items() if name != "samples"}
+    if not isinstance(samples, list):
+        raise damaged(what, ValueError(f"its samples are no list but {samples!r:.60}"))
+
+    def in_order(order: Order) -> Iterator[tuple[str, Any]]:
+        placed = [(f"samples[{number}] in {what}", sample) for number, sample in enumerate(samples)]
+        return iter(sorted(placed, key=lambda each: order(_file_name(each[1]))))
+
+    return read_samples(header, in_order, what)
+
+
+def _file_name(sample: Any) -> str:
+    """What a sample's file is called in an archive."""
+    return f"samples/{sample.get('id')}_epoch_{sample.get('epoch')}.json" if isinstance(sample, dict) else ""
+
+
+def read_samples(data: Any, samples: Callable[[Order], Iterator[tuple[str, Any]]], what: str) -> FoundRun:
+    """The run of a log.
+
+    Args:
+        data: the log without its samples.
+        samples: reads them in an order, each with its place for errors.
+        what: what the log is called.
+    """
+    try:
+        header = msgspec.convert(data, _Header)
+    except msgspec.ValidationError as error:
+        raise damaged(what, error) from error
+    info = _run(header, data)
+    found = FoundRun("log of Inspect AI", info, _report(header, info), lambda: iter(()))
+    order = _order_of(header.eval.dataset)
+
+    def attempts() -> Iterator[FoundAttempt]:
+        for place, sample in samples(order):
+            yield FoundAttempt(_attempt(sample, place, header, info.repeat, found))
+
+    found.attempts = attempts
+    return found
+
+
+def _order_of(dataset: Mapping[str, Any]) -> Order:
+    """Samples in the order of their dataset, then by epoch, whatever the order in which they finished."""
+    ids = dataset.get("sample_ids")
+    places = {str(each): number for number, each in enumerate(ids)} if isinstance(ids, list) else {}
+
+    def order(name: str) -> tuple[int, str, int]:
+        sample, _, epoch = name.removeprefix("samples/").removesuffix(".json").rpartition("_epoch_")
+        number = int(epoch) if epoch.isascii() and epoch.isdecimal() else 0
+        return places.get(sample, len(places)), sample, number
+
+    return order
+
+
+# ---------------------------------------------------------------------- the run
+
+
+def _run(header: _Header, data: Mapping[str, Any]) -> RunInfo:
+    task = header.eval
+    told = {name: value for name, value in data["eval"].items() if name not in {"dataset", "metadata"}}
+    kept = {"eval": told, "dataset": task.dataset}
+    kept |= {name: value for name, value in data.items() if name not in {"eval", "metadata", "tags"}}
+    own = data["eval"].get("metadata")
+    started = header.stats.get("started_at") or task.created
+    epochs = task.config.get("epochs")
+    return RunInfo(
+        name=task.task,
+        dataset_name=_text(task.dataset.get("name")),
+        task_name=task.task,
+        task_version=None if task.task_version is None else str(task.task_version),
+        parameters=plain({"model": task.model, "config": task.config}),
+        repeat=epochs if type(epochs) is int and epochs > 0 else 1,
+        metadata=plain({**(own if isinstance(own, dict) else {}), _KEPT: kept}),
+        environment={"made_by": "inspect_ai", **{name: str(each) for name, each in task.packages.items()}},
+        git=_git(task.revision),
+        status=_STATUS.get(header.status, "interrupted"),
+        started_at=_text(started) or "",
+        ended_at=_text(header.stats.get("completed_at")),
+    )
+
+
+def _report(header: _Header, info: RunInfo) -> Report:
+    incomplete: str | None = None
+    if header.status != "success":
+        said = (header.error or {}).get("message")
+        incomplete = f"the log has the status {header.status!r}" + (f": {said}" if said else "")
+    return Report(
+        name=info.name,
+        cases=[],
+        dataset_name=info.dataset_name,
+        metadata=info.metadata,
+        repeat=info.repeat,
+        started_at=info.started_at or None,
+        duration=_seconds(info.started_at, info.ended_at),
+        incomplete=incomplete,
+    )
+
+
+def _git(revision: Mapping[str, Any] | None) -> GitState | None:
+    commit = (revision or {}).get("commit")
+    return (
+        GitState(commit=commit, dirty=bool((revision or {}).get("dirty")))
+        if isinstance(commit, str)
+        else None
+    )
+
+
+def _seconds(start: str | None, end: str | None) -> float | None:
+    try:
+        return (datetime.fromisoformat(end or "") - datetime.fromisoformat(start or "")).total_seconds()
+    except (TypeError, ValueError):
+        return None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+# ---------------------------------------------------------------------- a sample
+
+
+def _attempt(data: Any, place: str, header: _Header, epochs: int, found: FoundRun) -> Record:
+    try:
+        sample = msgspec.convert(data, _Sample)
+        if sample.attachments:
+            sample = msgspec.convert(_attached(data, sample.attachments), _Sample)
+        trace = read_inspect_trace(
+            sample.messages, sample.events, sample.output, header.eval.model or "unknown", sample
+        )
+    except (msgspec.ValidationError, InvalidTraceError) as error:
+        raise damaged(place, error) from error
+    left = {
+        name: value for name, value in data.items() if name not in _NOT_KEPT and value not in (None, [], {})
+    }
+    others = sum(event.get("event") not in {"model", "tool"} for event in sample.events)
+    if others:
+        found.note("events other than requests to models and calls of tools are left out")
+    metadata = plain({**sample.metadata, **({_KEPT: left} if left else {})})
+    common: dict[str, Any] = {
+        "name": str(sample.id) if epochs == 1 else f"{sample.id} [{sample.epoch}/{epochs}]",
+        "source_case_name": None if epochs == 1 else str(sample.id),
+        "inputs": sample.input,
+        "metadata": metadata or None,
+        "expected_output": sample.target or None,
+        "has_expected_output": bool(sample.target),
+        "task_duration": _time(sample.working_time if sample.working_time is not None else sample.total_time),
+        "total_duration": _time(sample.total_time),
+        "trace": trace,
+    }
+    if sample.error is not None:
+        if sample.scores:
+            found.note("scores of samples that ended in an error do not count: they are kept in the metadata")
+            common["metadata"] = {**metadata, "scores": plain(data.get("scores"))}
+        message = str(sample.error.get("message", ""))
+        kind, told = _error(message)
+        return ReportCaseFailure(
+            **common,
+            error_type=kind,
+            error_message=told,
+            error_stacktrace=str(sample.error.get("traceback", "")),
+            not_run=tuple(_scorers(header)),
+        )
+    results, skipped = _results(sample, header, found)
+    choices = sample.output.get("choices") or [{}]
+    attributes = {
+        "stop_reason": choices[0].get("stop_reason"),
+        "choices": choices if len(choices) > 1 else None,
+    }
+    return ReportCase(
+        **common,
+        output=sample.output.get("completion", ""),
+        metrics=usage_of(sample.model_usage.values()),
+        attributes={name: value for name, value in attributes.items() if value is not None},
+        results=tuple(results),
+        skipped=tuple(skipped),
+    )
+
+
+def _attached(value: Any, attachments: Mapping[str, str]) -> Any:
+    """The value with what a sample keeps once, under a hash, put back into its places."""
+    if isinstance(value, str):
+        return (
+            attachments.get(value.removeprefix("attachment://"), value) if "attachment://" in value else value
+        )
+    if isinstance(value, list):
+        return [_attached(item, attachments) for item in value]
+    if isinstance(value, dict):
+        return {
+            name: item if name == "attachments" else _attached(item, attachments)
+            for name, item in value.items()
+        }
+    return value
+
+
+def _time(seconds: float | None) -> float:
+    return seconds if seconds is not None and math.isfinite(seconds) and seconds >= 0 else 0.0
+
+
+def _error(message: str) -> tuple[str, str]:
+    """The type and the message of an error that is told by its repr: `ValueError('no')`."""
+    found = re.fullmatch(r"([A-Za-z_][\w.]*)\((.*)\)", message, re.DOTALL)
+    if found is None:
+        return "Exception", message
+    try:
+        said = ast.literal_eval(found[2])
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        said = found[2]
+    return found[1], f"{found[1]}: {said}"
+
+
+# ---------------------------------------------------------------------- scores
+
+
+def _scorers(header: _Header) -> dict[str, EvaluatorSpec]:
+    """The scorers that a log names, with their options."""
+    found: dict[str, EvaluatorSpec] = {}
+    for each in header.eval.scorers or ():
+        options = each.get("options")
+        if isinstance(each.get("name"), str):
+            arguments = plain(options) if isinstance(options, dict) else {}
+            found[each["name"]] = EvaluatorSpec(each["name"], arguments)
+    return found
+
+
+def _results(
+    sample: _Sample, header: _Header, found: FoundRun
+) -> tuple[list[EvaluationResult], list[SkippedEvaluation]]:
+    scorers = _scorers(header)
+    scores = sample.scores or {}
+    results: list[EvaluationResult] = []
+    skipped = [
+        SkippedEvaluation(name, "the log has no score of it") for name in scorers if name not in scores
+    ]
+    for scorer, score in scores.items():
+        spec = scorers.get(scorer, EvaluatorSpec(scorer))
+        for name, value in _values(scorer, score.value):
+            if value is None or (isinstance(value, float) and not math.isfinite(value)):
+                reason = score.reason or score.explanation or "the scorer gave no value"
+                skipped.append(SkippedEvaluation(name, reason, None if name == scorer else scorer))
+            elif isinstance(value, bool | int | float | str):
+                results.append(_result(name, value, score, scorer, spec))
+            else:
+                found.note(
+                    f"the score {name!r} of sample {sample.id!r} is no value: {value!r:.60}; it counts as skipped"
+                )
+                skipped.append(
+                    SkippedEvaluation(name, f"no value: {value!r:.60}", None if name == scorer else scorer)
+                )
+    return results, skipped
+
+
+def _values(scorer: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The values of a score, each under its name."""
+    if isinstance(value, dict):
+        yield from ((f"{scorer}.{key}", each) for key, each in value.items())
+    elif isinstance(value, list):
+        yield from ((f"{scorer}.{number}", each) for number, each in enumerate(value, 1))
+    else:
+        yield scorer, value
+
+
+def _result(name: str, value: Any, score: _Score, scorer: str, spec: EvaluatorSpec) -> EvaluationResult:
+    verdict, grade = _LETTERS.get(value, (None, None)) if isinstance(value, str) else (None, None)
+    said = {"answer": score.answer, "reason": score.reason, "history": score.history or None}
+    noted = {key: each for key, each in said.items() if each is not None}
+    if verdict is not None:
+        noted["value"] = value
+    metadata = plain({**noted, **(score.metadata or {})})
+    return EvaluationResult(
+        name=name,
+        value=value if verdict is None else verdict is EvalVerdict.PASS,
+        reason=score.explanation,
+        evaluator=scorer,
+        source=spec,
+        verdict=verdict,
+        score=grade,
+        metadata=metadata or None,
+    )
