@@ -5,6 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from calipers.cli.app import app
+from calipers.stores import open_store
 
 NUMBERS = """
     from calipers import Case, Dataset
@@ -32,6 +33,7 @@ def folder(tmp_path, monkeypatch):
     """An empty current folder; what is imported from it is forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CALIPERS_DEBUG", raising=False)
+    monkeypatch.delenv("CALIPERS_STORE", raising=False)
     path, modules = list(sys.path), set(sys.modules)
     yield tmp_path
     sys.path[:] = path
@@ -68,3 +70,10 @@ def calipers(folder):
         return CliRunner().invoke(app, list(args), **options)
 
     return run
+
+
+@pytest.fixture
+def kept(folder):
+    """A store where commands look for one, closed when the test is over."""
+    with open_store(folder / ".calipers" / "runs.db") as store:
+        yield store

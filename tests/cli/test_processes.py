@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from calipers.cli.app import COMMANDS
 from calipers.views.formats import read_report
 
 SCRIPT = str(Path(sys.executable).with_name("calipers"))
@@ -54,7 +55,7 @@ def test_help_and_version_load_no_command_and_nothing_heavy(option):
 
 @pytest.mark.parametrize(
     "command",
-    ["run", "show", "check", "evaluators", "schema", "init", "completion", "voice", "voice run", "voice say"],
+    [*COMMANDS, "voice run", "voice say"],
 )
 def test_the_help_of_a_command_loads_nothing_heavy(command):
     code = (

@@ -197,3 +197,94 @@ def test_what_cannot_be_shown_is_told(calipers, report, write, args, code, messa
     done = calipers("show", *args)
     assert (done.exit_code, done.stdout) == (code, "")
     assert message in done.stderr
+
+
+# ---------------------------------------------------------------------- runs that are kept
+
+
+@pytest.fixture
+def stored(report, kept):
+    """The report as a run, and a second run that takes most of it over."""
+    cases = [
+        Case(name="good", inputs="a", expected_output="a"),
+        Case(name="bad", inputs="b", expected_output="c"),
+    ]
+    dataset = Dataset(name="letters", cases=cases, evaluators=[graded])
+    first = dataset.evaluate_sync(answer, store=kept, progress=False, seed=1).reuse.run
+    dataset.add_evaluator(judge)
+    return first, dataset.evaluate_sync(
+        answer, store=kept, progress=False, reuse=True, name="again"
+    ).reuse.run
+
+
+@pytest.mark.parametrize("name", ["latest", "again", "id", "beginning"])
+def test_a_run_is_shown_by_any_of_its_names(calipers, stored, kept, name):
+    run = stored[1]
+    done = calipers("show", {"id": run, "beginning": run[:-2]}.get(name, name))
+    assert done.exit_code == 0
+    assert "again on letters" in done.stdout
+    assert done.stderr == f"Run {run} in .calipers/runs.db, finished\n"
+
+
+def test_one_case_of_a_run_says_where_it_comes_from(calipers, stored):
+    first, second = stored
+    shown = calipers("show", second, "--case", "good", "--case", "bad").stdout
+    assert "good: passed" in shown
+    assert "\n\nbad: failed" in shown
+    assert f"    attempt: made in run {first}, and taken over\n" in shown
+    assert f"    graded: judged in run {first}, and taken over\n" in shown
+    assert f"    judge: judged in run {second}\n" in shown
+    missing = calipers("show", second, "--case", "goood")
+    assert (missing.exit_code, "did you mean 'good'?" in missing.stderr) == (2, True)
+
+
+def test_a_run_is_written_in_every_format(calipers, stored, kept, folder):
+    done = calipers("show", "latest", "--to", "page.html", "--to", "run.json", "--to", "csv:-")
+    assert done.exit_code == 0
+    assert len(done.stdout.splitlines()) == 3
+    assert read_report(folder / "run.json").to_dict() == kept.report(stored[1]).to_dict()
+
+
+def test_a_run_that_did_not_finish_says_how_to_go_on(calipers, stored, kept):
+    kept.finish_run(stored[1], status="interrupted")
+    told = calipers("show", "latest").stderr
+    assert f"Run {stored[1]} in .calipers/runs.db, interrupted\n" in told
+    assert f"add --resume {stored[1]} to the command that began it" in told
+
+
+def test_files_come_first_and_the_store_can_be_asked_for(calipers, stored, write, folder):
+    write("again", (folder / "report.json").read_text(encoding="utf-8"))
+    assert "answer on letters" in calipers("show", "again").stdout
+    assert "again on letters" in calipers("show", "again", "--store", ".calipers/runs.db").stdout
+
+
+def test_a_long_run_is_read_as_far_as_it_did_not_pass(stored, kept):
+    from calipers.cli.stored_run import MOST_IN_MEMORY, report_of
+
+    info = kept.run("latest")
+    assert len(report_of(kept, info, whole=False).cases) == 2
+    info.attempts = MOST_IN_MEMORY + 1
+    report = report_of(kept, info, whole=False)
+    assert ([case.name for case in report.cases], report.counts().attempts) == (["bad"], 2)
+    assert len(report_of(kept, info, whole=True).cases) == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["agian"], "has no run 'agian'; did you mean 'again'?"),
+        (["2"], "is the beginning of several runs"),
+        (["latest", "--to", "html:.calipers/runs.db"], "would overwrite the report"),
+        ([""], "has no run ''"),
+    ],
+)
+def test_a_run_that_cannot_be_shown_is_told(calipers, stored, args, told):
+    done = calipers("show", *args)
+    assert (done.exit_code, done.stdout) == (2, ""), done.output
+    assert told in done.stderr
+
+
+def test_without_a_store_a_name_may_have_been_a_file(calipers, folder):
+    done = calipers("show", "latest")
+    assert (done.exit_code, list(folder.iterdir())) == (2, [])
+    assert "there is no file 'latest', and no store '.calipers/runs.db' here" in done.stderr

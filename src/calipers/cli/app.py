@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from keyword import iskeyword
 from typing import Any, Final, NoReturn
 
 import click
@@ -24,6 +25,8 @@ COMMANDS: Final = {
     "show": "Show or convert a kept run or a saved report.",
     "score": "Judge a kept run again with further evaluators.",
     "why": "Say why a result was computed or taken over.",
+    "export": "Write a kept run to a file for other programs.",
+    "import": "Keep runs that were made elsewhere.",
     "prune": "Remove kept runs and give back their space.",
     "check": "Check dataset files without running them.",
     "voice": "Say requests to an agent that hears, and judge the tools it calls.",
@@ -32,7 +35,7 @@ COMMANDS: Final = {
     "schema": "Write the JSON Schema of dataset and voice files, for editors.",
     "completion": "Print the script that completes commands in a shell.",
 }
-"""Each command, with the line that the help says about it; it lives in the module of its name."""
+"""Each command, with the line that the help says about it; it lives in the module of its name, or of its name and `_`."""
 
 _COMPLETE = "_CALIPERS_COMPLETE"
 """By this variable the scripts of `calipers completion` ask what could come next."""
@@ -51,7 +54,8 @@ class App(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f".{cmd_name}", __package__).command
+        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = import_module(f".{module}", __package__).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

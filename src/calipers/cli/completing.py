@@ -22,11 +22,20 @@ FORMATS = {
 }
 """Formats of report files and how they usually end."""
 
+EXPORTS = ("parquet", "jsonl", "csv")
+"""Formats of exported runs."""
+
 
 def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Any file; the shell knows best."""
     del ctx, param
     return [CompletionItem(incomplete, type="file")]
+
+
+def complete_export(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The formats of exported runs, with a usual name."""
+    del ctx, param
+    return [CompletionItem(f"{name}:run.{name}") for name in EXPORTS if name.startswith(incomplete)]
 
 
 def complete_out(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

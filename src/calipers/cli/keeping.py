@@ -181,7 +181,7 @@ class Keeper:
             instead: the one target that the run is of, where there were more.
             by_id: whether the command may name the run.
         """
-        if self.where is None:
+        if self.where is None or report.reuse is None:
             return None
         words = [word for word in _words() if not word.startswith("--resume")]
         if self.asked_for and self.asked_for in words:
@@ -189,8 +189,7 @@ class Keeper:
         if instead is not None:
             words = [word for word in words if word not in targets]
             words.insert(1, instead)
-        # A run whose store broke is not told its id.
-        run = [report.reuse.run] if by_id and report.reuse is not None else []
+        run = [report.reuse.run] if by_id else []
         return f"Go on with it: {shlex.join(['calipers', *words, '--resume', *run])}"
 
     def _store_flag(self) -> str:

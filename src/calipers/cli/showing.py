@@ -96,7 +96,7 @@ def _opened(name: str, store: str | None) -> Iterator[_Kept | None]:
 
 def _is_file(name: str) -> bool:
     path = Path(name)
-    return path.exists() or "/" in name or os.sep in name or path.suffix.lower() in _SUFFIXES
+    return bool(name) and (path.exists() or "/" in name or os.sep in name or path.suffix.lower() in _SUFFIXES)
 
 
 def _tell(kept: _Kept) -> None:

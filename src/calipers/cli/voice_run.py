@@ -136,12 +136,13 @@ class VoiceSession(Session):
                 _show(f"\n{title}\n{text}")
 
     def _conclusions(self) -> Iterator[tuple[str, str]]:
+        columns = get_terminal_size().columns
         if self.split is not None:
-            yield "Hearing and deciding", self.split.summary()
+            yield "Hearing and deciding", self.split.summary(columns=columns)
         elif self.transcripts is not None:
-            yield "Hearing", self.transcripts.summary()
+            yield "Hearing", self.transcripts.summary(columns=columns)
         if self.sweep is not None:
-            yield "Sweep", self.sweep.plot(columns=get_terminal_size().columns)
+            yield "Sweep", self.sweep.plot(columns=columns)
 
     def _report_of(self, evaluation: Evaluation | None) -> Report | None:
         """The report of an evaluation, if it is whole."""
@@ -155,6 +156,7 @@ class VoiceSession(Session):
         return {
             **super().digest(code),
             "transcripts": plain(self.transcripts),
+            "deciding": None if self.split is None else plain(self.split.deciding),
             "hearing": None if self.split is None else plain(self.split.hearing),
             "sweep": None
             if self.sweep is None

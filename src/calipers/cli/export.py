@@ -1,0 +1,50 @@
+"""`calipers export`: a kept run as a file for other programs."""
+
+from typing import Any
+
+import click
+
+from .command import Command
+from .completing import complete_export
+from .store_options import run_argument, store_option
+
+EXAMPLES = """
+# a table with a row per attempt, for a data frame or a database
+calipers export latest --to parquet:attempts.parquet
+# and one with a row per judgement
+calipers export latest --to parquet:results.parquet --table results
+# everything, to be imported elsewhere
+calipers export 20261116-0223 --to jsonl:run.jsonl
+# for a spreadsheet
+calipers export latest --to csv
+"""
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@run_argument
+@click.option(
+    "--to",
+    metavar="FORMAT[:PATH]",
+    multiple=True,
+    required=True,
+    shell_complete=complete_export,
+    help="What to write: parquet, jsonl or csv. Without a path, the file is named after the run's id; the path - is "
+    "standard output. Repeatable.",
+)
+@click.option(
+    "--table",
+    metavar="TABLE",
+    type=click.Choice(["attempts", "results"]),
+    help="Of parquet and csv: attempts, with a row for each, or results, with a row for each judgement. Default: attempts.",
+)
+@store_option
+def command(**options: Any) -> int:
+    """Write a kept run to a file: as a table for data frames, databases and spreadsheets, or whole, to be imported elsewhere.
+
+    RUN is an id, the beginning of one, a name, or latest. A run that is still going on is written as far as it is.
+
+    Exit codes: 0 written, 2 wrong usage, or no such run, 3 it could not be read or written.
+    """
+    from .exporting import export
+
+    return export(**options)

@@ -1,0 +1,94 @@
+import pytest
+
+from calipers import Case, Dataset
+from calipers.stores import RunInfo
+
+
+@pytest.fixture
+def runs(kept):
+    """Four runs, the oldest first: one began long ago, and one is going on."""
+
+    def run(name, **options):
+        cases = [Case(name="a", inputs="x" * 5000)]
+        return (
+            Dataset(cases=cases)
+            .evaluate_sync(str, name=name, store=kept, progress=False, **options)
+            .reuse.run
+        )
+
+    first, second = run("a"), run("b")
+    with kept._writing() as db:
+        db.run(
+            'UPDATE runs SET info = replace(info, \'"started_at":"20\', \'"started_at":"19\') WHERE id = ?',
+            (first,),
+        )
+    third = run("a")
+    return first, second, third, kept.begin_run(RunInfo(name="a")).id
+
+
+def left(kept):
+    return [info.id for info in reversed(kept.runs())]
+
+
+@pytest.mark.parametrize(
+    ("args", "removed"),
+    [
+        (["--keep", "2"], [0, 1]),
+        (["--keep", "0"], [0, 1, 2]),
+        (["--keep", "10"], []),
+        (["--older-than", "1w"], [0]),
+        (["--older-than", "0.5 H"], [0]),
+        (["--older-than", "1w", "--keep", "4"], []),
+        (["--name", "a", "--keep", "1"], [0, 2]),
+        (["--run", "b"], [1]),
+        (["--run", "b", "--run", "b", "--run", "latest"], [1]),
+        ([], []),
+    ],
+)
+def test_only_what_is_chosen_goes_and_only_if_asked(calipers, kept, runs, args, removed):
+    done = calipers("prune", *args)
+    assert done.exit_code == 0
+    assert left(kept) == list(runs), "nothing goes without --yes"
+    assert [line.split()[0] for line in reversed(done.stdout.splitlines())] == [
+        runs[number] for number in removed
+    ]
+    done = calipers("prune", *args, "--yes")
+    assert done.exit_code == 0
+    assert left(kept) == [run for number, run in enumerate(runs) if number not in removed]
+    assert f"Removed {len(removed)} run" in done.stderr
+
+
+def test_it_says_what_it_frees_and_leaves_running_runs_alone(calipers, kept, runs):
+    told = calipers("prune", "--keep", "0").stderr
+    assert f"Left alone: {runs[3]} is running" in told
+    assert "--yes removes 3 runs with 3 attempts from .calipers/runs.db of " in told
+    done = calipers("prune", "--keep", "0", "--yes").stderr
+    assert "Removed 3 runs, 3 attempts, 2 large values; " in done
+    assert " freed, " in done
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["--older-than", "30"], "must be a number and a unit, such as 30d, 2w, 12h or 90m, got '30'"),
+        (["--older-than", "-3d"], "got '-3d'"),
+        (["--older-than", "nand"], "got 'nand'"),
+        (["--older-than", "9" * 400 + "d"], "must be a number and a unit"),
+        (["--older-than", "1e3d"], "got '1e3d'"),
+        (["--keep", "-1"], "--keep"),
+        (["--run", "bb"], "has no run 'bb'"),
+        (["--run", "b", "--keep", "1"], "give no --keep"),
+        (["--name", "b"], "--keep 0 removes all"),
+    ],
+)
+def test_what_makes_no_sense_is_wrong_usage_and_removes_nothing(calipers, kept, runs, args, told):
+    done = calipers("prune", *args, "--yes")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert left(kept) == list(runs)
+
+
+def test_an_age_before_all_time_removes_nothing(calipers, kept, runs):
+    done = calipers("prune", "--older-than", "99999w", "--yes")
+    assert done.exit_code == 0, done.output
+    assert left(kept) == list(runs)

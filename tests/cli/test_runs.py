@@ -1,0 +1,153 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.stores import RunInfo, open_store
+
+
+def evaluated(store, *inputs, name=None, dataset="numbers", **options):
+    """A run of which those attempts pass whose inputs are above 0."""
+    cases = [Case(name=f"number {each}", inputs=each) for each in inputs]
+    judged = Dataset(name=dataset, cases=cases, evaluators=[positive])
+    return judged.evaluate_sync(same, name=name, store=store, progress=False, **options).reuse.run
+
+
+def same(inputs):
+    return inputs
+
+
+def positive(output):
+    return output > 0
+
+
+def test_runs_are_listed_with_what_became_of_them_newest_first(calipers, kept):
+    evaluated(kept, 1, -1, name="first")
+    evaluated(kept, 1, 2, name="second", repeat=3)
+    done = calipers("runs", env={"COLUMNS": "120"})
+    assert done.exit_code == 0
+    header, newest, oldest = done.stdout.splitlines()
+    assert header.split()[:6] == ["Run", "Begun", "Name", "Dataset", "State", "Cases"]
+    assert newest.split()[3:] == [
+        "second",
+        "numbers",
+        "finished",
+        "2",
+        "x",
+        "3",
+        "100.0",
+        "%",
+        "[34.2,",
+        "100.0]",
+    ]
+    assert oldest.split()[3:9] == ["first", "numbers", "finished", "2", "50.0", "%"]
+
+
+def test_the_id_that_is_shown_names_the_run(calipers, kept):
+    run = evaluated(kept, 1)
+    shown = calipers("runs").stdout.splitlines()[1].split()[0]
+    assert run.startswith(shown)
+    assert calipers("show", shown).exit_code == 0
+
+
+def test_ids_that_differ_only_in_their_random_end_are_shown_whole():
+    from calipers.cli.run_list import _short_ids
+
+    assert _short_ids(
+        ["20260101-000000001-aaaaaa", "20260101-000000001-bbbbbb", "20260101-000000002-cccccc", "x"]
+    ) == {
+        "20260101-000000001-aaaaaa": "20260101-000000001-aaaaaa",
+        "20260101-000000001-bbbbbb": "20260101-000000001-bbbbbb",
+        "20260101-000000002-cccccc": "20260101-000000002",
+        "x": "x",
+    }
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80, 200])
+def test_the_table_is_as_narrow_as_the_terminal_and_keeps_the_id(calipers, kept, columns):
+    run = evaluated(kept, 1, name="a name that is rather long " * 10, dataset="漢字" * 50)
+    lines = calipers("runs", env={"COLUMNS": str(columns)}).stdout.splitlines()
+    from rich.cells import cell_len
+
+    assert all(cell_len(line) <= columns for line in lines)
+    assert lines[1].startswith(run[:18])
+
+
+def test_names_cannot_change_how_they_are_shown(calipers, kept):
+    evaluated(kept, 1, name="\x1b[31mred\n::error::[bold]")
+    done = calipers("runs", env={"COLUMNS": "200"})
+    assert "\\x1b[31mred" in done.stdout
+    assert len(done.stdout.splitlines()) == 2
+
+
+def test_a_run_that_nobody_is_at_is_abandoned_and_one_that_somebody_is_at_runs(calipers, kept):
+    begun = kept.begin_run(RunInfo(name="mine", total=4))
+    assert calipers("runs", "--status", "running").stdout.splitlines()[1].split()[1:4] == [
+        "mine",
+        "running",
+        "0/4",
+    ]
+    gone = kept.begin_run(RunInfo(name="gone", total=4))
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()  # its number is nobody's now
+    with kept._writing() as db:
+        db.run(
+            "UPDATE runs SET owner = replace(owner, ?, ?) WHERE id = ?",
+            (str(os.getpid()), str(child.pid), gone.id),
+        )
+    assert calipers("runs", "--status", "abandoned").stdout.splitlines()[1].split()[1:3] == [
+        "gone",
+        "abandoned",
+    ]
+    assert "gone" not in calipers("runs", "--status", "running").stdout
+    kept.finish_run(begun.id, status="failed")
+    assert "mine" in calipers("runs", "--status", "failed").stdout
+
+
+def test_filters_and_the_limit_narrow_the_list_down(calipers, kept):
+    for name in ("a", "b", "a"):
+        evaluated(kept, 1, name=name, dataset=f"of {name}")
+
+    def names(*args):
+        return [run["name"] for run in json.loads(calipers("runs", "--json", *args).stdout)]
+
+    assert names() == ["a", "b", "a"]
+    assert names("--name", "b") == ["b"]
+    assert names("--dataset", "of a") == ["a", "a"]
+    assert names("--limit", "2") == ["a", "b"]
+    assert names("--limit", "0") == ["a", "b", "a"]
+    assert "and 1 older ones: --limit 0 lists all" in calipers("runs", "--limit", "2").stderr
+
+
+def test_json_has_the_numbers_and_the_state(calipers, kept):
+    run = evaluated(kept, 1, -1, 2)
+    (told,) = json.loads(calipers("runs", "--json").stdout)
+    assert (told["id"], told["status"], told["cases"], told["passed"]) == (run, "finished", 3, 2)
+    assert told["evaluators"] == ["positive"]
+    assert told["pass_rate"]["interval"]["confidence"] == 0.95
+
+
+def test_a_store_without_runs_is_told_from_no_store(calipers, folder):
+    done = calipers("runs")
+    assert done.exit_code == 2
+    assert "there is no store '.calipers/runs.db' here: `calipers run` keeps its runs there" in done.stderr
+    assert list(folder.iterdir()) == []
+    done = calipers("runs", "--store", "typo.db")
+    assert (done.exit_code, "there is no store 'typo.db'" in done.stderr) == (3, True)
+    assert list(folder.iterdir()) == []
+    open_store("empty.db").close()
+    done = calipers("runs", "--store", "empty.db")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "The store 'empty.db' has no runs\n"
+    assert calipers("runs", "--store", "empty.db", "--json").stdout == "[]\n"
+    assert calipers("runs", "--store", "empty.db", "--name", "x").stderr.endswith(
+        "has no runs of that kind\n"
+    )
+
+
+@pytest.mark.parametrize("args", [["--status", "lost"], ["--limit", "-1"], ["--limit", "many"]])
+def test_what_makes_no_sense_is_wrong_usage(calipers, kept, args):
+    assert calipers("runs", *args).exit_code == 2
