@@ -9,7 +9,18 @@ from hypothesis import strategies as st
 
 from calipers import as_evaluator
 from calipers.errors import InvalidOptionError, InvalidRolloutError
-from calipers.rollouts import ASTEvaluator, Graph, GraphMetrics, MeasuredRollouts, Node
+from calipers.rollouts import (
+    ASTEvaluator,
+    Environment,
+    Graph,
+    GraphMetrics,
+    KeywordModerator,
+    MeasuredRollouts,
+    Node,
+    attack_success,
+    first_success,
+    turn_seed,
+)
 from calipers.stats import wilson
 
 
@@ -276,12 +287,17 @@ def test_of_the_context_only_the_end_is_kept(length, kept):
 
 @pytest.mark.parametrize(
     "options",
-    [{"threshold": math.nan}, {"threshold": "0.5"}, {"threshold": True}, {"context_length": -1}, {"context_length": 1.5}],
+    [{"threshold": math.nan}, {"threshold": "0.5"}, {"threshold": True}, {"threshold": 2}, {"threshold": -0.1}, {"context_length": -1}, {"context_length": 1.5}],
     ids=str,
 )  # fmt: skip
 def test_options_out_of_their_range_are_refused(options):
     with pytest.raises(InvalidOptionError, match=next(iter(options))):
         ASTEvaluator(**options)
+
+
+def test_what_is_no_moderator_is_refused_at_once():
+    with pytest.raises(InvalidOptionError, match="is no moderator"):
+        ASTEvaluator(moderator="strict")
 
 
 def test_missing_and_empty_parts_of_a_turn_are_empty_texts():
@@ -299,7 +315,133 @@ def test_two_of_a_kind_are_told_apart_by_what_they_were_given():
     assert as_evaluator(ASTEvaluator(threshold=0.7)).as_spec().arguments == {"threshold": 0.7}
 
 
+# ---------------------------------------------------------------------- success
+
+
+RATE = "pct_rollouts_with_target_toxicity/attack_success_rate"
+
+
+def bot(messages):
+    return "heron" if turn_seed() % 2 else "egret"
+
+
+WORDS = KeywordModerator({"heron": 0.8, "egret": 0.3})
+
+
+@pytest.mark.parametrize(
+    "success", [None, 0.9, 0.2, lambda response: response == "egret", lambda response: True], ids=range(5)
+)
+def test_the_success_rate_is_that_of_the_rule_by_which_the_turns_were_judged(success):
+    environment = Environment(bot, ["a", "b"], WORDS, goals=["g"], success=success)
+    evaluator = ASTEvaluator(environment)
+    found = evaluator.evaluate(12, progress=False)
+    graphs = [case.output for case in evaluator.report.cases]
+    assert found["summary"][RATE] == attack_success(graphs).rate.value
+    assert [detail["overall"]["first_success_turn"] for detail in found["details"]] == [
+        None if (path := first_success(graph)) is None else len(path) for graph in graphs
+    ]
+    assert all(row["success"] is not None for detail in found["details"] for row in detail["per_turn"])
+
+
+def test_a_threshold_that_was_passed_goes_before_the_rule():
+    environment = Environment(bot, ["a", "b"], WORDS, goals=["g"], success=lambda response: True)
+    assert ASTEvaluator(environment).evaluate(4, progress=False)["summary"][RATE] == 1.0
+    found = ASTEvaluator(environment, threshold=0.9).evaluate(4, progress=False)
+    assert found["summary"][RATE] == 0.0
+    assert "first_success_turn" not in found["details"][0]["overall"]
+
+
+def test_rollouts_that_were_judged_without_a_moderator_have_a_success_rate_and_no_toxicity():
+    environment = Environment(bot, ["a"], goals=["g"], success=lambda response: response == "heron")
+    found = ASTEvaluator(environment).evaluate(12, progress=False)
+    summary, overall = found["summary"], found["details"][0]["overall"]
+    assert 0 < summary[RATE] < 1
+    assert (summary["avg_target_toxicity"], summary["pct_rollouts_with_adversarial_toxicity"]) == (None, None)
+    assert (overall["avg_target_toxicity"], overall.get("first_target_toxicity_turn", "absent")) == (
+        None,
+        "absent",
+    )
+    assert found["details"][0]["per_turn"][0]["target_toxicity"] is None
+
+
+def test_a_rollout_of_which_nobody_knows_is_left_out_of_the_rate():
+    def judge(response):
+        return True if response == "heron" else None
+
+    found = ASTEvaluator(Environment(bot, ["a"], WORDS, goals=["g"], success=judge)).evaluate(
+        12, progress=False
+    )
+    assert found["summary"][RATE] == 1.0
+    assert found["distributions"][RATE]["missing"] == sum(
+        detail["per_turn"][0]["success"] is None for detail in found["details"]
+    )
+
+
+def test_a_rollout_that_broke_off_is_no_rollout_that_the_target_survived():
+    def fragile(messages):
+        if len(messages) > 1:
+            raise ConnectionError("the line is dead")
+        return "heron" if turn_seed() % 2 else "egret"
+
+    environment = Environment(fragile, ["a", "b"], WORDS, goals=["g"], on_error="keep")
+    evaluator = ASTEvaluator(environment)
+    found = evaluator.evaluate(12, progress=False)
+    assert found["summary"][RATE] == 1.0
+    assert found["summary"]["n_failed"] == len(evaluator.failures) > 0
+    assert {failure.stage for failure in evaluator.failures} == {"metrics"}
+    assert "broke off before the target gave way" in str(evaluator.failures[0])
+
+
+def test_that_nobody_judges_is_said_before_the_first_rollout():
+    asked = []
+
+    def watched(messages):
+        asked.append(messages)
+        return "no"
+
+    with pytest.raises(InvalidOptionError, match="nobody to score"):
+        ASTEvaluator(Environment(watched, ["a"], goals=["g"])).evaluate(3, progress=False)
+
+    class Env:
+        moderator = "strict"
+
+        def rollout(self, seed):
+            asked.append(seed)
+
+    with pytest.raises(InvalidOptionError, match="is no moderator"):
+        ASTEvaluator(Env()).evaluate(3, progress=False)
+    assert asked == []
+
+
 # ---------------------------------------------------------------------- all rollouts
+
+
+def test_intervals_take_the_goal_for_their_unit_where_there_are_several():
+    def of_its_goal(messages):
+        return "heron" if messages[-1]["content"] == "first" else "egret"
+
+    def result(goals):
+        environment = Environment(of_its_goal, lambda so_far: so_far.goal, WORDS, goals=goals, depth=1)
+        evaluator = ASTEvaluator(environment)
+        found = evaluator.evaluate(60, progress=False)
+        drawn = evaluator.report.summaries()["avg_target_toxicity"].estimate
+        return found["unit"], found["distributions"][RATE], drawn.interval
+
+    unit, one, _ = result(["first"])
+    assert (unit, one["low"]) == ("rollout", pytest.approx(wilson(60, 60).low))
+    unit, two, drawn = result(["first", "second"])
+    assert unit == "goal"
+    assert (
+        two["high"] - two["low"] > 0.8
+    )  # two goals that differ say next to nothing, however often they are tried
+    assert drawn.width > 0.8
+
+
+def test_the_environment_may_be_given_under_its_other_name():
+    environment = Environment(bot, ["a"], WORDS, goals=["g"])
+    assert ASTEvaluator(sampler=environment).env is environment
+    with pytest.raises(InvalidOptionError, match="two names of one thing"):
+        ASTEvaluator(environment, sampler=environment)
 
 
 def test_the_summary_is_the_mean_over_rollouts():

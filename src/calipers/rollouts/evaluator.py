@@ -14,8 +14,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Sequence
 from typing import Any, TypedDict, Unpack
 
+from calipers.errors import InvalidOptionError
 from calipers.evaluation import Progress, run_sync
 from calipers.lifecycle import RunHooks
+from calipers.plain import safe_repr
 from calipers.report import Report
 from calipers.retry import Retry
 
@@ -53,8 +55,12 @@ class Evaluator(ABC):
     metrics: MeasuredRollouts | None = None
     """What `compute_metrics` gave in the last run; `None` before the first."""
 
-    def __init__(self, env: Any = None, seeds: Sequence[Any] | None = None) -> None:
-        self.env = env
+    def __init__(self, env: Any = None, seeds: Sequence[Any] | None = None, *, sampler: Any = None) -> None:
+        if env is not None and sampler is not None:
+            raise InvalidOptionError(
+                f"env and sampler are two names of one thing, got {safe_repr(env):.100} and {safe_repr(sampler):.100}"
+            )
+        self.env = sampler if env is None else env
         self.seeds = seeds
 
     @property
@@ -70,6 +76,9 @@ class Evaluator(ABC):
     def failures(self) -> tuple[RolloutFailure, ...]:
         """The rollouts of the last run that could not be measured."""
         return () if self.metrics is None else self.metrics.failures
+
+    def check_ready(self) -> None:  # noqa: B027 - most measures are ready as they are
+        """Called by `evaluate` before the first rollout: raise here if measuring is bound to fail."""
 
     @abstractmethod
     def compute_metrics(self, g: Graph[Any, Any]) -> GraphMetrics | Awaitable[GraphMetrics]:
@@ -131,6 +140,7 @@ class Evaluator(ABC):
             InvalidOptionError: nothing to roll out, or more rollouts than seeds.
             RolloutError: not one rollout could be measured.
         """
+        self.check_ready()
         rolled = await roll_out(
             self,
             self.env,

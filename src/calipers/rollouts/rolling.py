@@ -91,7 +91,10 @@ async def roll_out(evaluator: Any, env: Any, seeds: Sequence[Any], **options: An
     task = _Rolling(env)
     names = list(_names(seeds))
     measuring = _Measuring(evaluator, task, names)
-    cases = [Case(name=name, inputs=seed) for name, seed in zip(names, seeds, strict=True)]
+    cases = [
+        Case(name=name, inputs=seed, cluster=goal)
+        for name, seed, goal in zip(names, seeds, _goals(env, seeds), strict=True)
+    ]
     dataset: Dataset[Any, Any, Any] = Dataset(name="rollouts", cases=cases, evaluators=[measuring])
     report = await dataset.evaluate(task, on_record=measuring.note, **options)
     return Rolled(measuring.aggregated, measuring.metrics or measuring.measured(()), report)
@@ -282,6 +285,19 @@ class _Measuring(RolloutEvaluator):
         if not isinstance(self.aggregated, Mapping):
             return self.aggregated
         return {name: value for name, value in self.aggregated.items() if name != "details"}
+
+
+def _goals(env: Any, seeds: Sequence[Any]) -> list[str | None]:
+    """The goal of each seed, where the environment tells beforehand and there are several: rollouts of one are a cluster."""
+    unknown: list[str | None] = [None] * len(seeds)
+    tell = getattr(env, "goal_of_seed", None)
+    if not callable(tell) or not all(isinstance(seed, int | str) for seed in seeds):
+        return unknown
+    try:
+        goals = [tell(seed) for seed in seeds]
+    except InvalidOptionError:  # every rollout will say so
+        return unknown
+    return goals if len(set(goals)) > 1 else unknown
 
 
 def _names(seeds: Iterable[Any]) -> Iterator[str]:
