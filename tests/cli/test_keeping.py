@@ -1,7 +1,9 @@
 """`calipers run` keeps its runs, goes on with them, and takes over what still holds."""
 
 import json
+import os
 import shlex
+import subprocess
 import sys
 
 import pytest
@@ -261,3 +263,35 @@ def test_a_store_that_breaks_during_the_run_costs_nothing_that_was_finished(cali
     assert "Passed 2 of 2 cases" in done.stdout
     assert "Error: not all of it could be stored" in done.stderr
     assert "Go on with it: calipers run --max-concurrency 1 --resume 2" in done.stderr
+
+
+KILLED = """
+    import os
+    import time
+
+    def killed(inputs):
+        with open("calls.txt", "a") as log:
+            log.write(f"{inputs}\\n")
+        if inputs == 3 and "KILLED" in os.environ:
+            time.sleep(0.6)  # so that what is finished is stored
+            os.kill(os.getpid(), 9)
+        return 1
+
+    def eval_killed():
+        return numbers(1, 2, 3, 4), killed
+"""
+
+
+def test_a_killed_run_is_abandoned_and_can_be_resumed(calipers, write_eval, folder, runs):
+    write_eval(KILLED)
+    command = [sys.executable, "-m", "calipers", "run", "--max-concurrency", "1"]
+    env = {**os.environ, "KILLED": "1"}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=60, check=False)
+    assert done.returncode == -9
+    assert calipers("runs").stdout.splitlines()[1].split()[1:5] == ["killed", "numbers", "abandoned", "2/4"]
+    assert calls(folder) == ["1", "2", "3"]
+    again = calipers("run", "--resume", "--max-concurrency", "1")
+    assert again.exit_code == 0
+    assert again.stderr.startswith("Not done again: 2 of 4 attempts")
+    assert calls(folder) == ["1", "2", "3", "3", "4"]
+    assert [(run.status, run.attempts) for run in runs()] == [("finished", 4)]

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from calipers import Case, Dataset
 from calipers.cli.app import COMMANDS
+from calipers.evaluators import IsInstance
 from calipers.views.formats import read_report
 
 SCRIPT = str(Path(sys.executable).with_name("calipers"))
@@ -336,6 +338,20 @@ def test_a_path_after_a_format_is_completed_from_the_files_there_are(folder, wri
     write("out/old.json", "")
     assert complete("run", "--out", "json:o", cwd=folder) == ["plain,json:out/"]
     assert complete("run", "--out", "json:out/", cwd=folder) == ["plain,json:out/old.json"]
+
+
+def test_runs_cases_and_evaluators_are_completed_from_the_store(folder, kept):
+    cases = [Case(name="one", inputs=1), Case(name="two", inputs=2)]
+    dataset = Dataset(cases=cases, evaluators=[IsInstance("int")])
+    ids = [dataset.evaluate_sync(abs, store=kept, progress=False).reuse.run for _ in range(2)]
+    newest, oldest = reversed(ids)
+    assert complete("show", "2", cwd=folder) == [f"plain,{newest}", f"plain,{oldest}"]
+    assert complete("show", "report", cwd=folder) == ["file,report"]
+    assert complete("run", "--resume", oldest[:-3], cwd=folder) == [f"plain,{oldest}"]
+    assert complete("why", newest, "t", cwd=folder) == ["plain,two"]
+    assert complete("why", "latest", "two", "", cwd=folder) == ["plain,IsInstance"]
+    assert not any(complete("prune", "--store", "nowhere.db", "--run", "2", cwd=folder))
+    assert not (folder / "nowhere.db").exists()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from calipers.stores import open_store
 from calipers.views.formats import read_report
 from calipers.voice import Audio
 
@@ -370,3 +371,25 @@ def test_a_file_of_another_kind_is_told_what_a_voice_file_is(calipers, write):
     done = calipers("voice", "run", "home.csv")
     assert done.exit_code == 2
     assert "a voice file is YAML or JSON: 'home.csv' is neither; end its name with .yaml" in done.stderr
+
+
+# ---------------------------------------------------------------------- what is kept
+
+
+def test_every_condition_is_a_run_of_its_own_and_is_gone_on_with_alone(voice, folder):
+    text = GOOD + "    compare: text\n"
+    done = voice(text)
+    with open_store(folder / ".calipers/runs.db") as store:
+        spoken, written = reversed(store.runs())
+        assert (spoken.name, written.name) == ("ear", "home-as-text")
+        assert done.stderr == f"Kept in .calipers/runs.db: calipers show {spoken.id}\n"
+        for run in (spoken, written):
+            store.remove_attempts(run.id, [0])
+            store.finish_run(run.id, status="interrupted")
+        again = voice(text, "--resume")
+        assert again.exit_code == 0
+        assert again.stderr.startswith("Not done again: 1 of 2 attempts")
+        assert [(run.id, run.status, run.attempts) for run in reversed(store.runs())] == [
+            (spoken.id, "finished", 2),
+            (written.id, "finished", 2),
+        ]
