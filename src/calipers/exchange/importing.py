@@ -88,6 +88,8 @@ def open_found(path: str | os.PathLike[str]) -> FoundRun:
         return read_archive(place)
     if is_jsonl(begin):
         return read_lines(place)
+    if not begin.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) and begin.strip():
+        raise _unknown(place, begin)
     data = read_document(place.read_bytes(), repr(str(place)))
     if is_inspect_log(data):
         return read_log(data, repr(str(place)))
@@ -97,8 +99,12 @@ def open_found(path: str | os.PathLike[str]) -> FoundRun:
         report = Report.from_dict(data)
         check_whole(report)
         return FoundRun.of_report("report", report)
-    raise ReportFormatError(
-        f"{str(place)!r} is no file of a run: it is neither a report or exported run of Calipers, nor a report of "
+    raise _unknown(place, begin)
+
+
+def _unknown(path: Path, begin: bytes) -> ReportFormatError:
+    return ReportFormatError(
+        f"{str(path)!r} is no file of a run: it is neither a report or exported run of Calipers, nor a report of "
         f"pydantic_evals, nor a log of Inspect AI; it begins {begin[:60]!r}"
     )
 
@@ -120,6 +126,8 @@ def _import(found: FoundRun, store: Store) -> ImportedRun:
         evaluators=found.info.evaluators or tuple(census.evaluators),
         total=found.info.total or count,
     )
+    if found.report.incomplete is None and not found.info.id and count != info.total:
+        found.report.incomplete = f"the file holds {count} of {info.total} attempts"
     there = _there(store, info.id)
     if there is not None and there.status == "running":
         if not there.is_abandoned():
@@ -131,7 +139,7 @@ def _import(found: FoundRun, store: Store) -> ImportedRun:
         if found.info.id and _digest(store, there) != digest.hexdigest():
             raise StoreError(
                 f"the store has a run {info.id!r} that holds something else: import into another store, or delete it "
-                f"first with `calipers prune --run {info.id}`"
+                f"first with `calipers prune --run {info.id} --yes`"
             )
         return ImportedRun(there, found.kind, False, tuple(found.notes))
     run = _store(found, info, store, census)

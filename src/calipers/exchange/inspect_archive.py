@@ -15,7 +15,7 @@ from calipers.errors import ReportFormatError
 
 from .documents import read_document
 from .found import FoundRun
-from .inspect_log import read_samples
+from .inspect_log import no_samples, read_samples
 from .parquet_file import load_arrow
 
 _ZSTANDARD: Final = 93
@@ -39,7 +39,12 @@ def read_archive(path: Path) -> FoundRun:
                 f"{what} is an archive and no log of Inspect AI: it has no header.json, but {list(files)!r:.100}"
             )
         header = read_document(_content(archive, files[place], what), f"{place} in {what}")
+        if isinstance(header, dict) and "reductions.json" in files:
+            reductions = _content(archive, files["reductions.json"], what)
+            header["reductions"] = read_document(reductions, f"reductions.json in {what}")
     names = [name for name in files if name.startswith("samples/") and name.endswith(".json")]
+    if not names:
+        raise no_samples(what)
     return read_samples(header, lambda order: _samples(path, sorted(names, key=order)), what)
 
 

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import msgspec
 
-from calipers.errors import InvalidTraceError
+from calipers.errors import InvalidTraceError, ReportFormatError
 from calipers.plain import plain
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
@@ -117,12 +117,22 @@ def read_log(data: Any, what: str) -> FoundRun:
     header = {name: value for name, value in data.items() if name != "samples"}
     if not isinstance(samples, list):
         raise damaged(what, ValueError(f"its samples are no list but {samples!r:.60}"))
+    if not samples:
+        raise no_samples(what)
 
     def in_order(order: Order) -> Iterator[tuple[str, Any]]:
         placed = [(f"samples[{number}] in {what}", sample) for number, sample in enumerate(samples)]
         return iter(sorted(placed, key=lambda each: order(_file_name(each[1]))))
 
     return read_samples(header, in_order, what)
+
+
+def no_samples(what: str) -> ReportFormatError:
+    """The error of a log that holds nothing but summaries."""
+    return ReportFormatError(
+        f"{what} has no samples, so there are no attempts to keep: it was written with log_samples=False, or its run ended "
+        "before the first of them"
+    )
 
 
 def _file_name(sample: Any) -> str:
@@ -184,7 +194,8 @@ def _run(header: _Header, data: Mapping[str, Any]) -> RunInfo:
         task_name=task.task,
         task_version=None if task.task_version is None else str(task.task_version),
         parameters=plain({"model": task.model, "config": task.config}),
-        repeat=epochs if type(epochs) is int and epochs > 0 else 1,
+        repeat=_whole(epochs) or 1,
+        total=_whole((header.results or {}).get("total_samples")),
         metadata=plain({**(own if isinstance(own, dict) else {}), _KEPT: kept}),
         environment={"made_by": "inspect_ai", **{name: str(each) for name, each in task.packages.items()}},
         git=_git(task.revision),
@@ -225,6 +236,10 @@ def _seconds(start: str | None, end: str | None) -> float | None:
         return (datetime.fromisoformat(end or "") - datetime.fromisoformat(start or "")).total_seconds()
     except (TypeError, ValueError):
         return None
+
+
+def _whole(value: Any) -> int | None:
+    return value if type(value) is int and 0 < value < 1 << 31 else None
 
 
 def _text(value: Any) -> str | None:
