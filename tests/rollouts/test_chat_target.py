@@ -10,7 +10,7 @@ from calipers.errors import (
     RolloutError,
 )
 from calipers.retry import Retry
-from calipers.rollouts import ChatTarget, Environment, Message
+from calipers.rollouts import ChatTarget, Environment, Message, OnRefusal
 from calipers.rollouts.chat_target import is_passing_trouble
 from calipers.testing import OpenAIServer, Reply
 from calipers.trace import ToolCall
@@ -49,6 +49,40 @@ def test_tokens_and_prices_give_a_cost():
         reply = ask(ChatTarget(server.url, input_price=2, output_price=50))
     assert reply.cost == pytest.approx(0.0025)
     assert (reply.trace.total_input_tokens, reply.trace.total_output_tokens) == (1000, 10)
+
+
+def declining(content=None, refusal=None, finish_reason="stop"):
+    message = {"role": "assistant", "content": content, "refusal": refusal}
+    return Reply(raw={"choices": [{"message": message, "finish_reason": finish_reason}]})
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (declining(refusal="I can't help with that."), "I can't help with that."),
+        (declining(finish_reason="content_filter"), ""),
+        (declining("Half a sent", finish_reason="content_filter"), "Half a sent"),
+        (declining("", refusal="No."), "No."),
+    ],
+    ids=["refusal", "filtered", "cut off", "empty content"],
+)
+def test_a_model_that_declines_in_a_field_of_its_own_has_replied(given, text):
+    with OpenAIServer(given) as server:
+        reply = ask(ChatTarget(server.url))
+        rollout = Environment(ChatTarget(server.url), ["a", "b"], goals=["g"], stop=OnRefusal()).rollout(0)
+    assert (reply.text, reply.metadata) == (text, {"refused": True})
+    assert (rollout.stopped, rollout.depth) == ("refusal", 1)
+
+
+def test_a_model_that_says_nothing_at_all_is_an_error():
+    with OpenAIServer(declining()) as server, pytest.raises(AgentReplyError, match="no text"):
+        ask(ChatTarget(server.url))
+
+
+def test_more_tokens_than_there_can_be_are_an_error():
+    raw = answer("Hi!", prompt_tokens=10**400, completion_tokens=1)
+    with OpenAIServer(Reply(raw=raw)) as server, pytest.raises(AgentReplyError, match="prompt_tokens"):
+        ask(ChatTarget(server.url, input_price=2.5, output_price=1))
 
 
 def test_tool_calls_are_kept_in_the_trace_and_need_no_words():

@@ -15,6 +15,7 @@ from calipers.rollouts import (
     Message,
     OnSuccess,
     Reply,
+    succeeded,
     turn_seed,
 )
 from calipers.rollouts.growth import context_of, derived_seed, first_place, place_below
@@ -309,6 +310,52 @@ def test_what_there_is_may_be_kept_instead():
     graph = Environment(Fragile(), ["a", "b", "c"], goals=["g"], on_error="keep").rollout(0)
     assert [node.attack for node in graph.walk()] == ["a"]
     assert graph.stopped.startswith("error: turn 2: the target failed")
+    assert graph.broke_off
+    assert succeeded(graph) is None
+
+
+def test_a_stop_reason_that_speaks_of_errors_is_no_failure():
+    graph = Environment(
+        lambda text: "no",
+        ["a"] * 3,
+        goals=["g"],
+        stop=lambda so_far: "the target reported an error: E17",
+        success=lambda response: False,
+    ).rollout(0)
+    assert graph.stopped == "the target reported an error: E17"
+    assert (graph.broke_off, succeeded(graph)) == (False, False)
+
+
+def test_a_tester_that_fails_uses_up_no_call():
+    def tester(so_far):
+        if so_far.turn == 1 and so_far.branch < 2:
+            raise ValueError("nothing comes to mind")
+        return "a"
+
+    options = {"goals": ["g"], "width": 3, "depth": 2, "stop": Budget(calls=3), "on_error": "keep"}
+    graph = Environment(Recorder(), tester, **options).rollout(0)
+    assert sum(1 for _ in graph.walk()) == 3
+
+
+class Leaving(BaseException):
+    """What is no error of a target."""
+
+
+def test_when_something_ends_the_rollout_no_branch_goes_on():
+    ended = []
+
+    async def target(text):
+        if text == "0":
+            raise Leaving
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(text)
+
+    environment = Environment(target, lambda so_far: str(so_far.branch), goals=["g"], width=3)
+    with pytest.raises(Leaving):
+        environment.rollout(0)
+    assert sorted(ended) == ["1", "2"]
 
 
 def test_the_other_branches_of_a_tree_go_on_where_what_there_is_is_kept():

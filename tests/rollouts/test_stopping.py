@@ -1,5 +1,6 @@
 import random
 
+import numpy as np
 import pytest
 
 from calipers.errors import InvalidOptionError, InvalidRolloutError, RolloutError
@@ -15,6 +16,7 @@ from calipers.rollouts import (
     WallTime,
 )
 from calipers.rollouts.stopping import as_stop_condition
+from calipers.trace import ToolCall, Trace
 
 
 def so_far(*responses, **fields):
@@ -98,6 +100,7 @@ def test_what_is_no_condition_is_refused(wrong):
         lambda: MaxTurns(True),
         lambda: OnRefusal(times=0),
         lambda: OnRefusal(detector="no"),
+        lambda: OnRefusal(detector=later),
         lambda: Budget(),
         lambda: Budget(calls=0),
         lambda: Budget(cost=0),
@@ -105,11 +108,36 @@ def test_what_is_no_condition_is_refused(wrong):
         lambda: WallTime(float("inf")),
         lambda: WallTime(-1),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_an_option_out_of_its_range_is_refused(make):
     with pytest.raises(InvalidOptionError):
         make()
+
+
+@pytest.mark.parametrize("said", ["no", 1, None, 0.7], ids=repr)
+def test_a_detector_says_yes_or_no_and_nothing_like_it(said):
+    with pytest.raises(InvalidRolloutError, match="must say True or False"):
+        OnRefusal(detector=lambda text: said).reason(so_far("fine"))
+    with pytest.raises(InvalidRolloutError, match="must say True or False, got <coroutine"):
+        OnRefusal(detector=lambda text: later(text)).reason(so_far("fine"))
+    assert OnRefusal(detector=lambda text: np.True_).reason(so_far("fine")) == "refusal"
+
+
+@pytest.mark.parametrize(
+    ("turn", "refused"),
+    [
+        (Node("", "a", ""), True),
+        (Node("", "a", "", trace=Trace()), True),
+        (Node("", "a", " ", trace=Trace(tool_calls=[ToolCall("look")])), False),
+        (Node("", "a", "I can't help with that.", trace=Trace(tool_calls=[ToolCall("look")])), True),
+        (Node("", "a", "Sure", metadata={"refused": True}), True),
+    ],
+    ids=["silence", "silence with a trace", "tools", "words and tools", "it says so"],
+)
+def test_a_refusal_is_silence_without_tools_or_what_the_target_calls_one(turn, refused):
+    state = SoFar("goal", (turn,), random.Random(0))
+    assert (OnRefusal().reason(state) is not None) is refused
 
 
 def test_the_first_of_several_conditions_names_the_end():

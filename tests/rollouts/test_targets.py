@@ -126,6 +126,7 @@ def test_the_trace_of_an_agent_is_kept_in_the_node():
         {"content": "x"},
         Reply(None),
         Reply("x", cost=-1),
+        Reply("x", metadata=None),
         Reply("x", cost=float("nan")),
     ],
     ids=repr,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.errors import InvalidOptionError, InvalidRolloutError, RolloutError
 from calipers.rollouts import (
     Attack,
     Environment,
@@ -141,12 +141,21 @@ def test_what_is_no_tester_is_refused_with_the_shapes_that_are(wrong):
         Attack("a", rewind=-1),
         Attack("a", rewind=True),
         Attack("a", cost=float("inf")),
+        Attack("a", metadata=None),
+        Attack("a", name=5),
+        Attack("a", stop=1),
     ],
     ids=repr,
 )
 def test_what_is_no_move_is_refused(given):
     with pytest.raises(InvalidRolloutError):
         read_attack(given)
+
+
+@pytest.mark.parametrize("given", [Attack("a", metadata=None), Attack("a", name=5)], ids=repr)
+def test_a_tester_is_blamed_for_its_own_move(given):
+    with pytest.raises(RolloutError, match="the tester failed"):
+        Environment(lambda text: "no", lambda so_far: given, goals=["g"]).rollout(0)
 
 
 def test_a_language_model_plays_the_tester_from_the_other_side():
@@ -163,7 +172,8 @@ def test_a_language_model_plays_the_tester_from_the_other_side():
 
 
 def test_a_model_that_says_the_stop_token_ends_the_conversation():
-    assert said(ModelTester(Model("I give up. STOP"), stop_token="STOP"), so_far()) is None
+    given = asyncio.run(ModelTester(Model("I give up. STOP"), stop_token="STOP").next_attack(so_far()))
+    assert given.stop
 
 
 def test_a_model_that_says_nothing_fails():

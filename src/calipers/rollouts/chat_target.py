@@ -2,6 +2,9 @@
 
 The key and other secrets are in no message and no `repr`. A server that is busy or broken (status 429 or 5xx, or no
 connection) is asked again, by default twice; any other refusal is an error at once.
+
+A model that declines is no error: where the answer says so in a field of its own (`refusal`, or the end
+`content_filter`), what it says there is the reply, empty if it says nothing, with `metadata["refused"]`.
 """
 
 import asyncio
@@ -24,6 +27,8 @@ from .players import Message, Reply, turn_seed
 from .targets import as_dicts, check_cost
 
 _PATH = "/chat/completions"
+_MOST_TOKENS = 2**63
+"""No model reads or writes more, and a price times much more is no number."""
 
 
 def is_passing_trouble(error: BaseException) -> bool:
@@ -81,6 +86,11 @@ class ChatTarget:
         """What to call it in reports."""
         return self.model or urlsplit(shown_address(self.url)).netloc
 
+    @property
+    def priced(self) -> bool:
+        """Whether its replies are to tell what they cost."""
+        return self.input_price is not None
+
     async def reply(self, messages: Sequence[Message]) -> Reply:
         """The model's answer.
 
@@ -128,7 +138,11 @@ class ChatTarget:
                 f"{request.address} answered with what is no JSON: {answer.text:.200}"
             ) from None
         calls = read_tool_calls(said, "choices.0.message.tool_calls")
-        text = read_text(said, "choices.0.message.content", may_be_null=bool(calls))
+        declined = read_text(said, "choices.0.message.refusal", may_be_null=True)
+        filtered = read_text(said, "choices.0.finish_reason", may_be_null=True) == "content_filter"
+        refused = bool(declined) or filtered
+        words = read_text(said, "choices.0.message.content", may_be_null=bool(calls) or refused)
+        text = words or declined
         given, written = (_tokens(said, name) for name in ("prompt_tokens", "completion_tokens"))
         cost = None
         if given is not None and written is not None and None not in {self.input_price, self.output_price}:
@@ -137,7 +151,7 @@ class ChatTarget:
             model=self.name, input_tokens=given or 0, output_tokens=written or 0, latency_ms=latency
         )
         trace = Trace(agent_name=self.name, output_text=text, llm_calls=[call], tool_calls=calls)
-        return Reply(text, cost=cost, trace=trace)
+        return Reply(text, cost=cost, trace=trace, metadata={"refused": True} if refused else {})
 
     def __repr__(self) -> str:
         return f"ChatTarget({shown_address(self.url)!r}, {self.model!r})"
@@ -145,7 +159,12 @@ class ChatTarget:
 
 def _tokens(answer: Any, name: str) -> int | None:
     usage = answer.get("usage") if isinstance(answer, dict) else None
-    return read_count(usage, name) if isinstance(usage, dict) else None
+    count = read_count(usage, name) if isinstance(usage, dict) else None
+    if count is not None and count > _MOST_TOKENS:
+        raise AgentReplyError(
+            f"the answer says that {name} are a number of {len(hex(count)) - 2} hexadecimal digits"
+        )
+    return count
 
 
 def _endpoint(url: str) -> str:

@@ -11,11 +11,12 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from calipers.errors import AgentTimeoutError, RolloutError
 from calipers.result import describe_error
 
+from .bill import Bill
 from .calling import ask, is_blocking
 from .graph import Graph, Node
 from .judging import reward_of, succeeded
@@ -73,6 +74,8 @@ class _Made:
 
     node: Node[str, str]
     said: tuple[Message, ...]
+    attack_cost: float | None
+    reply_cost: float | None
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,15 @@ class _Failure:
     who: str
     turn: int
     error: Exception
+    attack: Attack | None = None
+    """What the tester had said, where it was the target that failed."""
 
     def __str__(self) -> str:
         return f"turn {self.turn}: the {self.who} failed: {describe_error(self.error)[1]}"
+
+
+_Outcome: TypeAlias = _Made | _Failure | Attack | None
+"""What came of a move: an `Attack` that ends the conversation, or `None`, if the tester has nothing left to say."""
 
 
 @dataclass
@@ -97,11 +106,14 @@ class Growth:
     width: int
     graph: Graph[str, str]
     calls: int = 0
-    cost: float | None = None
     reasons: list[str] = field(default_factory=list)
     """Why branches ended, in the order in which they did."""
     failures: list[_Failure] = field(default_factory=list)
     start: float = field(default_factory=perf_counter)
+    bill: Bill = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.bill = Bill(self.rules.tester, self.rules.target)
 
     async def finish(self) -> Graph[str, str]:
         """Grow until every branch has ended.
@@ -163,17 +175,24 @@ class Growth:
             branch=sibling,
             opening=self.rules.opening,
             calls=self.calls,
-            cost=self.cost,
+            cost=self.bill.total,
             elapsed=perf_counter() - self.start,
         )
 
-    async def _made(self, moves: Sequence[_Move]) -> list[_Made | _Failure | None]:
+    async def _made(self, moves: Sequence[_Move]) -> list[_Outcome]:
         if len(moves) == 1:  # the common case needs no task of its own
             return [await self._turn(moves[0])]
-        return await asyncio.gather(*(self._turn(move) for move in moves))
+        turns = [asyncio.create_task(self._turn(move)) for move in moves]
+        try:
+            return await asyncio.gather(*turns)
+        except BaseException:  # whatever ends one of them ends the rollout, and with it the others
+            for turn in turns:
+                turn.cancel()
+            await asyncio.gather(*turns, return_exceptions=True)
+            raise
 
-    async def _turn(self, move: _Move) -> _Made | _Failure | None:
-        """One turn; `None` if the tester has nothing to say."""
+    async def _turn(self, move: _Move) -> _Outcome:
+        """One turn, or that the tester has nothing left to say."""
         rules, number = self.rules, move.so_far.turn
         try:
             tester = rules.tester
@@ -181,12 +200,12 @@ class Growth:
             attack = read_attack(said)
         except Exception as error:
             return _Failure("tester", number, error)
-        if attack is None:
-            return None
+        if attack is None or attack.stop:
+            return attack
         try:
             return await self._answered(move, attack)
         except Exception as error:
-            return _Failure("target", number, error)
+            return _Failure("target", number, error, attack)
 
     async def _answered(self, move: _Move, attack: Attack) -> _Made:
         remembered = move.branch.said
@@ -198,7 +217,6 @@ class Growth:
             given = await self._reply([*self._first_words(), *remembered, asking])
         duration = perf_counter() - start
         reply = read_reply(given)
-        costs = [cost for cost in (attack.cost, reply.cost) if cost is not None]
         metadata = {**attack.metadata, **reply.metadata}
         metadata.pop("rewind", None)  # it decides what the target is shown
         if attack.name is not None:
@@ -212,11 +230,11 @@ class Growth:
             0.0,
             [],
             duration=duration,
-            cost=sum(costs) if costs else None,
             trace=reply.trace,
             metadata=metadata,
         )
-        return _Made(node, (*remembered, asking, Message("assistant", reply.text)))
+        said = (*remembered, asking, Message("assistant", reply.text))
+        return _Made(node, said, attack.cost, reply.cost)
 
     async def _reply(self, messages: list[Message]) -> Any:
         target, seconds = self.rules.target, self.rules.reply_timeout
@@ -242,13 +260,11 @@ class Growth:
         self,
         branches: Sequence[_Branch],
         moves: Sequence[_Move],
-        made: Sequence[_Made | _Failure | None],
+        made: Sequence[_Outcome],
     ) -> list[_Branch]:
         """The branches, with the turns that were made in their places in the tree."""
         longer: list[_Branch] = []
-        of_branch: dict[bytes, list[tuple[_Move, _Made | _Failure | None]]] = {
-            each.place: [] for each in branches
-        }
+        of_branch: dict[bytes, list[tuple[_Move, _Outcome]]] = {each.place: [] for each in branches}
         for move, outcome in zip(moves, made, strict=True):
             of_branch[move.branch.place].append((move, outcome))
         for branch in branches:
@@ -259,18 +275,26 @@ class Growth:
                     node = outcome.node
                     children.append(node)
                     longer.append(_Branch(move.place, (*branch.turns, node), outcome.said))
-                    if node.cost is not None:
-                        self.cost = (self.cost or 0.0) + node.cost
-                elif outcome is None:
-                    self.calls -= 1
+                    self.bill.add_turn(node, outcome.attack_cost, outcome.reply_cost)
+                    continue
+                if not isinstance(outcome, _Failure):
+                    attack = outcome
                 else:
+                    attack = outcome.attack
                     self.failures.append(outcome)
                     self.graph.broke_off = True
+                if attack is None or attack.stop:  # the target was not asked
+                    self.calls -= 1
+                if attack is not None:
+                    self.bill.add_move(attack.cost)
             broken = [outcome for _, outcome in mine if isinstance(outcome, _Failure)]
             if broken:
                 self._end(branch, f"error: {broken[0]}", leaf=not children)
             elif mine and not children:
                 self._end(branch, _ENDED, leaf=True)
+        self.bill.settle()
+        if self.bill.has_beside:
+            self.graph.metadata["cost"] = self.bill.beside
         return longer
 
     async def _score(self, branches: Sequence[_Branch]) -> None:

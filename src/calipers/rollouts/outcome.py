@@ -40,22 +40,40 @@ def rollouts_of(rollouts: Rollouts) -> list[Graph[Any, Any]]:
                 f"the report {rollouts.name!r} kept only some of its attempts, and numbers over those would flatter or "
                 "blame: run it with keep='all'"
             )
-        rollouts = [_read(case.output, f"the output of {case.name!r}") for case in rollouts.cases]
+        rollouts = [read_rollout(case.output, f"the output of {case.name!r}") for case in rollouts.cases]
     if isinstance(rollouts, Graph) or not isinstance(rollouts, Iterable):
         raise InvalidRolloutError(f"rollouts are a report or a list of Graph, got {safe_repr(rollouts):.200}")
-    return [_read(rollout, "one of the rollouts") for rollout in rollouts]
+    return [read_rollout(rollout, "one of the rollouts") for rollout in rollouts]
 
 
-def _read(value: Any, what: str) -> Graph[Any, Any]:
+def read_rollout(value: Any, what: str = "a rollout") -> Graph[Any, Any]:
+    """A rollout as it is, or made of its stored form.
+
+    Raises:
+        InvalidRolloutError: it is neither.
+    """
     if isinstance(value, Graph):
         return value
     if isinstance(value, Mapping):
         return read_graph(value)
-    raise InvalidRolloutError(f"{what} must be a Graph, got {safe_repr(value):.200} ({type(value).__name__})")
+    raise InvalidRolloutError(
+        f"{what} must be a Graph, or its stored form, which Graph.from_dict reads, got {safe_repr(value):.200} "
+        f"({type(value).__name__})"
+    )
 
 
-def succeeded(graph: Graph[Any, Any]) -> bool | None:
-    """Whether the target gave way in some turn; `None` if nobody knows."""
+def failed_attempts(rollouts: Any) -> int:
+    """Attempts of a report that left no rollout, because they failed; of a list of rollouts nobody knows, so 0."""
+    return len(rollouts.failures) if isinstance(rollouts, Report) else 0
+
+
+def succeeded(graph: Graph[Any, Any] | Mapping[str, Any]) -> bool | None:
+    """Whether the target gave way in some turn; `None` if nobody knows.
+
+    Raises:
+        InvalidRolloutError: it is neither a rollout nor the stored form of one.
+    """
+    graph = read_rollout(graph)
     known = [success_of(node) for node in graph.walk()]
     if any(known):
         return True
@@ -80,11 +98,15 @@ def success_of(node: Node[Any, Any]) -> bool | None:
     raise InvalidRolloutError(f"the success of a turn is True, False or None, got {safe_repr(said):.200}")
 
 
-def first_success(graph: Graph[Any, Any]) -> tuple[Node[Any, Any], ...] | None:
+def first_success(graph: Graph[Any, Any] | Mapping[str, Any]) -> tuple[Node[Any, Any], ...] | None:
     """The conversation up to the earliest turn in which the target gave way; `None` if it never did.
 
     The fewest turns count; among equals the one that stands first in the tree.
+
+    Raises:
+        InvalidRolloutError: it is neither a rollout nor the stored form of one.
     """
+    graph = read_rollout(graph)
     best: tuple[Node[Any, Any], ...] | None = None
     path: list[Node[Any, Any]] = []
     for number, node in numbered_turns(graph):
@@ -113,8 +135,13 @@ def calls_of(graph: Graph[Any, Any]) -> int:
 
 
 def cost_of(graph: Graph[Any, Any]) -> float | None:
-    """What all turns of the tree cost together; `None` if one does not tell."""
+    """What the rollout cost: all turns of the tree, and what `metadata["cost"]` says was spent beside them.
+
+    `None` if one of them does not tell.
+    """
     costs = [node.cost for node in graph.walk()]
+    if "cost" in graph.metadata:
+        costs.append(graph.metadata["cost"])
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known and len(known) == len(costs) else None
 

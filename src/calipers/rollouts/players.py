@@ -54,6 +54,8 @@ class Attack:
     """How many of the turns that the target still sees to take back before it is said; no more than there are."""
     cost: float | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    stop: bool = False
+    """Say nothing and end the conversation, as `None` does, with what it cost to decide so; the text is not said."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class SoFar:
     calls: int = 0
     """How often the target has been asked in the whole rollout, in every branch."""
     cost: float | None = None
-    """What the whole rollout has cost; `None`: no player told."""
+    """What the whole rollout has cost; `None`: no player told, or one that has a price did not tell of every turn."""
     elapsed: float = 0.0
     """Seconds since the rollout began. A tester that looks at it does not do the same twice."""
 

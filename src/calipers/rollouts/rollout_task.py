@@ -20,6 +20,7 @@ from calipers.trace import Trace, Turn, TurnType
 
 from .environment import Environment
 from .graph import Graph
+from .outcome import calls_of, cost_of
 from .targets import name_of
 
 _KEYS = {"goal", "seed"}
@@ -106,8 +107,6 @@ def conversation_trace(graph: Graph[Any, Any], agent_name: str = "") -> Trace:
 
 
 def _count(graph: Graph[Any, Any]) -> None:
-    nodes = list(graph.walk())
-    increment_eval_metric("turns", len(nodes))
-    costs = [node.cost for node in nodes if node.cost is not None]
-    if costs:
-        increment_eval_metric("cost", sum(costs))
+    increment_eval_metric("turns", calls_of(graph))
+    if (cost := cost_of(graph)) is not None:
+        increment_eval_metric("cost", cost)

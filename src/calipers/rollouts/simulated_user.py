@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.plain import safe_repr
 
+from .bill import is_priced
 from .players import Attack, Message, SoFar
 from .targets import as_target, name_of
 from .testers import ask_model, check_placeholders, other_side
@@ -146,15 +147,20 @@ class ModelUser:
         """What to call it in reports."""
         return name_of(self.model)
 
-    async def next_attack(self, so_far: SoFar) -> Attack | None:
-        """What the model says; `None` when it says that it has what it wants."""
+    @property
+    def priced(self) -> bool:
+        """Whether the model says that it has a price."""
+        return is_priced(self.model)
+
+    async def next_attack(self, so_far: SoFar) -> Attack:
+        """What the model says; the end when it says that it has what it wants."""
         told = self.instruction.format(
             persona=self.persona.description, goal=self.goal or so_far.goal, stop_token=self.stop_token
         )
         reply = await ask_model(self.model, [Message("system", told), *other_side(so_far, self.begin)])
         # A model may forget when there is nothing to end yet: the first word of a user is no farewell.
         if self.stop_token in reply.text and so_far.turns:
-            return None
+            return Attack("", cost=reply.cost, stop=True)
         text = reply.text.replace(self.stop_token, "").strip()
         if not text:
             raise InvalidRolloutError(f"the model {self.name!r} that plays a user said nothing")

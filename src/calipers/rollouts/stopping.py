@@ -20,8 +20,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calipers.errors import InvalidOptionError, InvalidRolloutError
-from calipers.plain import safe_repr
+from calipers.plain import loaded_types, safe_repr
 
+from .calling import is_async
+from .graph import Node
 from .players import SoFar
 from .refusal import is_refusal
 
@@ -108,7 +110,11 @@ class OnSuccess(StopCondition):
 
 @dataclass(frozen=True)
 class OnRefusal(StopCondition):
-    """Stops when the target has refused, in so many turns in a row."""
+    """Stops when the target has refused, in so many turns in a row.
+
+    A target may say so itself, by `metadata["refused"]`, as `ChatTarget` does. One that called tools and said nothing did
+    not refuse.
+    """
 
     times: int = 1
     detector: Callable[[str], bool] = field(default=is_refusal)
@@ -116,15 +122,31 @@ class OnRefusal(StopCondition):
 
     def __post_init__(self) -> None:
         _check_count("OnRefusal", self.times)
-        if not callable(self.detector):
-            raise InvalidOptionError(f"detector is a function of a response, got {self.detector!r}")
+        if not callable(self.detector) or is_async(self.detector):
+            raise InvalidOptionError(
+                f"detector is a function of a response that is not async, got {self.detector!r}"
+            )
 
     def reason(self, so_far: SoFar) -> str | None:
         """Why to stop now."""
         last = so_far.turns[-self.times :]
-        if len(last) < self.times or not all(self.detector(turn.response) for turn in last):
+        if len(last) < self.times or not all(self._refused(turn) for turn in last):
             return None
         return self.describe()
+
+    def _refused(self, turn: Node[Any, Any]) -> bool:
+        if turn.metadata.get("refused") is True:
+            return True
+        if not turn.response.strip() and turn.trace is not None and turn.trace.tool_calls:
+            return False
+        said: Any = self.detector(turn.response)
+        if inspect.iscoroutine(said):
+            said.close()
+        if not isinstance(said, (bool, *loaded_types("numpy", "bool_"))):
+            raise InvalidRolloutError(
+                f"the detector of refusals must say True or False, got {safe_repr(said):.200}"
+            )
+        return bool(said)
 
     def describe(self) -> str:
         """How many refusals."""
@@ -151,7 +173,7 @@ class Budget(StopCondition):
         """Why to stop now.
 
         Raises:
-            InvalidRolloutError: a cost is limited, and no player tells what it costs.
+            InvalidRolloutError: a cost is limited, and what the turns cost is not known.
         """
         if self.calls is not None and so_far.calls >= self.calls:
             return f"budget of {self.calls} calls"
@@ -159,8 +181,9 @@ class Budget(StopCondition):
             return None
         if so_far.turns and so_far.cost is None:
             raise InvalidRolloutError(
-                f"Budget(cost={self.cost:g}) has nothing to count: neither target nor tester tells its cost. "
-                "Give a Reply or an Attack with cost=..., prices to a ChatTarget, or Budget(calls=...)"
+                f"Budget(cost={self.cost:g}) cannot count: neither target nor tester tells its cost, or one that has a "
+                "price did not tell it of every turn. Give every Reply or Attack its cost=..., prices to a ChatTarget, or "
+                "Budget(calls=...)"
             )
         return f"budget of {self.cost:g}" if (so_far.cost or 0.0) >= self.cost else None
 

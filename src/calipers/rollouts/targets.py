@@ -13,7 +13,7 @@ run side by side. `TextTarget(task, transcript=True)` hands it the whole convers
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -138,6 +138,10 @@ def read_reply(given: Any) -> Reply:
     if isinstance(given, Reply):
         if not isinstance(given.text, str):
             raise InvalidRolloutError(f"the text of a Reply must be a str, got {safe_repr(given.text):.200}")
+        if not isinstance(given.metadata, Mapping):
+            raise InvalidRolloutError(
+                f"the metadata of a Reply must be a dict, got {safe_repr(given.metadata):.200}"
+            )
         check_cost(given.cost, "a Reply")
         return given
     raise InvalidRolloutError(

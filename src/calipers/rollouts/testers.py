@@ -12,13 +12,14 @@ A tester keeps no state: `SoFar` tells it all that happened in its branch, and b
 
 import inspect
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Final, Literal
 
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.plain import safe_repr
 
+from .bill import is_priced
 from .calling import ask, is_async, is_blocking
 from .players import Attack, Message, Reply, SoFar, Target, Tester
 from .targets import as_target, check_cost, name_of, read_reply, takes_conversation
@@ -75,6 +76,16 @@ def read_attack(given: Any) -> Attack | None:
         raise InvalidRolloutError(
             f"an Attack takes back a whole number of turns from 0, got rewind={given.rewind!r}"
         )
+    if given.name is not None and not isinstance(given.name, str):
+        raise InvalidRolloutError(
+            f"the name of an Attack must be a str or None, got {safe_repr(given.name):.200}"
+        )
+    if not isinstance(given.metadata, Mapping):
+        raise InvalidRolloutError(
+            f"the metadata of an Attack must be a dict, got {safe_repr(given.metadata):.200}"
+        )
+    if not isinstance(given.stop, bool):
+        raise InvalidRolloutError(f"stop of an Attack is True or False, got {safe_repr(given.stop):.200}")
     check_cost(given.cost, "an Attack")
     return given
 
@@ -193,12 +204,17 @@ class ModelTester:
         """What to call it in reports."""
         return name_of(self.model)
 
-    async def next_attack(self, so_far: SoFar) -> Attack | None:
+    @property
+    def priced(self) -> bool:
+        """Whether the model says that it has a price."""
+        return is_priced(self.model)
+
+    async def next_attack(self, so_far: SoFar) -> Attack:
         """What the model says."""
         told = self.instruction.format(goal=so_far.goal, turn=so_far.turn)
         reply = await ask_model(self.model, [Message("system", told), *other_side(so_far, self.begin)])
         if self.stop_token is not None and self.stop_token in reply.text:
-            return None
+            return Attack("", cost=reply.cost, stop=True)
         text = reply.text.strip()
         if not text:
             raise InvalidRolloutError(f"the model {self.name!r} that plays the tester said nothing")
