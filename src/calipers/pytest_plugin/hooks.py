@@ -44,6 +44,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="from which the randomness of every evaluation follows; default: drawn, and shown at the end",
     )
+    group.addoption(
+        "--calipers-store",
+        default=None,
+        metavar="URL",
+        help="keep what was measured as one run in a store: a file, sqlite:///PATH or postgresql://USER@HOST/DATABASE",
+    )
     add_options(group)
 
 
@@ -69,6 +75,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from calipers.pytest_plugin.report_files import checked_targets
 
         session.targets = checked_targets(config.option.calipers_out, session)
+    if config.option.calipers_store is not None and worker is None:
+        from calipers.pytest_plugin.storing import checked_store
+
+        session.store = checked_store(config.option.calipers_store, session)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,4 @@
-"""`--calipers-out FORMAT:PATH`: what a session measured, as report files."""
+"""`--calipers-out FORMAT:PATH`: what a session measured, as report files; `storing` keeps the same in a store."""
 
 import sys
 from pathlib import Path
@@ -48,7 +48,7 @@ def _shown(path: str, folder: Path) -> str:
 
 
 def write_reports(session: Session) -> None:
-    """Write everything that was measured to the report files; what goes wrong is noted and shown."""
+    """Write everything that was measured to the report files, and keep it; what goes wrong is noted and shown."""
     report = report_of_all(read_runs(session.runs), name="pytest", seed=session.seed)
     report.started_at = session.started_at
     report.duration = session.duration
@@ -63,5 +63,9 @@ def write_reports(session: Session) -> None:
             _write(report, target, session)
         except (CalipersError, OSError) as error:
             session.problems.append(f"--calipers-out could not write {target}: {error}")
+    if session.store is not None:
+        from calipers.pytest_plugin.storing import store_report
+
+        store_report(report, session)
     if terminal is None:
         sys.stderr.writelines(f"{problem}\n" for problem in session.problems)

@@ -71,6 +71,8 @@ def _measured(session: Session, page: Page) -> "Iterator[Text]":
         yield page.line(("Nothing was measured.", "dim"))
     for path in session.written:
         yield page.line(("Wrote ", "dim"), (page.fit(path, 5 * page.width), "dim"))
+    if session.kept is not None:
+        yield page.line(("Kept: ", "dim"), (page.fit(session.kept, 5 * page.width), "dim"))
 
 
 def _test(page: Page, test: str, report: Report) -> "Iterator[Text]":

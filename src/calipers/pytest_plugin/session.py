@@ -45,6 +45,10 @@ class Session:
         self.is_worker = is_worker
         self.targets: list[str] = []
         """Report files to write at the end: `FORMAT:PATH`."""
+        self.store: str | None = None
+        """Where to keep what was measured."""
+        self.kept: str | None = None
+        """The command that shows what was kept."""
         self.item: pytest.Item | None = None
         """The test that runs, or ran last."""
         self.runs: list[dict[str, Any]] = []
@@ -54,7 +58,7 @@ class Session:
         self.incomplete: list[str] = []
         """Why some of what was to be measured is not among the runs."""
         self.problems: list[str] = []
-        """Report files that could not be written."""
+        """Report files that could not be written, and what could not be kept."""
         self.plugin_failures: list[str] = []
         """What went wrong in plugins, in whichever process."""
         self.written: list[str] = []
@@ -161,7 +165,7 @@ class Session:
             ended = "interrupted"
         if ended:
             self.incomplete.append(f"the tests ended early: {ended}")
-        if self.targets:
+        if self.targets or self.store is not None:
             from calipers.pytest_plugin.report_files import write_reports
 
             write_reports(self)
