@@ -80,6 +80,7 @@ def test_one_who_gives_up_waiting_leaves_the_model_to_others():
         {"parallel": True},
         {"context_tokens": -1},
         {"temperature": -1},
+        {"temperature": "x"},
         {"temperature": float("nan")},
         {"seed": "a"},
     ],

@@ -277,6 +277,23 @@ def test_a_rollout_may_be_tried_again():
     assert tried == [0, 0]
 
 
+def test_a_failure_does_not_show_the_turns_of_an_earlier_try():
+    class Worse:
+        tries = 0
+
+        def eval_rollout(self, seed):
+            self.tries += 1
+            if self.tries == 1:
+                raise RolloutError("broke off", graph=graph(seed))
+            raise ConnectionError
+
+    evaluator = Responses(Worse())
+    with pytest.raises(RolloutError):
+        evaluator.evaluate(1, progress=False, retry=Retry(attempts=2, backoff=0))
+    (failure,) = evaluator.failures
+    assert (failure.error_type, failure.graph) == ("ConnectionError", None)
+
+
 def test_what_cannot_be_combined_is_raised_and_the_run_is_kept():
     class Wrong(Responses):
         def aggregate_metrics(self, all_metrics):

@@ -67,7 +67,8 @@ class LocalModel:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InvalidOptionError(f"{name} must be a whole number from 1, got {value!r}")
-        if isinstance(self.temperature, bool) or not 0 <= self.temperature <= 10:
+        warmth = self.temperature
+        if isinstance(warmth, bool) or not isinstance(warmth, int | float) or not 0 <= warmth <= 10:
             raise InvalidOptionError(f"temperature must be from 0 to 10, got {self.temperature!r}")
         if self.seed is not None and (isinstance(self.seed, bool) or not isinstance(self.seed, int)):
             raise InvalidOptionError(f"seed must be a whole number, or None, got {self.seed!r}")

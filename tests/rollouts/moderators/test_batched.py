@@ -120,6 +120,30 @@ def test_rollouts_side_by_side_share_their_calls():
     assert {tuple(node.response_score for node in graph.walk()) for graph in graphs} == {(0.2, 0.4)}
 
 
+class Panic(BaseException):
+    """What is no Exception, such as a panic of compiled code."""
+
+
+@pytest.mark.parametrize(
+    ("raised", "heard"),
+    [(Panic, Panic), (asyncio.CancelledError, InvalidRolloutError)],
+    ids=["panic", "cancelled from within"],
+)
+def test_nobody_waits_for_ever_whatever_the_moderator_raises(raised, heard):
+    class Moody:
+        async def moderate(self, texts):
+            raise raised
+
+    async def main():
+        moderator = BatchedModerator(Moody(), max_batch=2)
+        waiting = [asyncio.create_task(moderator.moderate(["a"])) for _ in range(2)]
+        done, late = await asyncio.wait(waiting, timeout=5)
+        assert not late
+        return [task.exception() for task in done]
+
+    assert [type(error) for error in asyncio.run(main())] == [heard] * 2
+
+
 def test_it_serves_one_event_loop_after_another():
     moderator = BatchedModerator(lambda text: len(text) / 10)
     assert [asyncio.run(moderator.moderate(["ab", ""])) for _ in range(2)] == [[0.2, 0]] * 2
@@ -127,7 +151,16 @@ def test_it_serves_one_event_loop_after_another():
 
 
 @pytest.mark.parametrize(
-    "options", [{"max_batch": 0}, {"max_batch": True}, {"max_wait": -1}, {"max_wait": float("nan")}], ids=str
+    "options",
+    [
+        {"max_batch": 0},
+        {"max_batch": True},
+        {"max_wait": -1},
+        {"max_wait": float("nan")},
+        {"max_wait": None},
+        {"max_wait": "x"},
+    ],
+    ids=str,
 )
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(InvalidOptionError):

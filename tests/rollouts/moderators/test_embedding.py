@@ -35,6 +35,7 @@ def test_without_harmless_examples_the_score_is_the_similarity():
         {"examples": [""]},
         {"examples": ["a"], "harmless": "text"},
         {"examples": ["a"], "sharpness": 0},
+        {"examples": ["a"], "sharpness": "x"},
         {"examples": ["a"], "sharpness": float("nan")},
     ],
     ids=str,

@@ -72,9 +72,11 @@ class VaultAssistant:
             raise InvalidOptionError(f"the secret is a word, got {self.secret!r}")
         as_weaknesses(self.weaknesses)
         for name in ("patience", "memory", "shots"):
-            if getattr(self, name) < 1:
-                raise InvalidOptionError(f"{name} is 1 or more, got {getattr(self, name)!r}")
-        if not 0 <= self.chance <= 1:
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+                raise InvalidOptionError(f"{name} is a whole number from 1, got {number!r}")
+        chance = self.chance
+        if isinstance(chance, bool) or not isinstance(chance, int | float) or not 0 <= chance <= 1:
             raise InvalidOptionError(f"chance is from 0 to 1, got {self.chance!r}")
 
     @classmethod

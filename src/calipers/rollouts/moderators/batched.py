@@ -4,7 +4,7 @@ Rollouts that run side by side each ask for a few scores at a time. Where a call
 or a request over a network, it pays to wait a moment and ask for all of them at once.
 
 One who gives up waiting takes nothing away from the others: texts nobody waits for any more are not sent, and what comes
-back goes to those who are still there. If the moderator fails, all of that batch hear of it.
+back goes to those who are still there. If the moderator fails, in whatever way, all of that batch hear of it.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, InvalidRolloutError
 
 from .moderating import as_moderator, check_texts, scores_of
 
@@ -37,7 +37,8 @@ class BatchedModerator:
         as_moderator(self.moderator)
         if isinstance(self.max_batch, bool) or not isinstance(self.max_batch, int) or self.max_batch < 1:
             raise InvalidOptionError(f"max_batch must be a whole number from 1, got {self.max_batch!r}")
-        if isinstance(self.max_wait, bool) or not 0 <= self.max_wait <= 60:
+        wait = self.max_wait
+        if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= 60:
             raise InvalidOptionError(f"max_wait must be from 0 to 60 seconds, got {self.max_wait!r}")
 
     async def moderate(self, texts: Sequence[str]) -> list[float]:
@@ -91,21 +92,34 @@ class _Window:
             self.sent.add(task)
             task.add_done_callback(self.sent.discard)
 
+    @staticmethod
+    def _fail(batch: "list[tuple[list[str], asyncio.Future[list[float]]]]", error: BaseException) -> None:
+        """Tell everybody who waits: nobody may wait for ever."""
+        task = asyncio.current_task()
+        ours = isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+        if isinstance(
+            error, asyncio.CancelledError
+        ):  # from within: to those who wait it would look like their own end
+            error = InvalidRolloutError("the moderator was cancelled while it scored")
+        for _, future in batch:
+            if future.done():
+                continue
+            if ours:
+                future.cancel()
+            else:
+                future.set_exception(error)
+
     async def _score(self, batch: list[tuple[list[str], "asyncio.Future[list[float]]"]]) -> None:
         every = [text for texts, _ in batch for text in texts]
         scores: list[float] = []
         try:
             for start in range(0, len(every), self.max_batch):
                 scores += await scores_of(self.moderator, every[start : start + self.max_batch])
-        except Exception as error:
-            for _, future in batch:
-                if not future.done():
-                    future.set_exception(error)
+        except BaseException as error:
+            self._fail(batch, error)
+            if isinstance(error, KeyboardInterrupt | SystemExit | asyncio.CancelledError):
+                raise
             return
-        except asyncio.CancelledError:
-            for _, future in batch:
-                future.cancel()
-            raise
         start = 0
         for texts, future in batch:
             if not future.done():

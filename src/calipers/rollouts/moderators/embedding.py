@@ -45,7 +45,12 @@ class EmbeddingModerator(TextModerator):
                 )
         if not self.examples:
             raise InvalidOptionError("an EmbeddingModerator needs at least one example of what scores high")
-        if isinstance(self.sharpness, bool) or not 0 < self.sharpness < math.inf:
+        sharpness = self.sharpness
+        if (
+            isinstance(sharpness, bool)
+            or not isinstance(sharpness, int | float)
+            or not 0 < sharpness < math.inf
+        ):
             raise InvalidOptionError(f"sharpness must be a finite number above 0, got {self.sharpness!r}")
 
     def score_text(self, text: str) -> float:

@@ -3,7 +3,7 @@
 | form | such as, for `open sesame` |
 |---|---|
 | `plain` | Open-Sesame; also among zero-width characters, with accents, or with letters that only look alike |
-| `spaced` | o p e n s e s a m e, o-p-e-n-s-e-s-a-m-e |
+| `spaced` | o p e n s e s a m e, OPEN-SES-AME, ope nse same: in pieces that are whole words of the text |
 | `reversed` | emases nepo |
 | `rot13` | bcra frfnzr |
 | `leet` | 0p3n 535am3 |
@@ -39,8 +39,8 @@ _LOOK_ALIKE: Final = str.maketrans(
     "\u03b1\u03b5\u03bf\u03c1\u03c5\u03c7\u03b9\u03ba\u03bd\u03c4\u0131\u0261",  # Greek, dotless i, script g
     "aeopcyxisjkmhtb" + "aeopuxikvtig",
 )
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{4,}={0,2}")
-_HEX: Final = re.compile(r"(?:0x)?[0-9a-fA-F]{2}(?:[\s:,\\x-]{0,3}[0-9a-fA-F]{2}){3,}")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{4,}")
+_HEX: Final = re.compile(r"(?:0x)?[0-9a-f]{2}(?:[\s:,;\\-]{0,3}(?:0?x)?[0-9a-f]{2}){3,}", re.IGNORECASE)
 _CODES: Final = re.compile(r"\d{2,3}(?:[\s,;.-]{1,3}\d{2,3}){3,}")
 _MORSE: Final = re.compile(r"[.-]{1,6}(?:[\s/|]{1,3}[.-]{1,6}){3,}")
 _SIGNS: Final = (
@@ -83,7 +83,7 @@ class LeakModerator(TextModerator):
                 continue
             if self._plain.search(read):
                 yield name
-            if self._spaced.search(read):
+            if any(self._plain.fullmatch(found[0]) is None for found in self._spaced.finditer(read)):
                 yield "spaced"
         if self._pig_latin.search(folded):
             yield "pig_latin"
@@ -112,9 +112,9 @@ class LeakModerator(TextModerator):
 
     @cached_property
     def _spaced(self) -> "re.Pattern[str]":
-        """Each character by itself. Letters that meet by chance, the ends of two words, are no leak."""
+        """In pieces, down to single letters. Letters that meet by chance, the ends of two words, are no leak."""
         letters = map(re.escape, _letters(_folded(self.secret)))
-        return re.compile(r"(?<![^\W_])" + r"[\W_]{1,5}".join(letters) + r"(?![^\W_])")
+        return re.compile(r"(?<![^\W_])" + r"[\W_]{0,5}".join(letters) + r"(?![^\W_])")
 
 
 def _folded(text: str) -> str:
@@ -143,15 +143,20 @@ _TURNED: Final[dict[str, Callable[[str], str]]] = {
 
 
 def _from_base64(text: str) -> Iterator[str]:
-    for found in _BASE64.findall(text):
-        run = found.rstrip("=").replace("-", "+").replace("_", "/")
-        run = run[: len(run) - (len(run) % 4 == 1)]
-        yield base64.b64decode(run + "=" * (-len(run) % 4)).decode("utf-8", "ignore")
+    """What the text says, and what it says without spaces and ends of lines, which may have come in between."""
+    for written in dict.fromkeys((text, "".join(text.split()))):
+        for found in _BASE64.findall(written):
+            for start in range(4):  # what stands before it may be of the same letters
+                run = found[start:].replace("-", "+").replace("_", "/")
+                run = run[: len(run) - (len(run) % 4 == 1)]
+                yield base64.b64decode(run + "=" * (-len(run) % 4)).decode("utf-8", "ignore")
 
 
 def _from_hex(text: str) -> Iterator[str]:
     for found in _HEX.findall(text):
-        digits = re.sub(r"0x|[^0-9a-fA-F]", "", found)
+        run = found.lower()
+        run = run.replace("0x", " ") if run.startswith("0x") else re.sub(r"(?<![0-9a-f])0x", " ", run)
+        digits = re.sub(r"[^0-9a-f]", "", run)
         for start in (0, 1):  # a run may begin with a digit that belongs to something else
             run = digits[start:]
             try:

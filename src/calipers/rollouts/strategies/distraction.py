@@ -40,9 +40,13 @@ class Distraction:
     """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.turns <= len(self.topics):
+        topics = self.topics
+        if isinstance(topics, str) or not all(isinstance(topic, str) and topic.strip() for topic in topics):
+            raise InvalidOptionError(f"topics are texts that are not empty, got {topics!r:.200}")
+        most = len(set(topics))
+        if isinstance(self.turns, bool) or not isinstance(self.turns, int) or not 1 <= self.turns <= most:
             raise InvalidOptionError(
-                f"turns is from 1 to the number of topics, {len(self.topics)}, got {self.turns!r}: give more topics"
+                f"turns is from 1 to the number of different topics, {most}, got {self.turns!r}: give more topics"
             )
 
     def next_attack(self, so_far: SoFar) -> Attack | None:

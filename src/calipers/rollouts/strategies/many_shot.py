@@ -29,9 +29,11 @@ class ManyShot:
     """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
-        if self.first < 1 or self.factor < 2 or self.most < self.first:
+        numbers = (self.first, self.factor, self.most)
+        whole = all(isinstance(number, int) and not isinstance(number, bool) for number in numbers)
+        if not whole or self.first < 1 or self.factor < 2 or self.most < self.first:
             raise InvalidOptionError(
-                f"first is 1 or more, factor 2 or more, most at least first, got {self!r}"
+                f"first, factor and most are whole numbers: first 1 or more, factor 2 or more, most at least first, got {self!r}"
             )
 
     def next_attack(self, so_far: SoFar) -> Attack | None:
