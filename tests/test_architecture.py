@@ -41,6 +41,7 @@ LAYERS = (
     "analysis",
     "report",
     "report_evaluator",
+    "comparison",
     "journal",
     "runner",
     "workers",

@@ -1,0 +1,42 @@
+"""Two reports side by side: what changed, and is it noise."""
+
+from typing import TYPE_CHECKING
+
+from calipers.late import late_names
+
+if TYPE_CHECKING:
+    from .cases import ChangedCase, Pairing
+    from .change import Change
+    from .comparison import Comparison, Side, compare_many, compare_reports
+    from .flips import Flip
+    from .labels import LabelChange, LabelMove
+
+_HOMES = {
+    "Change": ".change",
+    "ChangedCase": ".cases",
+    "Comparison": ".comparison",
+    "Flip": ".flips",
+    "LabelChange": ".labels",
+    "LabelMove": ".labels",
+    "Pairing": ".cases",
+    "Side": ".comparison",
+    "compare_many": ".comparison",
+    "compare_reports": ".comparison",
+}
+
+__all__ = [
+    "Change",
+    "ChangedCase",
+    "Comparison",
+    "Flip",
+    "LabelChange",
+    "LabelMove",
+    "Pairing",
+    "Side",
+    "compare_many",
+    "compare_reports",
+]
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = late_names(__name__, _HOMES, globals())

@@ -1,0 +1,225 @@
+"""Which questions a comparison asks: the pass rate, every column, every measure, of what both runs have."""
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from calipers.errors import InvalidOptionError
+
+from .cases import Pair, RunCase
+from .change import Cases, Change, ChangeKind, Clusters, Direction, Question, change_of
+from .columns import ColumnKey, Columns, differing, durations, metric, passes
+from .labels import LabelChange, label_change
+
+PASS_RATE = "pass rate"  # noqa: S105 - not a password
+"""What the headline is called."""
+DURATION = "task duration"
+"""What the time of a task is called."""
+
+_LESS = re.compile(
+    r"(?:^|[^a-z])(?:costs?|price|usd|eur|dollars?|cents?|tokens?|durations?|latency|latencies|seconds|secs?|ms|time|ttft)(?:$|[^a-z])"
+)
+"""Words in the name of a metric that is good when it is small."""
+
+Numbers = Callable[[Columns, RunCase], list[float]]
+"""Gives the numbers of a case."""
+
+
+class Answers(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked of two runs, and found; p-values are not adjusted yet."""
+
+    pass_rate: Change | None
+    evaluators: tuple[Change, ...]
+    measures: tuple[Change, ...]
+    labels: tuple[LabelChange, ...]
+    baseline_only: tuple[str, ...]
+    candidate_only: tuple[str, ...]
+
+
+class Runs(NamedTuple):
+    """Two runs, and the cases that are the same in both."""
+
+    baseline: Columns
+    candidate: Columns
+    pairs: Sequence[Pair]
+
+
+class Asker(msgspec.Struct, frozen=True, kw_only=True):
+    """Asks the same of every two runs."""
+
+    confidence: float
+    evaluators: frozenset[str] | None
+    """The columns to compare; `None` for all."""
+    smallest: float
+    smallest_relative: float
+    lower_is_better: frozenset[str]
+
+    def check_names(self, sides: Sequence[Columns]) -> None:
+        """Refuse names that no run has: a mistyped one must not look like nothing to report."""
+        columns = {name for side in sides for name, _ in side.by_key}
+        metrics = {name for side in sides for name in side.metrics}
+        asked = ((self.evaluators or frozenset(), columns, "evaluator"),)
+        for names, known, what in (*asked, (self.lower_is_better, columns | metrics, "score or metric")):
+            for name in sorted(names - known):
+                raise InvalidOptionError(
+                    f"no {what} of these reports is called {name!r}; there are {', '.join(map(repr, sorted(known))) or 'none'}"
+                )
+
+    def ask(
+        self, baseline: Columns, candidate: Columns, pairs: Sequence[Pair], changed: Mapping[str, str]
+    ) -> Answers:
+        """All questions about two runs.
+
+        Args:
+            baseline: the one run.
+            candidate: the other.
+            pairs: the cases that are the same in both.
+            changed: columns whose evaluators are known to differ, with what differs.
+        """
+        runs = Runs(baseline, candidate, pairs)
+        candidate.adopt(baseline)
+        baseline.adopt(candidate)
+        wanted = [key for key in baseline.by_key if self._wants(key)]
+        shared = [key for key in wanted if key in candidate.by_key]
+        headline = None
+        if baseline.asserts and candidate.asserts and self.evaluators is None:
+            headline = self._change(runs, PASS_RATE, "pass rate", lambda _, case: passes(case))
+        return Answers(
+            pass_rate=headline,
+            evaluators=self._columns(runs, shared, changed),
+            measures=self._measures(runs),
+            labels=self._labels(runs, shared, changed),
+            baseline_only=tuple(name for name, kind in wanted if (name, kind) not in candidate.by_key),
+            candidate_only=tuple(
+                key[0] for key in candidate.by_key if self._wants(key) and key not in baseline.by_key
+            ),
+        )
+
+    def _wants(self, key: ColumnKey) -> bool:
+        return self.evaluators is None or key[0] in self.evaluators
+
+    def _columns(
+        self, runs: Runs, keys: Sequence[ColumnKey], changed: Mapping[str, str]
+    ) -> tuple[Change, ...]:
+        found: list[Change] = []
+        for key in keys:
+            name, kind = key
+            if kind == "label":
+                continue
+            change = self._change(
+                runs,
+                name,
+                kind,
+                lambda side, case, key=key: side.scores(case, key),  # type: ignore[misc]
+                better="lower" if name in self.lower_is_better else "higher",
+                warning=_warning(runs, key, changed),
+                baseline_lost=runs.baseline.lost(key)["evaluator"],
+                candidate_lost=runs.candidate.lost(key)["evaluator"],
+            )
+            if change is not None:
+                found.append(change)
+        return tuple(found)
+
+    def _measures(self, runs: Runs) -> tuple[Change, ...]:
+        names = [name for name in runs.baseline.metrics if name in runs.candidate.metrics]
+        found = [
+            self._change(
+                runs,
+                DURATION,
+                "duration",
+                lambda _, case: durations(case),
+                better="lower",
+            )
+        ]
+        for name in names:
+            lower = name in self.lower_is_better or _LESS.search(name.lower()) is not None
+            found.append(
+                self._change(
+                    runs,
+                    name,
+                    "metric",
+                    lambda _, case, name=name: metric(case, name),  # type: ignore[misc]
+                    better="lower" if lower else None,
+                )
+            )
+        return tuple(change for change in found if change is not None)
+
+    def _labels(
+        self, runs: Runs, keys: Sequence[ColumnKey], changed: Mapping[str, str]
+    ) -> tuple[LabelChange, ...]:
+        found = (
+            label_change(
+                key[0],
+                runs.pairs,
+                runs.baseline,
+                runs.candidate,
+                confidence=self.confidence,
+                warning=_warning(runs, key, changed),
+            )
+            for key in keys
+            if key[1] == "label"
+        )
+        return tuple(change for change in found if change is not None)
+
+    def _change(
+        self,
+        runs: Runs,
+        name: str,
+        kind: ChangeKind,
+        numbers: Numbers,
+        *,
+        better: Direction | None = "higher",
+        **notes: Any,
+    ) -> Change | None:
+        """One question, over the cases that have an answer in both runs."""
+        before: Cases
+        after: Cases
+        clusters: Clusters
+        if runs.pairs:
+            both = [
+                (one, two, case.cluster if case.cluster is not None else other.cluster)
+                for case, other in runs.pairs
+                if (one := numbers(runs.baseline, case)) and (two := numbers(runs.candidate, other))
+            ]
+            before, after = [one for one, _, _ in both], [two for _, two, _ in both]
+            clusters = _clusters([cluster for _, _, cluster in both])
+            clusters_too = clusters
+        else:
+            before, clusters = _numbers(runs.baseline, numbers)
+            after, clusters_too = _numbers(runs.candidate, numbers)
+        return change_of(
+            Question(
+                name=name,
+                kind=kind,
+                baseline=before,
+                candidate=after,
+                paired=bool(runs.pairs),
+                baseline_clusters=clusters,
+                candidate_clusters=clusters_too,
+                better=better,
+                smallest=self.smallest,
+                smallest_relative=self.smallest_relative,
+                confidence=self.confidence,
+                **notes,
+            )
+        )
+
+
+def _numbers(side: Columns, numbers: Numbers) -> tuple[Cases, Clusters]:
+    known = [(found, case.cluster) for case in side.cases if (found := numbers(side, case))]
+    return [found for found, _ in known], _clusters([cluster for _, cluster in known])
+
+
+def _clusters(names: Sequence[str | None]) -> list[Hashable] | None:
+    """The cluster of each case, where any names one; a case that names none stands alone."""
+    if not any(name is not None for name in names):
+        return None
+    return [place if name is None else name for place, name in enumerate(names)]
+
+
+def _warning(runs: Runs, key: ColumnKey, changed: Mapping[str, str]) -> str | None:
+    """Why a column may not mean the same in both runs."""
+    found = differing(runs.baseline.by_key[key], runs.candidate.by_key[key]) or changed.get(key[0])
+    return None if found is None else f"not the same evaluator: {found}"

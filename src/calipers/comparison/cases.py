@@ -1,0 +1,160 @@
+"""The cases of a report, each with its attempts and its content, and which of two reports' cases are the same.
+
+A case is the same in both reports if its content is: inputs, expected output (none at all differs from an expectation of
+`None`) and metadata, all as plain data, so that a report in memory and one from a file agree. Of several cases with the same content,
+those of the same name belong together, then the others in their order. A case with no content at all is known by its name.
+
+What has the same name and another content is *changed*: it is not the same case, and is never paired unless the caller
+vouches for the names (`pair_by="name"`).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+import msgspec
+
+from calipers.errors import InvalidOptionError
+from calipers.identity.fingerprint import raw_digest
+from calipers.identity.values import written
+from calipers.plain import plain
+from calipers.record import ReportCase, ReportCaseFailure
+from calipers.report import Report
+
+Record: TypeAlias = ReportCase | ReportCaseFailure
+Part: TypeAlias = Literal["inputs", "expected output", "metadata"]
+"""A part of a case's content."""
+PairBy: TypeAlias = Literal["content", "name"]
+"""What makes two cases the same."""
+
+_ABSENT = b"-"
+
+
+@dataclass(slots=True)
+class RunCase:
+    """One case of a report, with all attempts at it."""
+
+    name: str
+    content: tuple[bytes, ...]
+    """A digest of each part, in the order of `Part`."""
+    has_content: bool
+    cluster: str | None
+    attempts: list[Record] = field(default_factory=list)
+
+
+class ChangedCase(msgspec.Struct, frozen=True):
+    """Two cases of one name that are not the same case."""
+
+    name: str
+    parts: tuple[Part, ...]
+    """What differs."""
+
+
+class Pairing(msgspec.Struct, frozen=True, kw_only=True):
+    """Which cases of two reports are the same."""
+
+    by: PairBy
+    pairs: int
+    """Cases that both have."""
+    renamed: int = 0
+    """Those of them with another name in each."""
+    changed: tuple[ChangedCase, ...] = ()
+    """Not paired: the same name, another content."""
+    baseline_only: tuple[str, ...] = ()
+    """Cases that the candidate lacks."""
+    candidate_only: tuple[str, ...] = ()
+    """Cases that the baseline lacks."""
+
+    @property
+    def left_out(self) -> int:
+        """Cases, of either report, that have no partner."""
+        return 2 * len(self.changed) + len(self.baseline_only) + len(self.candidate_only)
+
+
+Pair: TypeAlias = tuple[RunCase, RunCase]
+"""The same case in the baseline and in the candidate."""
+
+
+def cases_of(report: Report) -> list[RunCase]:
+    """The cases of a report in its order; those whose every attempt failed come last.
+
+    Raises:
+        InvalidOptionError: the report does not keep every attempt.
+    """
+    totals = report.totals
+    if totals is not None and totals.counts.attempts != len(report.cases) + len(report.failures):
+        raise InvalidOptionError(
+            f"the report {report.name!r} keeps {len(report.cases) + len(report.failures):,} of "
+            f"{totals.counts.attempts:,} attempts, and a comparison needs all: run with keep='all', or compare the stored run"
+        )
+    found: dict[str, RunCase] = {}
+    records: list[Record] = [*report.cases, *report.failures]
+    for record in records:
+        name = record.source_case_name or record.name
+        case = found.get(name)
+        if case is None:
+            case = found[name] = _case(name, record)
+        case.attempts.append(record)
+    return list(found.values())
+
+
+def pair_cases(
+    baseline: Iterable[RunCase], candidate: Iterable[RunCase], *, by: PairBy = "content"
+) -> tuple[list[Pair], Pairing]:
+    """The cases that two reports share, in the baseline's order, and what became of the others."""
+    if by not in get_args(PairBy):
+        raise InvalidOptionError(f"pair_by must be one of {get_args(PairBy)!r}, got {by!r}")
+    left, right = {case.name: case for case in baseline}, {case.name: case for case in candidate}
+    partner: dict[str, RunCase] = {
+        name: right[name]
+        for name, case in left.items()
+        if name in right and (by == "name" or case.content == right[name].content)
+    }
+    renamed = 0
+    if by == "content":
+        taken = set(partner)
+        waiting: defaultdict[tuple[bytes, ...], list[RunCase]] = defaultdict(list)
+        for case in reversed(right.values()):
+            if case.has_content and case.name not in taken:
+                waiting[case.content].append(case)
+        for name, case in left.items():
+            if name not in partner and waiting.get(case.content):
+                partner[name] = waiting[case.content].pop()
+                renamed += 1
+    matched = {case.name for case in partner.values()}
+    alone = [name for name in left if name not in partner]
+    alone_too = [name for name in right if name not in matched]
+    changed = [name for name in alone if name in right and name not in matched]
+    pairing = Pairing(
+        by=by,
+        pairs=len(partner),
+        renamed=renamed,
+        changed=tuple(ChangedCase(name, _differing(left[name], right[name])) for name in changed),
+        baseline_only=tuple(name for name in alone if name not in changed),
+        candidate_only=tuple(name for name in alone_too if name not in changed),
+    )
+    return [(case, partner[name]) for name, case in left.items() if name in partner], pairing
+
+
+def _case(name: str, record: Record) -> RunCase:
+    expected = record.expected_output if record.has_expected_output else None
+    has_content = record.has_expected_output or record.inputs is not None or record.metadata is not None
+    return RunCase(
+        name=name,
+        content=(
+            _digest(record.inputs),
+            _digest(expected) if record.has_expected_output else _ABSENT,
+            _digest(record.metadata),
+        ),
+        has_content=has_content,
+        cluster=record.cluster,
+    )
+
+
+def _digest(value: object) -> bytes:
+    return raw_digest(written(plain(value)))
+
+
+def _differing(one: RunCase, two: RunCase) -> tuple[Part, ...]:
+    return tuple(part for part, a, b in zip(get_args(Part), one.content, two.content, strict=True) if a != b)

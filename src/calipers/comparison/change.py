@@ -1,0 +1,330 @@
+"""The difference between two runs in one column, with its interval, its p-value and what they allow to say.
+
+The unit is the case, with its attempts averaged first, or the cluster of cases. The difference is the candidate minus the
+baseline; for times and metrics it is relative: 0.1 says a tenth more.
+
+| what                    | on the same cases                               | on different cases          |
+|-------------------------|-------------------------------------------------|-----------------------------|
+| pass rates, assertions  | Newcombe, or t under repeats and clusters       | Newcombe                    |
+| scores                  | t of the differences                            | Welch                       |
+| how long a task takes   | t of the differences of logarithms              | Welch of the logarithms     |
+| metrics, such as cost   | ratio of the totals, by Fieller                 | Welch, of logarithms if positive |
+
+Times spread by factors, and a user waits for one answer: the logarithm asks how much slower a typical case got, and one
+case that hung does not drown the others. A bill is a sum: the ratio of totals asks how much larger it got, and the one case that
+costs as much as all others has to count.
+
+The p-value on the same cases is exact (McNemar's, or the sign-flip test) where no more than 28 cases or clusters differ,
+since a t test of a handful of cases is surer than they allow; with more it is that of the t test.
+
+The *outcome* is `better` or `worse` only if the interval excludes 0 and the adjusted p-value says the same: where many
+columns are compared, an interval alone is lucky too often. `same` is a finding, not the lack of one: the whole interval is
+within the smallest difference worth seeing. Everything else is `unclear`. Where nobody said which direction is good, it is
+`higher` or `lower`. `identical` is said of scores that are equal in every case, for which no interval is known.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from math import ceil, exp, expm1, fsum, log, sqrt
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from calipers.stats.clusters import clustered_variance
+from calipers.stats.difference import (
+    Difference,
+    compare_paired,
+    compare_unpaired,
+    without_rounding,
+)
+from calipers.stats.interval import Interval
+from calipers.stats.permutation import permutation_test
+from calipers.stats.power import cases_needed
+from calipers.stats.ratio import ratio_of_totals
+from calipers.stats.variance import VarianceComponents
+
+ChangeKind: TypeAlias = Literal["pass rate", "assertion", "score", "duration", "metric"]
+Scale: TypeAlias = Literal["points", "number", "relative"]
+"""How a difference is counted: of values from 0 to 1, of other numbers, or as a share of the baseline."""
+Direction: TypeAlias = Literal["higher", "lower"]
+"""Which of two values is the better one."""
+Outcome: TypeAlias = Literal["better", "worse", "higher", "lower", "same", "identical", "unclear"]
+"""What is known of a difference; the module says when."""
+
+Cases: TypeAlias = Sequence[Sequence[float]]
+"""For every case, the numbers of its attempts."""
+Clusters: TypeAlias = Sequence[Hashable] | None
+
+_COUNTED = 28
+"""Cases or clusters that differ, up to which `permutation_test` counts every choice of signs."""
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One column in two runs."""
+
+    name: str
+    kind: ChangeKind
+    scale: Scale
+    better: Direction | None
+    """Which direction is the good one; `None` if nobody said."""
+    paired: bool
+    """Whether the same cases were compared."""
+    baseline: float
+    """The baseline's mean over the cases compared; of durations the geometric mean, in seconds."""
+    candidate: float
+    difference: float
+    """The candidate minus the baseline; with the scale `relative`, as a share of the baseline."""
+    interval: Interval | None = None
+    """Of the difference; `None` if the data cannot tell."""
+    p_value: float | None = None
+    """How likely so large a difference, either way, is between two runs of the same thing; `None` if nobody can tell."""
+    one_sided_p: float | None = None
+    """The same for a difference in this direction only, for a question that was settled before looking."""
+    adjusted_p: float | None = None
+    """The p-value, adjusted for all that was asked together."""
+    test: str | None = None
+    """The test that the p-values are of."""
+    baseline_cases: int
+    """Cases compared."""
+    candidate_cases: int
+    """Cases compared; if paired, the same ones."""
+    clusters: int | None = None
+    """Clusters of paired cases; `None` if none were declared."""
+    smallest: float
+    """The smallest difference worth seeing, on the scale of the difference."""
+    needed_cases: int | None = None
+    """Cases that would show the smallest difference worth seeing in 4 of 5 comparisons; `None` if nobody can tell."""
+    baseline_lost: int = 0
+    """Attempts that count as not passed because an evaluator did not finish."""
+    candidate_lost: int = 0
+    warning: str | None = None
+    """Why the two columns may not mean the same."""
+    outcome: Outcome = "unclear"
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What to compare: the numbers of both runs, and what they mean."""
+
+    name: str
+    kind: ChangeKind
+    baseline: Cases
+    candidate: Cases
+    paired: bool
+    baseline_clusters: Clusters = None
+    candidate_clusters: Clusters = None
+    better: Direction | None = "higher"
+    smallest: float
+    """The smallest difference worth seeing, of values from 0 to 1."""
+    smallest_relative: float
+    """The same of all others, as a share of the baseline."""
+    confidence: float = 0.95
+    baseline_lost: int = 0
+    candidate_lost: int = 0
+    warning: str | None = None
+
+
+def change_of(question: Question) -> Change | None:
+    """The difference that a question asks for, not adjusted yet; `None` if a side has no case."""
+    if not question.baseline or not question.candidate:
+        return None
+    if question.kind in {"duration", "metric"}:
+        return _relative(question)
+    difference = _difference(question, question.candidate, question.baseline)
+    values = [value for cases in (question.baseline, question.candidate) for case in cases for value in case]
+    shares = min(values) >= 0 and max(values) <= 1
+    smallest = question.smallest if shares else question.smallest_relative * abs(difference.second)
+    needed = _needed(question, question.candidate, question.baseline, smallest, difference.interval)
+    return _change(
+        question,
+        difference,
+        scale="points" if shares else "number",
+        smallest=smallest,
+        needed=needed,
+    )
+
+
+def decided(change: Change, adjusted_p: float | None, *, confidence: float) -> Change:
+    """The change with its adjusted p-value, and the outcome that both allow."""
+    return msgspec.structs.replace(
+        change, adjusted_p=adjusted_p, outcome=_outcome(change, adjusted_p, 1 - confidence)
+    )
+
+
+def _outcome(change: Change, adjusted_p: float | None, level: float) -> Outcome:
+    interval = change.interval
+    certain = adjusted_p is not None and adjusted_p <= level
+    if interval is None:
+        if change.difference == 0 and change.p_value == 1:
+            return "identical"
+        return _side(change) if certain and change.difference else "unclear"
+    if certain and (interval.low > 0 or interval.high < 0):
+        return _side(change)
+    within = -change.smallest <= interval.low and interval.high <= change.smallest
+    return "same" if within else "unclear"
+
+
+def _side(change: Change) -> Outcome:
+    direction: Direction = "higher" if change.difference > 0 else "lower"
+    if change.better is None:
+        return direction
+    return "better" if direction == change.better else "worse"
+
+
+def _change(
+    question: Question,
+    found: Difference,
+    *,
+    scale: Scale,
+    smallest: float,
+    needed: int | None,
+    means: tuple[float, float] | None = None,
+) -> Change:
+    candidate, baseline = (found.first, found.second) if means is None else means
+    halved = found.test not in {None, "fisher"}  # Fisher's two sides are not alike
+    return Change(
+        name=question.name,
+        kind=question.kind,
+        scale=scale,
+        better=question.better,
+        paired=question.paired,
+        baseline=baseline,
+        candidate=candidate,
+        difference=found.value,
+        interval=found.interval,
+        p_value=found.p_value,
+        one_sided_p=found.p_value / 2 if halved and found.p_value is not None else None,
+        test=found.test,
+        baseline_cases=found.n_second,
+        candidate_cases=found.n_first,
+        clusters=found.n_clusters,
+        smallest=smallest,
+        needed_cases=needed,
+        baseline_lost=question.baseline_lost,
+        candidate_lost=question.candidate_lost,
+        warning=question.warning,
+    )
+
+
+def _difference(question: Question, candidate: Cases, baseline: Cases) -> Difference:
+    """The candidate's cases minus the baseline's."""
+    if question.paired:
+        clusters = question.baseline_clusters
+        found = compare_paired(candidate, baseline, clusters=clusters, confidence=question.confidence)
+        assert found is not None
+        return _exact(found, candidate, baseline, clusters)
+    unpaired = compare_unpaired(
+        candidate,
+        baseline,
+        first_clusters=question.candidate_clusters,
+        second_clusters=question.baseline_clusters,
+        confidence=question.confidence,
+    )
+    assert unpaired is not None
+    return unpaired
+
+
+def _exact(found: Difference, candidate: Cases, baseline: Cases, clusters: Clusters) -> Difference:
+    """The difference with the p-value of the exact sign-flip test, where few enough cases differ to count all signs."""
+    if found.test not in {"paired-t", "clustered-t"}:
+        return found
+    moving = sum(change != 0 for change in without_rounding(_means(candidate), _means(baseline))[0])
+    if min(moving, found.n_clusters or moving) > _COUNTED:
+        return found
+    test = permutation_test(candidate, baseline, seed=0, clusters=clusters)
+    if test is None or not test.exact:
+        return found
+    return msgspec.structs.replace(found, p_value=test.p_value, test="sign-flip")
+
+
+def _relative(question: Question) -> Change:
+    """The change of a time or an amount, as a share of the baseline."""
+    candidate, baseline = _means(question.candidate), _means(question.baseline)
+    positive = min(*candidate, *baseline) > 0
+    if positive and (question.kind == "duration" or not question.paired):
+        return _of_logarithms(question, candidate, baseline)
+    totals = min(*candidate, *baseline) >= 0 and fsum(baseline) > 0
+    if question.paired and totals:
+        return _of_totals(question, candidate, baseline)
+    found = _difference(question, question.candidate, question.baseline)
+    smallest = question.smallest_relative * abs(found.second)
+    needed = _needed(question, question.candidate, question.baseline, smallest, found.interval)
+    return _change(question, found, scale="number", smallest=smallest, needed=needed)
+
+
+def _of_logarithms(question: Question, candidate: list[float], baseline: list[float]) -> Change:
+    """How much more the typical case takes: a ratio of geometric means."""
+    logs = [[log(value)] for value in candidate], [[log(value)] for value in baseline]
+    found = _difference(question, *logs)
+    needed = _needed(question, *logs, log(1 + question.smallest_relative), found.interval)
+    ends = found.interval
+    interval = None if ends is None else _moved(ends, expm1)
+    relative = msgspec.structs.replace(found, value=expm1(found.value), interval=interval)
+    return _change(
+        question,
+        relative,
+        scale="relative",
+        smallest=question.smallest_relative,
+        needed=needed,
+        means=(exp(found.first), exp(found.second)),
+    )
+
+
+def _of_totals(question: Question, candidate: list[float], baseline: list[float]) -> Change:
+    """How much larger the bill is: a ratio of totals, whose test of 1 is the test of the difference."""
+    found = _difference(question, question.candidate, question.baseline)
+    groups = question.baseline_clusters or range(len(baseline))
+    tops, bottoms = _totals(candidate, groups), _totals(baseline, groups)
+    ratio = ratio_of_totals(tops, bottoms, confidence=question.confidence)
+    assert ratio is not None
+    assert ratio.value is not None
+    interval = None
+    if ratio.low is not None and ratio.high is not None:
+        interval = Interval(ratio.low - 1, ratio.high - 1, question.confidence, "fieller")
+    relative = msgspec.structs.replace(found, value=ratio.value - 1, interval=interval)
+    smallest = question.smallest_relative * found.second
+    needed = _needed(question, question.candidate, question.baseline, smallest, None)
+    return _change(question, relative, scale="relative", smallest=question.smallest_relative, needed=needed)
+
+
+def _totals(values: list[float], groups: Sequence[Hashable]) -> list[float]:
+    found: dict[Hashable, float] = {}
+    for group, value in zip(groups, values, strict=True):
+        found[group] = found.get(group, 0.0) + value
+    return list(found.values())
+
+
+def _moved(interval: Interval, to: Callable[[float], float]) -> Interval:
+    return msgspec.structs.replace(interval, low=to(interval.low), high=to(interval.high))
+
+
+def _needed(
+    question: Question, candidate: Cases, baseline: Cases, effect: float, interval: Interval | None
+) -> int | None:
+    """Cases, on each side, that show the effect with a chance of 80 %."""
+    one, two = _means(candidate), _means(baseline)
+    spread = 0.0
+    if question.paired:
+        differences, equal = without_rounding(one, two)
+        variance = (
+            None if equal else clustered_variance(differences, _groups(question.baseline_clusters, one))
+        )
+        spread = 0.0 if variance is None else variance * len(one)
+    else:
+        for values, clusters in ((one, question.candidate_clusters), (two, question.baseline_clusters)):
+            variance = clustered_variance(values, _groups(clusters, values))
+            spread += 0.0 if variance is None else variance * len(values)
+    if not effect > 0:
+        return None
+    if spread > 0 and sqrt(spread) < 1e5 * effect:
+        return cases_needed(effect, VarianceComponents(spread, 0.0), confidence=question.confidence)
+    if spread == 0 and interval is not None and interval.width > 0:
+        # No case differed: what is left is the doubt of a rate at its end, which goes as 1 over the cases.
+        return ceil(len(one) * max(-interval.low, interval.high) / effect)
+    return None
+
+
+def _groups(clusters: Clusters, values: Sequence[float]) -> Sequence[Hashable]:
+    return range(len(values)) if clusters is None else clusters
+
+
+def _means(cases: Cases) -> list[float]:
+    return [fsum(case) / len(case) for case in cases]

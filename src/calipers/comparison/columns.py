@@ -1,0 +1,164 @@
+"""What the attempts at a case say, column by column, as numbers that can be compared.
+
+Counted as a report counts (see `calipers.summary`): an attempt whose task or evaluator did not finish has not passed; a
+score, a label or a metric that is not there is not invented; what was skipped is left out.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from calipers.plain import plain
+from calipers.record import ReportCase
+from calipers.result import EvaluatorSpec, Kind, kind_of
+
+from .cases import RunCase
+
+ColumnKey: TypeAlias = tuple[str, Kind]
+"""The name of a column of results, and its kind."""
+Lost: TypeAlias = Literal["task", "evaluator"]
+
+_MOST_SOURCES = 100
+"""Evaluators of one column that are told apart; more come only from cases with evaluators of their own."""
+
+
+@dataclass(slots=True)
+class Column:
+    """The results of one name and kind over a whole report."""
+
+    name: str
+    kind: Kind
+    evaluators: set[str] = field(default_factory=set)
+    """Whose results these are: more than one only where cases have evaluators of their own."""
+    sources: set[str] = field(default_factory=set)
+    """The evaluators behind it as they would be written, with the version that each declares."""
+
+
+class Columns:
+    """The columns of a report, to look up what a case has in them."""
+
+    def __init__(self, cases: Iterable[RunCase]) -> None:
+        self.cases = list(cases)
+        self.by_key: dict[ColumnKey, Column] = {}
+        self.metrics: list[str] = []
+        self.asserts = self._read()
+        """Whether the run has a pass rate: something was asserted or, where no attempt finished, would have been."""
+
+    def _read(self) -> bool:
+        metrics: dict[str, None] = {}
+        known: dict[tuple[int, str | None], str] = {}  # results of one evaluator mostly share their source
+        asserted = finished = planned = False
+        for case in self.cases:
+            for record in case.attempts:
+                if not isinstance(record, ReportCase):
+                    planned = planned or bool(record.not_run)
+                    continue
+                finished = True
+                asserted = asserted or record.passed is not None
+                metrics.update(dict.fromkeys(record.metrics))
+                for result in record.results:
+                    key = (result.name, kind_of(result.value))
+                    column = self.by_key.get(key)
+                    if column is None:
+                        column = self.by_key[key] = Column(*key)
+                    column.evaluators.add(result.evaluator)
+                    source = (id(result.source), result.evaluator_version)
+                    if source not in known:
+                        known[source] = _shown(result.source, result.evaluator_version)
+                    if len(column.sources) < _MOST_SOURCES:
+                        column.sources.add(known[source])
+        self.metrics = list(metrics)
+        return asserted or (planned and not finished)
+
+    def adopt(self, other: "Columns") -> None:
+        """Take over the assertions of another run that this one lost altogether, so that they count as not passed.
+
+        An agent that crashes on every case must not drop out of the comparison.
+        """
+        for key, column in other.by_key.items():
+            if column.kind != "assertion" or key in self.by_key:
+                continue
+            if any(lost_by(record, column.evaluators) for case in self.cases for record in case.attempts):
+                self.by_key[key] = Column(*key, evaluators=set(column.evaluators))
+
+    def scores(self, case: RunCase, key: ColumnKey) -> list[float]:
+        """The numbers of a case in a column of assertions (0 or 1) or scores; none if it was not judged."""
+        column = self.by_key[key]
+        found: list[float] = []
+        for record in case.attempts:
+            value = _value(record, key)
+            if value is not None:
+                found.append(float(value))
+            elif column.kind == "assertion" and lost_by(record, column.evaluators) is not None:
+                found.append(0.0)
+        return found
+
+    def lost(self, key: ColumnKey) -> Counter[Lost]:
+        """How many attempts have no result in a column because the task, or the evaluator, did not finish."""
+        column = self.by_key[key]
+        found: Counter[Lost] = Counter()
+        for case in self.cases:
+            for record in case.attempts:
+                if _value(record, key) is None and (why := lost_by(record, column.evaluators)) is not None:
+                    found[why] += 1
+        return found
+
+    def labels(self, case: RunCase, name: str) -> list[str]:
+        """The labels of a case in a column."""
+        values = (_value(record, (name, "label")) for record in case.attempts)
+        return [value for value in values if isinstance(value, str)]
+
+
+def passes(case: RunCase) -> list[float]:
+    """For every attempt at a case that asserted something or failed: 1 if it passed, else 0."""
+    return [float(record.passed) for record in case.attempts if record.passed is not None]
+
+
+def durations(case: RunCase) -> list[float]:
+    """The seconds of every attempt whose task finished."""
+    return [record.task_duration for record in case.attempts if isinstance(record, ReportCase)]
+
+
+def metric(case: RunCase, name: str) -> list[float]:
+    """A metric of every attempt that has it."""
+    records = [record for record in case.attempts if isinstance(record, ReportCase)]
+    return [float(record.metrics[name]) for record in records if name in record.metrics]
+
+
+def lost_by(record: Any, evaluators: set[str]) -> Lost | None:
+    """Why an attempt lacks what these evaluators would have said; `None` if neither task nor evaluator failed."""
+    if isinstance(record, ReportCase):
+        failed = any(failure.name in evaluators for failure in record.evaluator_failures)
+        return "evaluator" if failed else None
+    return "task" if evaluators.intersection(record.not_run) else None
+
+
+def differing(baseline: Column, candidate: Column) -> str | None:
+    """How the evaluators behind a column differ between two reports, in words; `None` if they look the same."""
+    if baseline.sources == candidate.sources or not baseline.sources or not candidate.sources:
+        return None
+    before, after = sorted(baseline.sources - candidate.sources), sorted(candidate.sources - baseline.sources)
+    return f"{_listed(before)} in the baseline, {_listed(after)} in the candidate"
+
+
+def _value(record: Any, key: ColumnKey) -> Any:
+    if isinstance(record, ReportCase):
+        for result in record.results:
+            if result.name == key[0] and kind_of(result.value) == key[1]:
+                return result.value
+    return None
+
+
+def _shown(source: EvaluatorSpec, version: str | None) -> str:
+    """An evaluator as it would be written, which tells two apart that differ."""
+    arguments: Mapping[str, Any] = plain(source.arguments)
+    inside = ", ".join(f"{name}={value!r}" for name, value in sorted(arguments.items()))
+    return f"{source.name}({inside})" + (f" version {version}" if version is not None else "")
+
+
+def _listed(shown: list[str]) -> str:
+    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    return (
+        ", ".join(text if len(text) <= 200 else text[:199] + "…" for text in shown[:3]) or "nothing else"
+    ) + more

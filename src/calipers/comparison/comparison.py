@@ -1,0 +1,348 @@
+"""Two or more reports side by side: what changed, and is it noise.
+
+The first report is the baseline, and each other is a candidate. Cases are paired by what they are (see
+`calipers.comparison.cases`); where no case is the same, the runs are compared as runs over different cases, which is valid and
+sees less.
+
+P-values are adjusted within three families, each over all candidates together: the pass rate, which is the one question
+most comparisons are made for; the evaluators; times and metrics. Intervals are not adjusted.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, get_args
+
+import msgspec
+
+from calipers.errors import InvalidOptionError, ReportFormatError
+from calipers.plain import safe_repr
+from calipers.record import ReportCaseFailure
+from calipers.report import Report
+from calipers.stats.interval import check_confidence
+from calipers.stats.multiplicity import benjamini_hochberg, holm
+
+from .asking import Asker
+from .cases import PairBy, Pairing, cases_of, pair_cases
+from .change import Change, decided
+from .columns import Columns
+from .flips import Flip, flips_of
+from .labels import LabelChange
+
+FORMAT_VERSION = 1
+"""The version of `to_dict`."""
+
+Correction: TypeAlias = Literal["holm", "bh", "none"]
+"""How p-values are adjusted for being many: by Holm, by Benjamini and Hochberg, or not at all."""
+
+_ADJUST: dict[str, Callable[[Sequence[float]], list[float]]] = {
+    "holm": holm,
+    "bh": benjamini_hochberg,
+    "none": list,
+}
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the runs compared."""
+
+    label: str
+    """What it is called in the comparison."""
+    name: str
+    """The report's own name."""
+    dataset_name: str | None = None
+    run: str | None = None
+    """Its id in a store; `None` if it is in none."""
+    started_at: str | None = None
+    cases: int
+    attempts: int
+    failed: int
+    """Attempts whose task did not finish."""
+    incomplete: str | None = None
+    """Why the run ended early."""
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """A candidate against a baseline."""
+
+    baseline: Side
+    candidate: Side
+    confidence: float
+    correction: Correction
+    paired: bool
+    """Whether the same cases were compared; if not, no case is the same in both."""
+    pairing: Pairing
+    pass_rate: Change | None = None
+    """The headline; `None` if one of them asserts nothing."""
+    evaluators: tuple[Change, ...] = ()
+    """Each column of assertions or scores that both have."""
+    measures: tuple[Change, ...] = ()
+    """How long the tasks took, and each metric that both have."""
+    labels: tuple[LabelChange, ...] = ()
+    flips: tuple[Flip, ...] = ()
+    """Cases that pass in one run only; those that noise explains least come first."""
+    baseline_only: tuple[str, ...] = ()
+    """Columns that the candidate lacks."""
+    candidate_only: tuple[str, ...] = ()
+    """Columns that the baseline lacks."""
+    warnings: tuple[str, ...] = ()
+    """What a reader has to know before believing any of it."""
+
+    def change(self, evaluator: str | None = None) -> Change | None:
+        """The change of an evaluator's column, or of the pass rate; `None` if it was not compared."""
+        if evaluator is None:
+            return self.pass_rate
+        return next((change for change in self.evaluators if change.name == evaluator), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain JSON data, with a version. `from_dict` reads it back."""
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        return {"calipers_comparison": FORMAT_VERSION, **data}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Comparison":
+        """A comparison from what `to_dict` gave.
+
+        Raises:
+            ReportFormatError: the data is no comparison, or one of a later version.
+        """
+        version = data.get("calipers_comparison") if isinstance(data, Mapping) else None
+        if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+            raise ReportFormatError(
+                f"this is no comparison: it has no 'calipers_comparison' version, got {safe_repr(data):.200}"
+            )
+        if version > FORMAT_VERSION:
+            raise ReportFormatError(
+                f"the comparison has format version {version}, and this release reads up to {FORMAT_VERSION}: "
+                "install a newer calipers"
+            )
+        try:
+            return msgspec.convert(data, cls)
+        except msgspec.ValidationError as error:
+            raise ReportFormatError(f"the comparison is damaged: {error}") from error
+
+
+def compare_reports(
+    baseline: Report,
+    candidate: Report,
+    *,
+    confidence: float = 0.95,
+    evaluators: Collection[str] | None = None,
+    correction: Correction = "holm",
+    smallest: float = 0.03,
+    smallest_relative: float = 0.1,
+    lower_is_better: Collection[str] = (),
+    pair_by: PairBy = "content",
+    labels: tuple[str, str] | None = None,
+    changed_evaluators: Mapping[str, str] | None = None,
+) -> Comparison:
+    """What changed from the baseline to the candidate, and how far it may be noise.
+
+    Args:
+        baseline: the report to compare with; it has to keep every attempt.
+        candidate: the new one.
+        confidence: of the intervals; a p-value counts below 1 minus this.
+        evaluators: names of the columns to compare; default: all.
+        correction: how p-values are adjusted for being many: `holm`, `bh` or `none`.
+        smallest: the smallest difference worth seeing of rates, and of scores from 0 to 1: 0.03 is 3 points. It decides
+            what `same` means, and how many cases are needed.
+        smallest_relative: the same of everything else, as a share of the baseline: 0.1 is a tenth of its mean.
+        lower_is_better: names of scores and metrics of which less is good; times, costs and tokens are known to be such.
+        pair_by: what makes two cases the same; `name` vouches for the names, whatever the content.
+        labels: what to call the two; default: their names.
+        changed_evaluators: columns whose evaluators are known to differ, each with what differs, beyond what the reports
+            tell; a store knows.
+
+    Raises:
+        InvalidOptionError: an option out of its range, an evaluator that neither has, or a report without all attempts.
+    """
+    return compare_many(
+        [baseline, candidate],
+        confidence=confidence,
+        evaluators=evaluators,
+        correction=correction,
+        smallest=smallest,
+        smallest_relative=smallest_relative,
+        lower_is_better=lower_is_better,
+        pair_by=pair_by,
+        labels=labels,
+        changed_evaluators=None if changed_evaluators is None else [changed_evaluators],
+    )[0]
+
+
+def compare_many(
+    reports: Sequence[Report],
+    *,
+    confidence: float = 0.95,
+    evaluators: Collection[str] | None = None,
+    correction: Correction = "holm",
+    smallest: float = 0.03,
+    smallest_relative: float = 0.1,
+    lower_is_better: Collection[str] = (),
+    pair_by: PairBy = "content",
+    labels: Sequence[str] | None = None,
+    changed_evaluators: Sequence[Mapping[str, str]] | None = None,
+) -> list[Comparison]:
+    """Each report against the first, with the p-values of all adjusted together; takes the options of `compare_reports`.
+
+    Args:
+        reports: the baseline, then the candidates.
+        confidence: of the intervals.
+        evaluators: names of the columns to compare; default: all.
+        correction: how p-values are adjusted.
+        smallest: the smallest difference worth seeing of rates.
+        smallest_relative: the same of everything else.
+        lower_is_better: names of scores and metrics of which less is good.
+        pair_by: what makes two cases the same.
+        labels: what to call the reports; default: their names.
+        changed_evaluators: one mapping for each candidate.
+
+    Raises:
+        InvalidOptionError: fewer than two reports, and as for `compare_reports`.
+    """
+    _check(reports, confidence, correction, labels, changed_evaluators)
+    _check_smallest(smallest, smallest_relative)
+    titles = _unique([report.name for report in reports] if labels is None else labels)
+    asker = Asker(
+        confidence=confidence,
+        evaluators=None if evaluators is None else frozenset(evaluators),
+        smallest=smallest,
+        smallest_relative=smallest_relative,
+        lower_is_better=frozenset(lower_is_better),
+    )
+    sides = [Columns(cases_of(report)) for report in reports]
+    asker.check_names(sides)
+    first, found = sides[0], []
+    for place in range(1, len(reports)):
+        known = changed_evaluators[place - 1] if changed_evaluators else {}
+        pairs, pairing = pair_cases(first.cases, sides[place].cases, by=pair_by)
+        asked = asker.ask(first, sides[place], pairs, known)
+        comparison = Comparison(
+            baseline=_side(titles[0], reports[0], first),
+            candidate=_side(titles[place], reports[place], sides[place]),
+            confidence=confidence,
+            correction=correction,
+            paired=bool(pairs),
+            pairing=pairing,
+            pass_rate=asked.pass_rate,
+            evaluators=asked.evaluators,
+            measures=asked.measures,
+            labels=asked.labels,
+            flips=flips_of(pairs),
+            baseline_only=asked.baseline_only,
+            candidate_only=asked.candidate_only,
+        )
+        found.append(msgspec.structs.replace(comparison, warnings=tuple(_warnings(comparison))))
+    return _adjusted(found, correction)
+
+
+def _adjusted(comparisons: Sequence[Comparison], correction: Correction) -> list[Comparison]:
+    """The comparisons with adjusted p-values and the outcomes that follow, each family over all of them."""
+    found = list(comparisons)
+    for family in ("pass_rate", "evaluators", "measures"):
+        groups = [_listed(getattr(comparison, family)) for comparison in found]
+        known = [change.p_value for group in groups for change in group if change.p_value is not None]
+        adjusted = iter(_ADJUST[correction](known))
+        for place, group in enumerate(groups):
+            settled = tuple(
+                decided(
+                    change,
+                    None if change.p_value is None else next(adjusted),
+                    confidence=found[place].confidence,
+                )
+                for change in group
+            )
+            value = next(iter(settled), None) if family == "pass_rate" else settled
+            found[place] = msgspec.structs.replace(found[place], **{family: value})
+    return found
+
+
+def _listed(part: Change | tuple[Change, ...] | None) -> tuple[Change, ...]:
+    if part is None:
+        return ()
+    return (part,) if isinstance(part, Change) else part
+
+
+def _side(label: str, report: Report, columns: Columns) -> Side:
+    records = [record for case in columns.cases for record in case.attempts]
+    return Side(
+        label=label,
+        name=report.name,
+        dataset_name=report.dataset_name,
+        run=None if report.reuse is None else report.reuse.run,
+        started_at=report.started_at,
+        cases=len(columns.cases),
+        attempts=len(records),
+        failed=sum(isinstance(record, ReportCaseFailure) for record in records),
+        incomplete=report.incomplete,
+    )
+
+
+def _warnings(found: Comparison) -> list[str]:
+    """What a reader has to know before believing the comparison."""
+    warnings = [
+        f"{side.label} is incomplete: {side.incomplete}"
+        for side in (found.baseline, found.candidate)
+        if side.incomplete is not None
+    ]
+    pairing = found.pairing
+    if not found.paired:
+        warnings.append(
+            "no case is the same in both, so they are compared as runs over different cases, which shows less"
+        )
+    if pairing.changed:
+        many = len(pairing.changed) > 1
+        out = "left out" if found.paired else "not paired"
+        warnings.append(
+            f"{len(pairing.changed):,} {'cases have' if many else 'case has'} the same name and another content, and "
+            f"{'are' if many else 'is'} {out}"
+        )
+    if found.paired and (pairing.baseline_only or pairing.candidate_only):
+        parts = [
+            f"{len(names):,} only in {side.label}"
+            for names, side in (
+                (pairing.baseline_only, found.baseline),
+                (pairing.candidate_only, found.candidate),
+            )
+            if names
+        ]
+        warnings.append(f"compared on the {pairing.pairs:,} cases that both have; {' and '.join(parts)}")
+    return warnings
+
+
+def _unique(labels: Sequence[str]) -> list[str]:
+    """The labels, told apart by their place where several are the same."""
+    counts = Counter(labels)
+    return [
+        label if counts[label] == 1 else f"{label} #{place}" for place, label in enumerate(labels, start=1)
+    ]
+
+
+def _check(
+    reports: Sequence[Report],
+    confidence: float,
+    correction: str,
+    labels: Sequence[Hashable] | None,
+    changed: Sequence[Any] | None,
+) -> None:
+    check_confidence(confidence)
+    if len(reports) < 2:
+        raise InvalidOptionError(f"a comparison needs a baseline and a candidate, got {len(reports)} reports")
+    for report in reports:
+        if not isinstance(report, Report):
+            raise InvalidOptionError(
+                f"a comparison is of reports, got {safe_repr(report):.200}: Dataset.evaluate returns one, and "
+                "calipers.views.formats.read_report reads one from a file"
+            )
+    if correction not in get_args(Correction):
+        raise InvalidOptionError(f"correction must be one of {get_args(Correction)!r}, got {correction!r}")
+    if labels is not None and len(labels) != len(reports):
+        raise InvalidOptionError(f"every report needs its label: got {len(reports)} and {len(labels)} labels")
+    if changed is not None and len(changed) != len(reports) - 1:
+        raise InvalidOptionError(f"changed_evaluators needs one mapping per candidate, got {len(changed)}")
+
+
+def _check_smallest(smallest: float, smallest_relative: float) -> None:
+    for name, value in (("smallest", smallest), ("smallest_relative", smallest_relative)):
+        if not 0 < value < 1:
+            raise InvalidOptionError(
+                f"{name} must lie between 0 and 1, such as 0.03 for 3 points, got {value!r}"
+            )

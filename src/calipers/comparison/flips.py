@@ -1,0 +1,83 @@
+"""The cases that passed in one run and not in the other, and how far noise alone explains each.
+
+A case *passes* if most of its attempts do; it flipped if it passes in one run only. What can be said about noise depends on
+how often the case was attempted:
+
+- **Repeated** in either run: the chance of a change at least as large in a case that did not change, by Fisher's exact test
+  on its attempts. Three passes of three against none of three is 1 in 10, and no fewer attempts ever look surer.
+- **Attempted once in both**: nothing about this one case can be known. What can be known is how many of all such flips are noise:
+  flips by noise go both ways alike, so there are about as many among the broken cases as there are fixed ones, at most.
+  The share of noise among the broken is at most about (fixed + 1) / broken, and the other way round (the estimate of
+  Barber & Candès, "Controlling the False Discovery Rate via Knockoffs", 2015). Each flip of that direction has this number.
+
+Neither is the probability that the flip "is real", which would need to know how common real changes are.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from calipers.stats.difference import fisher_exact
+
+from .cases import Pair
+from .columns import passes
+
+NoiseBasis: TypeAlias = Literal["attempts", "other flips"]
+"""Where the chance of noise comes from: the attempts at this case, or the flips the other way."""
+
+
+class Flip(msgspec.Struct, frozen=True, kw_only=True):
+    """A case that passes in one of two runs only."""
+
+    case: str
+    """Its name in the candidate."""
+    way: Literal["fixed", "broken"]
+    """Whether it is the candidate that passes, or the baseline."""
+    baseline_passed: int
+    """Attempts of the baseline that passed."""
+    baseline_attempts: int
+    candidate_passed: int
+    candidate_attempts: int
+    noise: float
+    """How far noise explains it, from 0 to 1; the module says what the number means."""
+    basis: NoiseBasis
+
+
+def flips_of(pairs: Iterable[Pair]) -> tuple[Flip, ...]:
+    """The cases that flipped: first those that noise explains least, the broken before the fixed ones."""
+    found = [flip for pair in pairs if (flip := _flip(pair[1].name, passes(pair[0]), passes(pair[1])))]
+    once = [flip for flip in found if flip.basis == "other flips"]
+    broken = sum(flip.way == "broken" for flip in once)
+    fixed = len(once) - broken
+    shares = {"broken": _share(broken, fixed), "fixed": _share(fixed, broken)}
+    known = [
+        msgspec.structs.replace(flip, noise=shares[flip.way]) if flip.basis == "other flips" else flip
+        for flip in found
+    ]
+    return tuple(sorted(known, key=lambda flip: (flip.noise, flip.way)))
+
+
+def _flip(name: str, before: Sequence[float], after: Sequence[float]) -> Flip | None:
+    if not before or not after:
+        return None
+    passed, passed_too = round(sum(before)), round(sum(after))
+    n, m = len(before), len(after)
+    passes_now, passed_then = 2 * passed_too > m, 2 * passed > n
+    if passes_now == passed_then:
+        return None
+    return Flip(
+        case=name,
+        way="fixed" if passes_now else "broken",
+        baseline_passed=passed,
+        baseline_attempts=n,
+        candidate_passed=passed_too,
+        candidate_attempts=m,
+        noise=fisher_exact(passed_too, m - passed_too, passed, n - passed),
+        basis="attempts" if n + m > 2 else "other flips",
+    )
+
+
+def _share(these: int, others: int) -> float:
+    """The share of noise among flips of one direction, at most."""
+    return min(1.0, (others + 1) / these) if these else 1.0
