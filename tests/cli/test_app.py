@@ -33,7 +33,7 @@ def test_no_command_at_all_shows_the_help_and_is_wrong_usage(calipers):
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("rum", "did you mean 'run'?"), ("zzz", "there are init, run, show, check")]
+    ("name", "hint"), [("rum", "did you mean 'run'?"), ("zzz", "there are init, run, runs, show, score")]
 )
 def test_a_command_that_does_not_exist_is_told_what_does(calipers, name, hint):
     done = calipers(name)

@@ -1,5 +1,6 @@
 """How `calipers run` keeps its runs: in which store, which earlier run it goes on with, and what it says about it."""
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager
@@ -20,6 +21,9 @@ from calipers.views.numbers import plural
 from .exits import USAGE
 from .message import CommandError
 from .storing import find_run, open_or_make, shown_store, store_file
+
+_PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^/?#@]*@")
+"""The name and the password in a URL: what is printed may be read by others."""
 
 
 class Kept(NamedTuple):
@@ -183,7 +187,7 @@ class Keeper:
         """
         if self.where is None or report.reuse is None:
             return None
-        words = [word for word in _words() if not word.startswith("--resume")]
+        words = [_PASSWORD.sub(r"\1@", word) for word in _words() if not word.startswith("--resume")]
         if self.asked_for and self.asked_for in words:
             words.remove(self.asked_for)
         if instead is not None:
@@ -202,7 +206,7 @@ def _words() -> list[str]:
     return args
 
 
-def in_options(message: str) -> str:
+def with_options(message: str) -> str:
     """What a store says of a run, with options in the place of arguments."""
     return message.replace("with reuse=True to take", "and give --reuse in place of --resume to take")
 

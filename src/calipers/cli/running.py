@@ -28,7 +28,7 @@ from calipers.views.view import View
 
 from .digest import digest
 from .exits import ERRORED, FAILED, INTERRUPTED, NOTHING, USAGE, first_of
-from .keeping import Keeper, in_options
+from .keeping import Keeper, with_options
 from .message import CommandError, UserCodeError, describe, note, silence, trace
 from .output import PLACEHOLDER, Outputs, check_paths, clean_stdout, protect, reopen_streams
 from .plugin_list import named_plugins
@@ -275,7 +275,7 @@ class Session:
             trace(error)
             files.drop()
             code, message = describe(error)
-            outcome.complaints.append(Complaint(code, in_options(message)))
+            outcome.complaints.append(Complaint(code, with_options(message)))
         else:
             if self.selection.is_narrow and report.incomplete is None and not report.counts().attempts:
                 self.keeper.forget(report)
