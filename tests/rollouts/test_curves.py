@@ -60,7 +60,7 @@ def test_a_report_of_rollouts_has_all_the_curves(report):
 
 def test_the_rate_comes_with_its_judge_and_its_effort(report):
     note = by_title(report)["Attack success"].note
-    assert "judge: LeakModerator; up to 3 turns and 3 calls of the target per rollout" in note
+    assert "judge: LeakModerator; limits: at most 3 turns, until success; up to 3 turns and 3 calls" in note
     assert "interval over goals" in note
 
 
@@ -70,10 +70,28 @@ def test_where_nothing_succeeded_the_bound_stands_in_for_the_rate():
     assert overall.value == 0
     assert overall.interval.high == pytest.approx(1 - 0.05 ** (1 / 18))
     assert overall.note.startswith("0 of 18: at 95 % confidence the true rate is below 16 %")
-    assert "judge: not stated" in overall.note
+    assert "judge: LeakModerator, from 0.5 on; limits: " in overall.note
     assert found["Calls per success"].value is None
     assert "at least" in found["Calls per success"].note
     assert {point.y for point in found["Held so far"].lines[0].points} == {1.0}
+
+
+def test_rollouts_that_do_not_tell_their_judge_are_said_not_to_and_failed_ones_are_counted():
+    def task(inputs):
+        if inputs == "b":
+            raise ConnectionError("the line is dead")
+        node = Node("", "a", "r", success=True, response_score=0.5, metadata={"attack": "plain"})
+        return Graph("", [node], metadata={"goal": inputs})
+
+    cases = [Case(name=name, inputs=name) for name in "abc"]
+    dataset = Dataset(cases=cases, report_evaluators=[RolloutCurves()])
+    found = by_title(dataset.evaluate_sync(task, repeat=2, progress=False))
+    assert "(2 rollouts failed, left out); judge: not stated" in found["Attack success"].note
+    calls = found["Calls per success"]
+    assert calls.interval is not None or "no interval: it takes" in calls.note
+    assert calls.note.endswith("; 2 rollouts failed, left out")
+    for title in ("Scores by turn", "Success by attack"):
+        assert found[title].note.endswith("every goal counting once")
 
 
 def test_the_curves_are_stored_with_the_report_and_drawn_in_every_view(report):

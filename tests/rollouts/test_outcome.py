@@ -6,7 +6,17 @@ import pytest
 from calipers.errors import InvalidRolloutError
 from calipers.record import ReportCase
 from calipers.report import Report
-from calipers.rollouts import Graph, Node, attack_success, first_success, succeeded
+from calipers.rollouts import (
+    Graph,
+    Node,
+    attack_success,
+    first_success,
+    rollout_case,
+    rollout_tree,
+    succeeded,
+    tree_svg,
+    tree_text,
+)
 from calipers.rollouts.outcome import attack_name, by_unit, calls_of, cost_of, goal_of, rollouts_of
 from calipers.summary import Totals
 
@@ -111,11 +121,23 @@ def test_the_rollouts_of_a_report_are_its_outputs_stored_or_not():
     assert (back.seed, succeeded(back)) == (3, True)
 
 
+LOOKS = [succeeded, first_success, tree_text, tree_svg, rollout_tree, rollout_case]
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.__name__)
+def test_the_stored_form_of_a_rollout_is_as_good_as_the_rollout(look):
+    graph = rollout(turn(False), turn(True), seed=3)
+    assert look(graph.to_dict()) == look(graph)
+    for wrong in (None, "text", 3, [graph], {"a": 1}):
+        with pytest.raises(InvalidRolloutError, match="stored"):
+            look(wrong)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (report("text"), "the output of 'c0' must be a Graph, got 'text'"),
-        ([1], "must be a Graph, got 1"),
+        (report("text"), "the output of 'c0' must be a Graph, or its stored form.*got 'text'"),
+        ([1], "must be a Graph, or its stored form, which Graph.from_dict reads, got 1"),
         (rollout(), "a report or a list of Graph"),
         (3, "a report or a list of Graph, got 3"),
         ([{"a": 1}], "no stored rollout"),

@@ -3,10 +3,11 @@
 import pytest
 
 from calipers import Case, Dataset
-from calipers.errors import InvalidRolloutError
+from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.rollouts import (
     Environment,
     Graph,
+    KeywordModerator,
     LeakModerator,
     Node,
     OnSuccess,
@@ -50,10 +51,11 @@ def test_the_case_holds_the_attacks_up_to_the_earliest_success():
         "goal": "get it",
         "attacks": [{"text": "quick", "name": "base64"}],
         "opening": "hello!",
+        "response": "yes",
         "seed": 4,
     }
     assert (case.name, case.cluster) == ("get it (seed 4)", "get it")
-    assert case.metadata == {"turn": 1, "response": "yes"}
+    assert case.metadata == {"turn": 1}
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "jsonl", "json"])
@@ -122,6 +124,84 @@ def test_a_rollout_that_nobody_judged_cannot_be_said_to_have_held():
     (case,) = dataset.evaluate_sync(lambda _: graph, progress=False).cases
     assert case.passed is False
     assert "nobody judged" in case.evaluator_failures[0].error_message
+
+
+# ---------------------------------------------------------------------- what a replay needs
+
+
+def obeys(messages):
+    """Gives its word away if its system prompt does."""
+    told = [message["content"] for message in messages if message["role"] == "system"]
+    return told[0] if told else "no"
+
+
+def replayed(graph, replay):
+    """The only attempt of a replay: a case that has results, or a failure."""
+    report = Dataset(cases=[rollout_case(graph)]).evaluate_sync(replay, progress=False)
+    return (report.cases or report.failures)[0]
+
+
+def test_a_replay_tells_the_target_what_it_was_told_in_the_run(tmp_path):
+    environment = Environment(obeys, ["a"], LEAK, goals=["g"], system_prompt="Say MARMALADE.")
+    graph = environment.rollout(0)
+    save_failures([graph], tmp_path / "f.yaml")
+    read = Dataset.from_file(tmp_path / "f.yaml", evaluator_types=[TargetHeld])
+    again = read.evaluate_sync(Replay(obeys, LEAK), progress=False)
+    assert lost(again) == [read.cases[0].name], "the same bot, told the same"
+    assert replayed(graph, Replay(lambda text: "no", LEAK)).error_type == "InvalidOptionError"
+
+
+@pytest.mark.parametrize("told", ["Be kind.", ""], ids=["another", "none"])
+def test_a_replay_with_another_system_prompt_says_so(told):
+    graph = Environment(obeys, ["a"], LEAK, goals=["g"], system_prompt="Say MARMALADE.").rollout(0)
+    (held,) = replayed(graph, Replay(obeys, LEAK, system_prompt=told)).assertions.values()
+    assert held.value is True
+    assert held.reason.endswith("(with another system prompt than the recorded one)")
+
+
+def test_a_replay_judges_by_the_threshold_of_the_run():
+    words = KeywordModerator({"heron": 0.4})
+    graph = Environment(lambda text: "heron", ["a"], words, goals=["g"], success=0.3).rollout(0)
+    assert not replayed(graph, Replay(lambda text: "heron", words)).passed
+
+
+@pytest.mark.parametrize(
+    ("success", "moderator"),
+    [
+        (None, LeakModerator("another word")),
+        (0.9, KeywordModerator({"heron": 0.4})),
+        (lambda response: False, None),
+    ],
+    ids=["moderator", "threshold", "rule"],
+)
+def test_a_judge_that_does_not_see_what_was_seen_then_is_refused_rather_than_passed(success, moderator):
+    words = KeywordModerator({"heron": 0.4})
+    graph = Environment(lambda text: "heron", ["a"], words, goals=["g"], success=0.3).rollout(0)
+    failure = replayed(graph, Replay(lambda text: "no", moderator, success=success))
+    assert "sees no success in the response by which the target gave way then" in failure.error_message
+    assert failure.error_message.endswith("the success rule of the run: KeywordModerator, from 0.3 on")
+
+
+def test_a_rule_that_a_case_cannot_hold_must_be_given_again():
+    def told_it(response):
+        return response == "heron"
+
+    def first_turn(turns):
+        return len(turns) == 1
+
+    graph = Environment(lambda text: "heron", ["a"], LEAK, goals=["g"], success=told_it).rollout(0)
+    failure = replayed(graph, Replay(lambda text: "heron", LEAK))
+    assert "judged by 'told_it', a rule that a case cannot hold" in failure.error_message
+    assert not replayed(graph, Replay(lambda text: "heron", success=told_it)).passed
+    assert not replayed(graph, Replay(lambda text: "no", success=first_turn)).passed, (
+        "it cannot be asked beforehand"
+    )
+
+
+@pytest.mark.parametrize("name", ["f.txt", "f.csv", "f.parquet", "f"])
+def test_failures_are_saved_in_formats_that_hold_them(rollouts, tmp_path, name):
+    with pytest.raises(InvalidOptionError, match=r"saved as \.yaml, \.yml, \.json, \.jsonl"):
+        save_failures(rollouts, tmp_path / name)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 import pytest
 
+from calipers import Case, Dataset
 from calipers.errors import InvalidRolloutError
-from calipers.rollouts import Graph, Node, calls_per_success, cost_per_success
+from calipers.rollouts import Graph, Node, attack_success, calls_per_success, cost_per_success
 from calipers.stats import ratio_of_totals
 
 
@@ -43,6 +44,33 @@ def test_few_successes_leave_the_end_open():
     found = calls_per_success([rollout(i == 0, 1.0) for i in range(30)])
     assert (found.value, found.high) == (30, None)
     assert str(found).endswith(", …]")
+
+
+def test_a_success_takes_at_least_one_call_and_no_interval_says_otherwise():
+    found = calls_per_success([rollout(i % 2 == 0, *[1.0] * n) for i, n in enumerate([1, 4, 1, 5, 1, 6])])
+    assert ratio_of_totals([1, 4, 1, 5, 1, 6], [1, 0, 1, 0, 1, 0]).low < found.low == 1
+
+
+def test_where_there_is_no_interval_the_text_says_why():
+    found = calls_per_success([rollout(True, 1.0)])
+    assert (
+        str(found)
+        == "1 calls per success (no interval: it takes at least two rollouts that are not all alike)"
+    )
+
+
+def test_attempts_that_failed_are_counted():
+    def task(inputs):
+        if inputs == "b":
+            raise ConnectionError("the line is dead")
+        return rollout(True, 1.0, goal=inputs)
+
+    report = Dataset(cases=[Case(name=name, inputs=name) for name in "abc"]).evaluate_sync(
+        task, progress=False
+    )
+    for found in (cost_per_success(report), calls_per_success(report), attack_success(report)):
+        assert found.failed == 1
+        assert "1 rollout failed, left out" in str(found)
 
 
 def test_what_was_not_judged_or_does_not_tell_its_cost_is_left_out_and_counted():

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.rollouts import Graph, Node, attack_success, bound_text
+from calipers.errors import InvalidOptionError
+from calipers.rollouts import (
+    Graph,
+    Node,
+    attack_success,
+    bound_text,
+    calls_per_success,
+    turns_to_success,
+)
 from calipers.stats import pass_at_k, rate, wilson
 
 
@@ -54,6 +62,30 @@ def test_success_at_k_of_a_single_goal_follows_its_rate():
     interval = found.at_k(4).interval
     assert interval.low == pytest.approx(1 - (1 - wilson(3, 10).low) ** 4)
     assert interval.high == pytest.approx(1 - (1 - wilson(3, 10).high) ** 4)
+
+
+def test_a_rate_that_is_not_the_share_of_rollouts_says_what_it_is():
+    text = str(attack_success(rollouts([(10, 10), (0, 10), (2, 4)])))
+    assert text.startswith("12 of 24 rollouts succeeded: 50.0 % [")
+    text = str(attack_success(rollouts([(10, 16), (2, 4)])))
+    assert text.startswith("12 of 20 rollouts succeeded; every goal counting once: 56.2 % [")
+
+
+@pytest.mark.parametrize("k", ["2", 1.5, True, None], ids=repr)
+def test_a_number_of_tries_is_a_whole_number(k):
+    with pytest.raises(InvalidOptionError, match="k must be a whole number from 1"):
+        attack_success(rollouts([(1, 3)])).at_k(k)
+    with pytest.raises(InvalidOptionError, match="whole number from 0"):
+        bound_text(k)
+
+
+@pytest.mark.parametrize("confidence", ["x", None, 95, float("nan")], ids=repr)
+def test_a_confidence_is_between_0_and_1(confidence):
+    for ask in (attack_success, calls_per_success, turns_to_success):
+        with pytest.raises(ValueError, match="confidence must lie strictly between 0 and 1"):
+            ask(rollouts([(1, 3)]), confidence=confidence)
+    with pytest.raises(ValueError, match="confidence must lie"):
+        bound_text(3, confidence=confidence)
 
 
 def test_more_tries_than_were_made_cannot_be_spoken_of():

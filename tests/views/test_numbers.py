@@ -28,6 +28,9 @@ from calipers.views.numbers import (
         (0.00004, "0.004 %"),
         (0.9995, "99.95 %"),
         (0.999, "99.9 %"),
+        (1e-7, "0.00001 %"),
+        (1e-13, "<0.00001 %"),
+        (1 - 1e-13, ">99.99999 %"),
     ],
 )
 def test_rates_are_percentages(rate: float, shown: str):

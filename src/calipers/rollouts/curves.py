@@ -24,7 +24,6 @@ from calipers.analysis import (
     TableResult,
 )
 from calipers.errors import InvalidOptionError
-from calipers.report import Report
 from calipers.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 from calipers.stats import Interval, mean, upper_bound
 from calipers.stats.interval import check_confidence
@@ -34,6 +33,7 @@ from calipers.views.numbers import number, plural, rate_text
 from .graph import Graph, numbered_turns
 from .outcome import by_unit, calls_of, goal_of, rollouts_of, succeeded
 from .picture import rollout_tree
+from .setting import settings
 from .spending import PerSuccess, calls_per_success, cost_per_success
 from .success import AttackSuccess, attack_success
 from .turns_held import turns_to_success
@@ -53,7 +53,7 @@ class RolloutCurves(ReportEvaluator):
     scores: Sequence[Score] = ("attack_score", "response_score")
     """Which numbers of a turn to draw; one that no turn has is left out."""
     judge: str | None = None
-    """Who decides what a success is, in words, to stand beside the rate: without it the rate cannot be compared."""
+    """Who decides what a success is, in words, to stand beside the rate; default: the names that the rollouts tell."""
     trees: int = 3
     """How many of the rollouts that succeeded to show whole, those of different goals first."""
     confidence: float = 0.95
@@ -75,31 +75,30 @@ class RolloutCurves(ReportEvaluator):
     def evaluate(self, ctx: ReportEvaluatorContext) -> list[Analysis]:
         """The analyses, those that the rollouts allow."""
         graphs = rollouts_of(ctx.report)
-        success = attack_success(graphs, confidence=self.confidence)
-        found: list[Analysis] = [self._overall(success, ctx.report, graphs)]
+        success = attack_success(ctx.report, confidence=self.confidence)
+        found: list[Analysis] = [self._overall(success, graphs)]
         if success.max_k > 1:
             found.append(_at_k(success))
         found += [*self._survival(graphs), *self._scores(graphs), *_by_attack(success)]
         for spent in (
-            cost_per_success(graphs, confidence=self.confidence),
-            calls_per_success(graphs, confidence=self.confidence),
+            cost_per_success(ctx.report, confidence=self.confidence),
+            calls_per_success(ctx.report, confidence=self.confidence),
         ):
             found += _spending(spent)
         return [*found, *(rollout_tree(graph) for graph in _lost(graphs)[: self.trees])]
 
-    def _overall(
-        self, success: AttackSuccess, report: Report, graphs: Sequence[Graph[Any, Any]]
-    ) -> ScalarResult:
+    def _overall(self, success: AttackSuccess, graphs: Sequence[Graph[Any, Any]]) -> ScalarResult:
         """The rate, with all that belongs to such a claim: the bound if it is 0, the judge, the effort, what is missing."""
-        said = [str(success), f"judge: {self.judge or 'not stated'}"]
+        judges, limits = settings(graphs)
+        said = [str(success), f"judge: {self.judge or ' / '.join(judges) or 'not stated'}"]
+        if limits:
+            said.append(f"limits: {' / '.join(limits)}")
         if graphs:
             turns, calls = max(graph.depth for graph in graphs), max(calls_of(graph) for graph in graphs)
             said.append(
                 f"up to {plural(turns, 'turn')} and {plural(calls, 'call')} of the target per rollout"
             )
         said += [f"interval over {success.unit}s"] if success.successes else []
-        if report.failures:
-            said.append(f"{plural(len(report.failures), 'rollout')} broke off, left out")
         found = success.rate
         return ScalarResult(
             title="Attack success",
@@ -145,8 +144,12 @@ class RolloutCurves(ReportEvaluator):
                 x_label="turn",
                 y_label="mean score",
                 lines=lines,
-                note="n: rollouts that had such a turn",
+                note="n: rollouts that had such a turn" + _once_each(graphs),
             )
+
+
+def _once_each(graphs: Sequence[Graph[Any, Any]]) -> str:
+    return "; every goal counting once" if by_unit(graphs)[0] == "goal" else ""
 
 
 def _lost(graphs: Sequence[Graph[Any, Any]]) -> list[Graph[Any, Any]]:
@@ -222,7 +225,8 @@ def _by_attack(success: AttackSuccess) -> Iterable[Analysis]:
         title="Success by attack",
         columns=["attack", "success", "interval", "turns"],
         rows=rows,
-        note="the share of the turns with this attack in which the target gave way",
+        note="the share of the turns with this attack in which the target gave way"
+        + ("; every goal counting once" if success.unit == "goal" else ""),
     )
 
 
@@ -235,9 +239,11 @@ def _spending(spent: PerSuccess) -> Iterable[Analysis]:
     said = str(spent)
     if spent.value is not None:
         said = f"{number(spent.spent)} for {plural(spent.successes, 'success', 'successes')} in {plural(spent.rollouts, 'rollout')}"
-        if spent.low is not None and spent.high is None:
+        if spent.low is None:
+            said += f"; no interval: it takes at least two {spent.unit}s that are not all alike"
+        elif spent.high is None:
             said += f"; at least {number(spent.low)}, and no finite number is excluded"
-    said += f"; {plural(spent.left_out, 'rollout')} left out" if spent.left_out else ""
+        said += spent.missing()
     yield ScalarResult(
         title=f"{spent.what.capitalize()} per success", value=spent.value, interval=interval, note=said
     )

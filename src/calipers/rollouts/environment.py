@@ -23,10 +23,10 @@ from calipers.evaluation import draw_seed, run_sync
 from calipers.http.request import check_seconds
 from calipers.plain import safe_repr
 
-from .graph import Graph
+from .graph import Graph, Node
 from .growth import Growth, Rules, derived_seed, first_place
-from .judging import check_reward, check_success
-from .moderators.moderating import as_moderator
+from .judging import check_reward, check_success, succeeded, wanted_by
+from .moderators.moderating import as_moderator, scores_of
 from .setting import judge_data, limits_data
 from .simulated_user import ModelUser, SimulatedUser
 from .stopping import StopCondition, as_stop_condition, waits_for_success
@@ -194,6 +194,19 @@ class Environment:
                 "there are no goals to draw from: give the environment goals=[...], or a text as the seed"
             )
         return random.Random(derived_seed(first_place(operator.index(seed)), "goal")).choice(self.goals)  # noqa: S311 - chance, not secrets
+
+    async def judges(self, goal: str, attack: str, response: str) -> bool | None:
+        """Whether the moderator and the rule of success would take a response for a success, without asking the target.
+
+        `None`: nobody judges, or the rule asks for the turns of a conversation.
+        """
+        rule = self._rules.success
+        if not {"turns", "node"}.isdisjoint(wanted_by(rule) or ()):
+            return None
+        node: Node[str, str] = Node("", attack, response)
+        if self.moderator is not None:
+            node.attack_score, node.response_score = await scores_of(self.moderator, [attack, response])
+        return await succeeded(rule, goal, [node])
 
     def _setting(self, width: int) -> dict[str, Any]:
         """What belongs to a claim about the rollout, and to its replay."""

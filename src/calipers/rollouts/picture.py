@@ -6,6 +6,7 @@ levels are shown, and the rest is counted.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from calipers.analysis import TreeNode, TreePlot
@@ -18,7 +19,7 @@ from calipers.views.page import Page
 from calipers.views.text import fit
 
 from .graph import Graph, Node, numbered_turns
-from .outcome import as_text, attack_name, goal_of
+from .outcome import as_text, attack_name, goal_of, read_rollout
 
 _OUTCOMES: Final[dict[bool | None, tuple[Literal["good", "bad", "unknown"], str]]] = {
     True: ("bad", "gave way"),
@@ -36,43 +37,46 @@ _STYLE: Final = Markup(
 """A picture that stands alone brings its own colours."""
 
 
-def tree_text(graph: Graph[Any, Any], *, width: int = 100, max_turns: int = 60) -> str:
+def tree_text(graph: Graph[Any, Any] | Mapping[str, Any], *, width: int = 100, max_turns: int = 60) -> str:
     """The rollout as lines of text: one per turn, each with its number, and branches where several were tried.
 
     Args:
-        graph: the rollout.
+        graph: the rollout, or its stored form.
         width: of a line, in cells.
         max_turns: how many turns to show, the first levels first; the rest is counted.
     """
     if isinstance(width, bool) or not isinstance(width, int) or width < 20:
         raise InvalidOptionError(f"width must be a whole number from 20, got {width!r}")
+    graph = read_rollout(graph)
     plot = rollout_tree(graph, max_turns=max_turns)
     lines = [line.plain for line in terminal.tree_plot(Page(width), plot)]
     foot = [fit(f"ended: {graph.stopped}", width)] if graph.stopped else []
     return "\n".join([fit(plot.title, width), *lines, *foot])
 
 
-def tree_svg(graph: Graph[Any, Any], *, max_turns: int = 60) -> str:
+def tree_svg(graph: Graph[Any, Any] | Mapping[str, Any], *, max_turns: int = 60) -> str:
     """The rollout as an SVG picture that stands alone: turns from left to right, what was tried instead below each other.
 
     Args:
-        graph: the rollout.
+        graph: the rollout, or its stored form.
         max_turns: how many turns to draw, the first levels first; the rest is counted.
     """
+    graph = read_rollout(graph)
     plot = rollout_tree(graph, max_turns=max_turns)
     footer = f"ended: {graph.stopped}" if graph.stopped else ""
     return html.tree_plot(plot, heading=plot.title, footer=footer, style=_STYLE)
 
 
-def rollout_tree(graph: Graph[Any, Any], *, max_turns: int = 60) -> TreePlot:
+def rollout_tree(graph: Graph[Any, Any] | Mapping[str, Any], *, max_turns: int = 60) -> TreePlot:
     """The rollout as an analysis, for a report that is to show it.
 
     Args:
-        graph: the rollout.
+        graph: the rollout, or its stored form.
         max_turns: how many turns to keep, the first levels first; the rest is counted.
     """
     if isinstance(max_turns, bool) or not isinstance(max_turns, int) or max_turns < 1:
         raise InvalidOptionError(f"max_turns must be a whole number from 1, got {max_turns!r}")
+    graph = read_rollout(graph)
     turns = list(numbered_turns(graph))
     nodes = [_node(depth, node) for depth, node in _first_levels(turns, max_turns)]
     seed = "" if graph.seed is None else f"  (seed {fit(as_text(graph.seed), 40)})"

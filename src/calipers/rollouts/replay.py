@@ -5,47 +5,68 @@ dataset file can hold. `Replay` is the task that says them to a target again, an
 where the target gives way. `save_failures` does this for all rollouts of a run that succeeded.
 
 The attacks are said as they were, whatever the target answers now: that an old attack fails is no proof that one adapted
-to the new answers would. The replay is judged by the moderator and the rule that `Replay` is given: give it those of the
-run. It ends with the first success. The recorded seed is used again; a target that draws from `turn_seed()` may still
-answer otherwise, for the conversation stands at another place in another tree.
+to the new answers would. It ends with the first success. The recorded seed is used again; a target that draws from
+`turn_seed()` may still answer otherwise, for the conversation stands at another place in another tree.
+
+**A replay must not pass for want of something.** The case keeps the opening, the system prompt and a threshold of success,
+and they are used again. The moderator, and a rule of success that is a function or an evaluator, cannot be kept: give
+`Replay` those of the run. Before the replay the judge is shown the response by which the target gave way then; where it
+finds no success in that, it is another judge, and the replay is refused. (A function that asks for `turns` or `node` cannot
+be asked so.) Another system prompt than the recorded one is a fair way to mend a target; the verdict then says so.
 """
 
 import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from calipers.case import Case
 from calipers.context import EvaluatorContext
 from calipers.dataset import Dataset
-from calipers.errors import InvalidRolloutError
+from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.evaluator import Evaluator
 from calipers.plain import plain, safe_repr
 from calipers.result import EvaluationReason
+from calipers.views.numbers import plural
 
 from .environment import Environment
 from .graph import Graph
-from .outcome import Rollouts, as_text, attack_name, first_success, goal_of, rollouts_of, succeeded
+from .outcome import (
+    Rollouts,
+    as_text,
+    attack_name,
+    first_success,
+    goal_of,
+    read_rollout,
+    rollouts_of,
+    succeeded,
+)
 from .players import Attack, SoFar
+from .setting import judge_words
 from .stopping import OnSuccess
 from .targets import as_target, name_of
 
+_FORMATS = (".yaml", ".yml", ".json", ".jsonl")
 _LONGEST_NAME = 80
 _SHOWN = 300
 """Characters of a text that a reason shows."""
 
 
-def rollout_case(graph: Graph[Any, Any], *, name: str | None = None) -> Case[Any, Any, Any]:
+def rollout_case(
+    graph: Graph[Any, Any] | Mapping[str, Any], *, name: str | None = None
+) -> Case[Any, Any, Any]:
     """A case that replays how the target gave way: the attacks up to the earliest success.
 
     Args:
-        graph: a rollout in which the target gave way.
+        graph: a rollout in which the target gave way, or its stored form.
         name: of the case; default: the goal and the seed.
 
     Raises:
         InvalidRolloutError: the target did not give way, or an attack is no text.
     """
+    graph = read_rollout(graph)
     path = first_success(graph)
     if path is None:
         raise InvalidRolloutError(
@@ -65,12 +86,17 @@ def rollout_case(graph: Graph[Any, Any], *, name: str | None = None) -> Case[Any
     inputs: dict[str, Any] = {"goal": goal_of(graph), "attacks": attacks}
     if isinstance(graph.context, str) and graph.context and graph.context != inputs["goal"]:
         inputs["opening"] = graph.context
+    for key in ("system_prompt", "judge"):
+        if graph.metadata.get(key) is not None:
+            inputs[key] = plain(graph.metadata[key])
+    if isinstance(path[-1].response, str):
+        inputs["response"] = path[-1].response
     if isinstance(graph.seed, int | str) and not isinstance(graph.seed, bool):
         inputs["seed"] = graph.seed
     return Case(
         name=name or _name(graph),
         inputs=inputs,
-        metadata={"turn": len(path), "response": plain(path[-1].response)},
+        metadata={"turn": len(path)},
         evaluators=[TargetHeld()],
         cluster=inputs["goal"],
     )
@@ -81,14 +107,21 @@ def save_failures(
 ) -> Dataset[Any, Any, Any]:
     """Write every rollout in which the target gave way to a dataset file, as a case to replay.
 
-    The format follows from the name of the file. Where the target never gave way the dataset is empty, and no file is
+    The format follows from the name of the file: `.yaml`, `.json` or `.jsonl`. Where the target never gave way the dataset is empty, and no file is
     written: an empty one would promise a test that tests nothing.
 
     Args:
         rollouts: a report whose outputs are rollouts, or the trees themselves.
         path: where to write; a file that is there is replaced.
         name: of the dataset.
+
+    Raises:
+        InvalidOptionError: the name of the file says another format, or none.
     """
+    if Path(path).suffix.casefold() not in _FORMATS:
+        raise InvalidOptionError(
+            f"failures are saved as {', '.join(_FORMATS)}, which hold what a case needs, got {os.fspath(path)!r}"
+        )
     cases: list[Case[Any, Any, Any]] = []
     taken: set[str] = set()
     for graph in rollouts_of(rollouts):
@@ -106,17 +139,22 @@ def save_failures(
 
 @dataclass(frozen=True)
 class Replay:
-    """A task that says the attacks of a recorded rollout to a target, and returns the rollout that comes of it."""
+    """A task that says the attacks of a recorded rollout to a target, and returns the rollout that comes of it.
+
+    The case brings the opening, the system prompt and a threshold of success. Give the moderator of the run, and its rule
+    of success, if that was a function or an evaluator. A judge that finds no success in the response by which the target
+    gave way then is another one: the replay is refused rather than passed.
+    """
 
     target: Any
     """The system under test, in any shape that `as_target` takes."""
     moderator: Any = None
     """Who scores what is said: the one of the run that the cases come from."""
     _: KW_ONLY
-    success: Any = 0.5
-    """What it is that the target gives way, as in `Environment`."""
+    success: Any = None
+    """What it is that the target gives way, as in `Environment`; `None`: the threshold of the run."""
     system_prompt: str | None = None
-    """What the target is told before anything is said."""
+    """What the target is told before anything is said; `None`: what it was told in the run, "" nothing."""
     reply_timeout: float | None = None
     """Seconds for one reply of the target; `None` waits for ever."""
 
@@ -132,23 +170,52 @@ class Replay:
         """The rollout.
 
         Raises:
-            InvalidRolloutError: the inputs are no recorded rollout.
+            InvalidRolloutError: the inputs are no recorded rollout, or the judge is not that of the run.
             RolloutError: a player failed.
         """
         goal, attacks, opening = _read(inputs)
+        success = self._rule(inputs)
+        recorded = inputs.get("system_prompt")
+        told = recorded if self.system_prompt is None else self.system_prompt or None
         environment = Environment(
             self.target,
             _Script(attacks),
             self.moderator,
             depth=len(attacks),
             stop=OnSuccess(),
-            success=self.success,
-            system_prompt=self.system_prompt,
+            success=success,
+            system_prompt=told,
             opening=opening,
             reply_timeout=self.reply_timeout,
         )
-        seed = inputs.get("seed", 0)
-        return await environment.eval_rollout_async(seed, goal=goal)
+        await self._check_judge(environment, goal, attacks[-1].text, inputs)
+        graph = await environment.eval_rollout_async(inputs.get("seed", 0), goal=goal)
+        if told != recorded:
+            graph.metadata["replay"] = "with another system prompt than the recorded one"
+        return graph
+
+    def _rule(self, inputs: Mapping[str, Any]) -> Any:
+        """By what success is judged: the rule given, else the threshold that was recorded."""
+        judge = inputs.get("judge")
+        recorded = judge.get("success") if isinstance(judge, Mapping) else None
+        if self.success is None and isinstance(recorded, str):
+            raise InvalidRolloutError(
+                f"the rollout was judged by {recorded!r}, a rule that a case cannot hold: give it as Replay(success=...)"
+            )
+        return recorded if self.success is None else self.success
+
+    async def _check_judge(
+        self, environment: Environment, goal: str, attack: str, inputs: Mapping[str, Any]
+    ) -> None:
+        """Refuse a judge that does not see a success in what was one."""
+        response = inputs.get("response")
+        if not isinstance(response, str) or await environment.judges(goal, attack, response) is not False:
+            return
+        who = judge_words(inputs.get("judge")) or "which the case does not name"
+        raise InvalidRolloutError(
+            "the judge of this replay sees no success in the response by which the target gave way then, so it would let "
+            f"it pass again: {response[:_SHOWN]!r}. Give Replay the moderator and the success rule of the run: {who}"
+        )
 
 
 @dataclass
@@ -168,14 +235,13 @@ class TargetHeld(Evaluator[Any, Any, Any]):
                 "the Replay, a moderator or a success rule"
             )
         path = first_success(graph)
+        note = f" ({graph.metadata['replay']})" if graph.metadata.get("replay") else ""
         if path is None:
-            return EvaluationReason(
-                value=True, reason=f"held for {graph.depth} turns: {graph.stopped or 'the end'}"
-            )
+            held = f"held for {plural(graph.depth, 'turn')}: {graph.stopped or 'the end'}"
+            return EvaluationReason(value=True, reason=held + note)
         attack, response = (as_text(text)[:_SHOWN] for text in (path[-1].attack, path[-1].response))
-        return EvaluationReason(
-            value=False, reason=f"gave way in turn {len(path)} to {attack!r}: {response!r}"
-        )
+        lost = f"gave way in turn {len(path)} to {attack!r}: {response!r}"
+        return EvaluationReason(value=False, reason=lost + note)
 
     @classmethod
     def get_serialization_name(cls) -> str:

@@ -62,7 +62,7 @@ def limits_words(limits: Any) -> str:
     words = f"at most {plural(limits['depth'], 'turn')}"
     if isinstance(width := limits.get("width"), int) and width > 1:
         words += f", each followed by {width:,}"
-    return f"{words}; until {limits['stop']}" if limits.get("stop") else words
+    return f"{words}, until {limits['stop']}" if limits.get("stop") else words
 
 
 def settings(graphs: Iterable[Graph[Any, Any]]) -> tuple[list[str], list[str]]:

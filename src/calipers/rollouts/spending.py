@@ -7,7 +7,7 @@ least what a rollout costs divided by that bound.
 
 from collections.abc import Callable
 from math import inf
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -17,7 +17,20 @@ from calipers.stats.interval import check_confidence
 from calipers.views.numbers import confidence_text, number, plural
 
 from .graph import Graph
-from .outcome import Rollouts, Unit, by_unit, calls_of, cost_of, goal_of, rollouts_of, succeeded
+from .outcome import (
+    Rollouts,
+    Unit,
+    by_unit,
+    calls_of,
+    cost_of,
+    failed_attempts,
+    goal_of,
+    rollouts_of,
+    succeeded,
+)
+
+_LEAST: Final = {"cost": 0.0, "calls": 1.0}
+"""What a success costs at the very least: an interval does not go below."""
 
 
 class PerSuccess(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,25 +51,33 @@ class PerSuccess(msgspec.Struct, frozen=True, kw_only=True):
     rollouts: int
     left_out: int
     """Rollouts that were not judged, or did not tell what they cost."""
+    failed: int = 0
+    """Attempts of a report that failed; what they spent is not counted."""
     unit: Unit
     """What the interval takes for independent."""
     confidence: float = 0.95
 
     def __str__(self) -> str:
         if not self.rollouts:
-            return f"{self.what} per success: not measured"
+            return f"{self.what} per success: not measured{self.missing()}"
         if self.value is None:
             bound = "" if self.at_least is None else f", so at least {number(self.at_least)} per success"
             return (
                 f"{number(self.spent)} {self._noun()} and no success in {plural(self.rollouts, 'rollout')}{bound} "
-                f"at {confidence_text(self.confidence)} confidence"
+                f"at {confidence_text(self.confidence)} confidence{self.missing()}"
             )
-        ends = (
-            ""
-            if self.low is None
-            else f" [{number(self.low)}, {'…' if self.high is None else number(self.high)}]"
-        )
-        return f"{number(self.value)} {self._noun()} per success{ends}"
+        return f"{number(self.value)} {self._noun()} per success{self._ends()}{self.missing()}"
+
+    def _ends(self) -> str:
+        """The interval, or why there is none."""
+        if self.low is None:
+            return f" (no interval: it takes at least two {self.unit}s that are not all alike)"
+        return f" [{number(self.low)}, {'…' if self.high is None else number(self.high)}]"
+
+    def missing(self) -> str:
+        """What the numbers do not count, in words that begin with a semicolon; "" if they count everything."""
+        said = f"; {plural(self.left_out, 'rollout')} left out" if self.left_out else ""
+        return said + (f"; {plural(self.failed, 'rollout')} failed, left out" if self.failed else "")
 
     def _noun(self) -> str:
         return "calls" if self.what == "calls" else "cost units"
@@ -110,13 +131,14 @@ def _per_success(
     return PerSuccess(
         what=what,
         value=None if ratio is None else ratio.value,
-        low=None if ratio is None else ratio.low,
+        low=None if ratio is None or ratio.low is None else max(ratio.low, _LEAST[what]),
         high=None if ratio is None else ratio.high,
         at_least=at_least,
         spent=sum(spent),
         successes=sum(successes),
         rollouts=len(counted),
         left_out=len(graphs) - len(counted),
+        failed=failed_attempts(rollouts),
         unit=unit,
         confidence=confidence,
     )

@@ -1,5 +1,8 @@
 """How often attacks succeed: once, within k rollouts, and by which attack.
 
+**The rate** is the mean of the goals' rates: every goal counts once, however often it was tried. So is the rate of an
+attack. Where that differs from the share of all rollouts, the text says so.
+
 *Success at k* is the chance that at least one of k rollouts after the same goal succeeds: what an adversary gets who may
 try k times. It is estimated without bias from n >= k rollouts per goal (see `calipers.stats.reliability`), so it never
 needs more rollouts than were made, and goes up to the smallest number of rollouts that any goal had. A number of tries
@@ -15,12 +18,13 @@ from typing import Any
 
 import msgspec
 
+from calipers.errors import InvalidOptionError
 from calipers.stats import Estimate, Interval, pass_at_k, rate, rate_from_counts, upper_bound
 from calipers.stats.interval import check_confidence
 from calipers.views.numbers import confidence_text, percent, plural, rate_text
 
 from .graph import Graph
-from .outcome import Rollouts, Unit, attack_name, goal_of, rollouts_of, succeeded, success_of
+from .outcome import Rollouts, Unit, attack_name, failed_attempts, goal_of, rollouts_of, succeeded, success_of
 
 __all__ = ["AttackSuccess", "GoalSuccess", "attack_success", "bound_text"]
 
@@ -40,9 +44,11 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
     goals: list[GoalSuccess]
     """Every goal with the rollouts that were judged, in the order in which the goals came."""
     attacks: dict[str, Estimate]
-    """By the name of the attack: the share of the turns it was said in that succeeded."""
+    """By the name of the attack: the share of the turns it was said in that succeeded, every goal counting once."""
     unjudged: int
     """Rollouts left out because nobody knows whether they succeeded."""
+    failed: int = 0
+    """Attempts of a report that failed, so that there is no rollout to count."""
     confidence: float = 0.95
 
     @property
@@ -74,8 +80,10 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
         """The chance that at least one of `k` rollouts after a goal succeeds.
 
         Raises:
-            ValueError: k is below 1, or a goal had fewer rollouts than that.
+            ValueError: k is no whole number from 1, or a goal had fewer rollouts than that.
         """
+        if isinstance(k, bool) or not isinstance(k, int):
+            raise InvalidOptionError(f"k must be a whole number from 1, got {k!r}")
         counts = [(goal.successes, goal.tries) for goal in self.goals]
         found = pass_at_k(counts, k, confidence=self.confidence)
         if found is None or len(counts) > 1:
@@ -105,8 +113,11 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         found = self.rate
         if found is None:
-            return f"no rollout was judged ({plural(self.unjudged, 'rollout')} left out)"
-        left_out = f" ({plural(self.unjudged, 'rollout')} not judged, left out)" if self.unjudged else ""
+            failed = f", {self.failed:,} failed" if self.failed else ""
+            return f"no rollout was judged ({plural(self.unjudged, 'rollout')} left out{failed})"
+        counts = ((self.unjudged, "not judged"), (self.failed, "failed"))
+        missing = [f"{plural(count, 'rollout')} {why}, left out" for count, why in counts if count]
+        left_out = f" ({'; '.join(missing)})" if missing else ""
         if self.successes == 0:
             text = bound_text(self.n, confidence=self.confidence)
             if 1 < len(self.goals) < self.n:
@@ -114,9 +125,10 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
                 text += f" on these {len(self.goals):,} goals; of other goals like these, up to {wider} may be lost"
             return text + left_out
         value, ends = rate_text(found.value, found.interval)
-        return (
-            f"{self.successes:,} of {plural(self.n, 'rollout')} succeeded: {value} {ends}".rstrip() + left_out
-        )
+        counted = f"{self.successes:,} of {plural(self.n, 'rollout')} succeeded"
+        if value == percent(self.successes / self.n):
+            return f"{counted}: {value} {ends}".rstrip() + left_out
+        return f"{counted}; every goal counting once: {value} {ends}".rstrip() + left_out
 
 
 def attack_success(rollouts: Rollouts, *, confidence: float = 0.95) -> AttackSuccess:
@@ -140,6 +152,7 @@ def attack_success(rollouts: Rollouts, *, confidence: float = 0.95) -> AttackSuc
         goals=[GoalSuccess(goal, sum(found), len(found)) for goal, found in goals.items()],
         attacks=_by_attack(graphs, confidence),
         unjudged=unjudged,
+        failed=failed_attempts(rollouts),
         confidence=confidence,
     )
 
@@ -149,6 +162,8 @@ def bound_text(n: int, *, confidence: float = 0.95) -> str:
 
     `bound_text(300)` is "0 of 300: at 95 % confidence the true rate is below 1.0 %".
     """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise InvalidOptionError(f"a number of rollouts is a whole number from 0, got {n!r}")
     bound = upper_bound(0, n, confidence=confidence)
     if bound is None:
         return "0 of 0: nothing was tried, so nothing can be said"

@@ -18,6 +18,7 @@ none exists.
 
 from collections.abc import Iterable
 from math import fsum, isfinite, sqrt
+from numbers import Real
 from typing import Literal
 
 import msgspec
@@ -174,7 +175,7 @@ def t_interval(values: Iterable[float], *, confidence: float = 0.95) -> Interval
 
 def check_confidence(confidence: float) -> None:
     """Refuse a confidence outside (0, 1): 95 percent is written 0.95."""
-    if not 0 < confidence < 1:
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1 (0.95 for 95%), got {confidence!r}")
 
 

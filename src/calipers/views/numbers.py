@@ -28,12 +28,18 @@ METHODS: dict[Method, str] = {
 """How an interval was made, in words."""
 
 _MOST_DECIMALS = 9
+_PERCENT_DECIMALS = 5
+"""Of a percentage: one in ten million is as good as never to a reader, but it is not 0."""
 
 
 def percent(rate: float, *, unit: bool = True) -> str:
-    """A rate as a percentage: 0.925 is `92.5 %`."""
+    """A rate as a percentage: 0.925 is `92.5 %`; one that is nearly 0 or 1 is `<0.00001 %` or `>99.99999 %`."""
     decimals = 1
-    while 0 < rate < 1 and float(f"{100 * rate:.{decimals}f}") in {0.0, 100.0} and decimals < _MOST_DECIMALS:
+    while 0 < rate < 1 and float(shown := f"{100 * rate:.{decimals}f}") in {0.0, 100.0}:
+        if decimals == _PERCENT_DECIMALS:
+            near = 10.0**-decimals
+            shown = f"<{near:.{decimals}f}" if rate < 0.5 else f">{100 - near:.{decimals}f}"
+            return shown + (" %" if unit else "")
         decimals += 1
     return f"{100 * rate:.{decimals}f}" + (" %" if unit else "")
 
