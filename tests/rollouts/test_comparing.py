@@ -27,9 +27,12 @@ def test_every_pair_is_counted_once_and_the_order_does_not_matter(outcomes):
     ]
     parts = (found.newly_failing, found.fixed, found.both_failing, found.both_held, found.unjudged)
     assert sum(map(len, parts)) == len(outcomes)
-    assert found.difference == paired_difference(
-        len(found.both_failing), len(found.newly_failing), len(found.fixed), len(found.both_held)
-    )
+    counts = [len(part) for part in (found.both_failing, found.newly_failing, found.fixed, found.both_held)]
+    expected = paired_difference(*counts)
+    assert (found.difference is None) is (expected is None)
+    if expected is not None:
+        assert found.difference.interval == expected.interval
+        assert found.p_value == expected.p_value
     assert str(found)
     assert all(pair.old.seed == pair.new.seed for part in parts for pair in part)
 
@@ -42,8 +45,31 @@ def test_the_difference_is_positive_where_the_new_target_is_worse():
     assert found.p_value == pytest.approx(2 * 0.5**8)
     assert str(found) == (
         "8 newly failing, 0 fixed, 0 failing and 12 holding in both: the rate of giving way changed by +40.0 points "
-        "[+15.8, +61.3] (95 %), p = 0.007812"
+        "[+15.8, +61.3] (95 % over 20 rollouts), p = 0.007812"
     )
+
+
+def test_many_seeds_of_two_goals_are_two_observations():
+    old = [rollout(False, seed, goal) for goal in "ab" for seed in range(50)]
+    new = [rollout(seed < {"a": 30, "b": 20}[goal], seed, goal) for goal in "ab" for seed in range(50)]
+    found = compare_targets(old, new)
+    assert (found.unit, found.difference.n_first) == ("goal", 2)
+    assert found.p_value > 0.05
+    assert found.difference.interval.low < 0 < found.difference.interval.high <= 1
+    assert "changed, every goal counting once, by +50.0 points [" in str(found)
+    assert "] (95 % over 2 goals), p = " in str(found)
+    unequal = compare_targets([*old, rollout(False, 50, "a")], [*new, rollout(True, 50, "a")])
+    assert unequal.difference.value == pytest.approx((31 / 51 + 20 / 50) / 2)
+
+
+def test_one_seed_of_each_goal_is_tested_exactly():
+    goals = [f"goal {place}" for place in range(8)]
+    found = compare_targets(
+        [rollout(False, 0, goal) for goal in goals], [rollout(True, 0, goal) for goal in goals]
+    )
+    assert (found.unit, found.difference.test) == ("goal", "mcnemar")
+    assert found.p_value == pytest.approx(2 * 0.5**8)
+    assert "counting once" not in str(found)
 
 
 def test_the_changes_are_a_table_for_a_report():
@@ -88,5 +114,5 @@ def test_attempts_that_failed_in_one_report_are_left_out_of_both():
         )
 
     found = compare_targets(run(broken=0), run(broken=4))
-    assert (found.broke_off, found.difference.n) == (2, 3)
+    assert (found.broke_off, found.difference.n_first) == (2, 3)
     assert str(found).endswith("; 2 pairs broke off, left out")

@@ -5,9 +5,10 @@ is an error, because the rest would not be the same test any more. Of two report
 of both, and counted. Where the targets answer differently an adaptive tester goes on differently: what is paired is the
 attempt, not the words.
 
-The difference is that of two rates on the same rollouts, with Newcombe's interval and the exact McNemar test
-(`calipers.stats.paired`). Both take the pairs for independent: they speak of these goals. With several seeds per goal they
-say nothing about other goals.
+The unit is the goal, as everywhere in this package: with several seeds per goal, each goal counts once, by the mean over
+its seeds, and fifty seeds do not make two goals a hundred. The interval and the p-value are those of
+`calipers.stats.compare_paired`: Student's t over the goals' differences, or, with one seed per goal, Newcombe's interval and
+the exact McNemar test. Of a single goal the seeds are the units, and what is found speaks of that goal alone.
 """
 
 import json
@@ -21,12 +22,12 @@ from calipers.analysis import Cell, TableResult
 from calipers.errors import InvalidRolloutError
 from calipers.plain import plain
 from calipers.report import Report
-from calipers.stats import PairedDifference, paired_difference
+from calipers.stats import Difference, compare_paired
 from calipers.stats.interval import check_confidence
 from calipers.views.numbers import confidence_text, number, plural
 
 from .graph import Graph
-from .outcome import Rollouts, as_text, first_success, goal_of, rollouts_of, succeeded
+from .outcome import Rollouts, Unit, as_text, first_success, goal_of, rollouts_of, succeeded
 
 _SHOWN = 5
 """Rollouts without a counterpart that an error lists."""
@@ -58,12 +59,14 @@ class TargetComparison:
     """Nobody knows about one of the two, or both: not counted."""
     broke_off: int = 0
     """Attempts of the two reports whose task failed in one of them: not counted."""
-    difference: PairedDifference | None
+    difference: Difference | None
     """How much more often the new target gives way than the old one; `None` if nothing was judged."""
+    unit: Unit
+    """What interval and p-value take for independent."""
 
     @property
     def p_value(self) -> float | None:
-        """How likely so lopsided a change is between two equally firm targets (exact McNemar test)."""
+        """How likely so lopsided a change is between two equally firm targets; `difference.test` names the test."""
         return None if self.difference is None else self.difference.p_value
 
     def table(self, *, title: str = "Rollouts that changed") -> TableResult:
@@ -88,14 +91,27 @@ class TargetComparison:
         if self.difference is None:
             return f"nothing to compare: {plural(len(self.unjudged), 'pair')} not judged"
         gap = self.difference
-        value, low, high = (f"{100 * x:+.1f}" for x in (gap.value, gap.interval.low, gap.interval.high))
+        once = "" if gap.n_first == self._judged() else ", every goal counting once,"
         left_out = f"; {plural(len(self.unjudged), 'pair')} not judged, left out" if self.unjudged else ""
         left_out += f"; {plural(self.broke_off, 'pair')} broke off, left out" if self.broke_off else ""
         return (
             f"{len(self.newly_failing):,} newly failing, {len(self.fixed):,} fixed, {len(self.both_failing):,} failing and "
-            f"{len(self.both_held):,} holding in both: the rate of giving way changed by {value} points "
-            f"[{low}, {high}] ({confidence_text(gap.interval.confidence)}), p = {number(gap.p_value)}{left_out}"
+            f"{len(self.both_held):,} holding in both: the rate of giving way changed{once} by {100 * gap.value:+.1f} points "
+            f"{self._doubt(gap)}{left_out}"
         )
+
+    def _judged(self) -> int:
+        """Pairs that are counted."""
+        return sum(map(len, (self.newly_failing, self.fixed, self.both_failing, self.both_held)))
+
+    def _doubt(self, gap: Difference) -> str:
+        """Interval and p-value in words, and their unit."""
+        ends = "(no interval"
+        if gap.interval is not None:
+            ends = f"[{100 * gap.interval.low:+.1f}, {100 * gap.interval.high:+.1f}] ("
+            ends += f"{confidence_text(gap.interval.confidence)}"
+        chance = "" if gap.p_value is None else f", p = {number(gap.p_value)}"
+        return f"{ends} over {plural(gap.n_first, self.unit)}){chance}"
 
 
 def compare_targets(old: Rollouts, new: Rollouts, *, confidence: float = 0.95) -> TargetComparison:
@@ -129,6 +145,12 @@ def compare_targets(old: Rollouts, new: Rollouts, *, confidence: float = 0.95) -
         kinds.setdefault(kind, []).append(pair)
     fixed, newly = kinds.get((True, False), []), kinds.get((False, True), [])
     both, neither = kinds.get((True, True), []), kinds.get((False, False), [])
+    judged = [
+        [(pair, before, after) for pair in kinds.get((before, after), [])]
+        for before in (True, False)
+        for after in (True, False)
+    ]
+    unit: Unit = "goal" if len({pair.goal for pairs in judged for pair, _, _ in pairs}) > 1 else "rollout"
     return TargetComparison(
         newly_failing=newly,
         fixed=fixed,
@@ -136,8 +158,30 @@ def compare_targets(old: Rollouts, new: Rollouts, *, confidence: float = 0.95) -
         both_held=neither,
         unjudged=kinds.get(None, []),
         broke_off=broke_off,
-        difference=paired_difference(len(both), len(newly), len(fixed), len(neither), confidence=confidence),
+        difference=_difference(unit, [pair for pairs in judged for pair in pairs], confidence),
+        unit=unit,
     )
+
+
+def _difference(
+    unit: Unit, pairs: Sequence[tuple[RolloutPair, bool, bool]], confidence: float
+) -> Difference | None:
+    """The difference over goals, each with its pairs, or over the pairs of a single goal."""
+    groups: dict[Any, tuple[list[float], list[float]]] = {}
+    for place, (pair, before, after) in enumerate(pairs):
+        one, two = groups.setdefault(pair.goal if unit == "goal" else place, ([], []))
+        one.append(float(after))
+        two.append(float(before))
+    found = compare_paired(
+        [one for one, _ in groups.values()], [two for _, two in groups.values()], confidence=confidence
+    )
+    if found is None or found.interval is None:
+        return found
+    # Two rates differ by 1 at most, whatever a t interval says.
+    interval = msgspec.structs.replace(
+        found.interval, low=max(found.interval.low, -1.0), high=min(found.interval.high, 1.0)
+    )
+    return msgspec.structs.replace(found, interval=interval)
 
 
 def _both_finished(old: Rollouts, new: Rollouts) -> tuple[Rollouts, Rollouts, int]:
