@@ -68,8 +68,13 @@ def test_every_attempt_has_its_own_hooks_and_repeats_count_as_attempts():
     assert {hooks.case.name for hooks in made} == {"c0", "c1"}
 
 
+class Panic(BaseException):
+    """What is no Exception, such as what `pytest.fail` raises."""
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, Panic])
 @pytest.mark.parametrize("broken", ["__init__", "setup", "prepare_context"])
-def test_a_hook_that_fails_before_the_judgement_fails_its_case_and_teardown_still_runs(broken):
+def test_a_hook_that_fails_before_the_judgement_fails_its_case_and_teardown_still_runs(broken, kind):
     torn_down = []
 
     class Hooks(CaseLifecycle):
@@ -78,7 +83,7 @@ def test_a_hook_that_fails_before_the_judgement_fails_its_case_and_teardown_stil
 
     def fail(self, *_):
         if self.case.name == "c0" if hasattr(self, "case") else _[0].name == "c0":
-            raise RuntimeError(f"{broken} broke")
+            raise kind(f"{broken} broke")
         return _[0] if _ else None
 
     if broken == "__init__":
@@ -91,7 +96,7 @@ def test_a_hook_that_fails_before_the_judgement_fails_its_case_and_teardown_stil
         Breaks = type("Breaks", (Hooks,), {broken: fail})
 
     report = run(Breaks)
-    assert [f.error_message for f in report.failures] == [f"RuntimeError: {broken} broke"]
+    assert [f.error_message for f in report.failures] == [f"{kind.__name__}: {broken} broke"]
     assert [case.name for case in report.cases] == ["c1"]
     expected = (
         [("c1", "ReportCase")]
@@ -101,16 +106,19 @@ def test_a_hook_that_fails_before_the_judgement_fails_its_case_and_teardown_stil
     assert sorted(torn_down) == expected
 
 
+@pytest.mark.parametrize("kind", [OSError, Panic])
 @pytest.mark.parametrize("task", [lambda inputs: inputs, lambda inputs: 1 / 0])
-def test_a_failing_teardown_loses_nothing_and_is_recorded(task):
+def test_a_failing_teardown_loses_nothing_and_is_recorded(task, kind):
     class Hooks(CaseLifecycle):
         def teardown(self, result):
-            raise OSError("cannot clean up")
+            raise kind("cannot clean up")
 
     report = run(Hooks, task, n=3)
     records = [*report.cases, *report.failures]
     assert len(records) == 3
-    assert all(record.teardown_failure.error_message == "OSError: cannot clean up" for record in records)
+    assert all(
+        record.teardown_failure.error_message == f"{kind.__name__}: cannot clean up" for record in records
+    )
     assert all(case.passed for case in report.cases)
     assert type(report).from_dict(report.to_dict()).to_dict() == report.to_dict()
 

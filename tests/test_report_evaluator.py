@@ -149,6 +149,14 @@ def exits(report):
     raise SystemExit(1)
 
 
+class Panic(BaseException):
+    pass
+
+
+def panics(report):
+    raise Panic("no more")
+
+
 async def cancels_itself(report):
     raise asyncio.CancelledError
 
@@ -162,6 +170,7 @@ def returns_nothing(report):
     [
         (raises, "ZeroDivisionError", "ZeroDivisionError: no cases of this kind"),
         (exits, "SystemExit", "SystemExit: 1"),
+        (panics, "Panic", "Panic: no more"),
         (cancels_itself, "CancelledError", "CancelledError: "),
         (returns_nothing, "InvalidOutputError", "returned None, which is no analysis"),
         (lambda report: 0.5, "InvalidOutputError", "returned 0.5, which is no analysis"),

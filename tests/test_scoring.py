@@ -52,6 +52,10 @@ def test_an_expensive_check_can_run_only_where_a_cheap_one_did_not_decide():
     assert [s.reason for s in report.cases[0].skipped] == ["already decided"]
 
 
+class Panic(BaseException):
+    """What is no Exception, such as what `pytest.fail` raises, or compiled code that panics."""
+
+
 class Breaks(Exception):
     def __str__(self):
         raise RuntimeError("even its text breaks")
@@ -62,6 +66,7 @@ class Breaks(Exception):
     [
         (ValueError("boom"), "ValueError: boom"),
         (SystemExit(1), "SystemExit: 1"),
+        (Panic("at the disco"), "Panic: at the disco"),
         (RecursionError("deep"), "RecursionError: deep"),
         (asyncio.CancelledError(), "CancelledError: "),
         (StopIteration(3), "StopIteration: 3"),

@@ -91,6 +91,24 @@ def leave(inputs):
     return inputs
 
 
+class Panic(BaseException):
+    """What is no Exception, such as what `pytest.fail` raises, or compiled code that panics."""
+
+
+def panic(inputs):
+    if inputs == 1:
+        raise Panic("at the disco")
+    return inputs
+
+
+@pytest.mark.parametrize("timeout", [None, 5])
+@pytest.mark.parametrize("task", both(panic))
+def test_a_task_that_panics_is_a_failure_of_its_case_alone(task, timeout):
+    report = run(task, 3, task_timeout=timeout)
+    assert [case.output for case in report.cases] == [0, 2]
+    assert report.failures[0].error_message == "Panic: at the disco"
+
+
 @pytest.mark.parametrize("task", both(leave))
 def test_a_task_that_exits_is_a_failure_of_its_case_alone(task):
     report = run(task, 3)

@@ -27,7 +27,7 @@ from .errors import InvalidOutputError, NotAnEvaluatorError
 from .evaluator import Evaluator, changed_fields
 from .plain import safe_repr
 from .report import Report
-from .result import EvaluatorFailure, EvaluatorSpec, describe_error
+from .result import NOT_A_FAILURE, EvaluatorFailure, EvaluatorSpec, describe_error
 from .scoring import Judge, Plan, unique
 from .styles import RolloutEvaluator
 
@@ -224,7 +224,9 @@ async def _run(
         if task is None or task.cancelling():
             raise
         report.report_evaluator_failures.append(_failure(name, spec, error))
-    except (Exception, SystemExit) as error:
+    except NOT_A_FAILURE:
+        raise
+    except BaseException as error:
         report.report_evaluator_failures.append(_failure(name, spec, error))
 
 

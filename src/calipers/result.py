@@ -12,7 +12,7 @@ import traceback
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 from uuid import uuid4
 
 import msgspec
@@ -141,6 +141,14 @@ def kind_of(value: Scalar) -> Kind:
     if isinstance(value, bool):
         return "assertion"
     return "label" if isinstance(value, str) else "score"
+
+
+NOT_A_FAILURE: Final = (KeyboardInterrupt, GeneratorExit)
+"""What is no failure of the code that it comes from: the user interrupts, or whoever runs the code closes it.
+
+Everything else is, beyond `Exception` too: `sys.exit()`, `pytest.fail()` and the panics of compiled code end one attempt and
+not the run. Whether a cancellation is one depends on who cancelled.
+"""
 
 
 def describe_error(error: BaseException) -> tuple[str, str, str]:

@@ -27,7 +27,7 @@ from .journal import Journal
 from .lifecycle import CaseLifecycle, LifecycleFactory, RunHooks
 from .recalled import Recalled
 from .record import Failure, ReportCase, ReportCaseFailure
-from .result import describe_error
+from .result import NOT_A_FAILURE, describe_error
 from .retry import Retry
 from .scoring import TASK, Scoring, within
 from .spans import SpanRecorder
@@ -339,7 +339,9 @@ class Run:
                 if self.stopping:
                     raise
                 attempt.error = error
-            except (Exception, SystemExit) as error:
+            except NOT_A_FAILURE:
+                raise
+            except BaseException as error:
                 attempt.error = error
             attempt.duration = perf_counter() - start
             if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries):
@@ -379,7 +381,9 @@ class Run:
             if attempt.error is None:
                 ctx = await _prepared(hooks, self.scoring.context(attempt))
                 record = await self.scoring.score(attempt, work.plan, ctx)
-        except (Exception, SystemExit) as error:
+        except (*NOT_A_FAILURE, asyncio.CancelledError):
+            raise
+        except BaseException as error:
             attempt.error = error
         finally:
             # Also on cancellation: what setup opened, teardown closes.
@@ -409,7 +413,9 @@ async def _teardown(hooks: CaseLifecycle[Any, Any, Any] | None, record: Record |
     try:
         if hooks is not None:
             await _maybe(hooks.teardown(record))
-    except (Exception, SystemExit) as error:
+    except (*NOT_A_FAILURE, asyncio.CancelledError):
+        raise
+    except BaseException as error:
         kind, message, stack = describe_error(error)
         return Failure(error_type=kind, error_message=message, error_stacktrace=stack)
     return None

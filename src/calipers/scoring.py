@@ -25,6 +25,7 @@ from .output import Abstention, read_parts
 from .recalled import Cell
 from .record import ReportCase
 from .result import (
+    NOT_A_FAILURE,
     EvaluationResult,
     EvaluatorFailure,
     EvaluatorSpec,
@@ -242,7 +243,9 @@ class Scoring:
                 if self.stopping:
                     raise
                 failures.append(judge.failure(error))
-            except (Exception, SystemExit) as error:
+            except NOT_A_FAILURE:
+                raise
+            except BaseException as error:
                 failures.append(judge.failure(error))
             now = perf_counter()
             if now - before > BLOCKING_SECONDS:
