@@ -177,6 +177,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         before: Cases
         after: Cases
         clusters: Clusters
+        clusters_too: Clusters
         if runs.pairs:
             both = [
                 (one, two, case.cluster if case.cluster is not None else other.cluster)
