@@ -1,6 +1,7 @@
-"""JSON as other programs write it, and the error that says where a document is not what it should be."""
+"""JSON as other programs write it, and what to say of a document that is not what it should be."""
 
 import json
+import math
 from typing import Any
 
 import msgspec
@@ -34,3 +35,10 @@ def read_document(data: bytes, what: str) -> Any:
 def damaged(what: str, error: Exception) -> ReportFormatError:
     """The error of a document that cannot be what it seems to be."""
     return ReportFormatError(f"{what} is damaged: {error}")
+
+
+def is_no_score(value: Any) -> bool:
+    """Whether a number is none that a result may have: NaN, infinite, or an integer of more than 64 bits."""
+    if type(value) is int:
+        return not -(1 << 63) <= value < 1 << 63
+    return isinstance(value, float) and not math.isfinite(value)

@@ -33,7 +33,7 @@ from calipers.result import EvaluationResult, EvaluatorSpec, EvalVerdict, Skippe
 from calipers.stores.packing import Record
 from calipers.stores.run_info import GitState, RunInfo, Status
 
-from .documents import damaged
+from .documents import damaged, is_no_score
 from .found import FoundAttempt, FoundRun
 from .inspect_trace import read_inspect_trace, usage_of
 
@@ -364,7 +364,7 @@ def _results(
     for scorer, score in scores.items():
         spec = scorers.get(scorer, EvaluatorSpec(scorer))
         for name, value in _values(scorer, score.value):
-            if value is None or (isinstance(value, float) and not math.isfinite(value)):
+            if value is None or is_no_score(value):
                 reason = score.reason or score.explanation or "the scorer gave no value"
                 skipped.append(SkippedEvaluation(name, reason, None if name == scorer else scorer))
             elif isinstance(value, bool | int | float | str):

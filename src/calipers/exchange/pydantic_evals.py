@@ -12,7 +12,6 @@
 What has no place (ids of spans, keys that are not known) is kept in the run's metadata under `pydantic_evals`.
 """
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -25,7 +24,7 @@ from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
 
-from .documents import damaged
+from .documents import damaged, is_no_score
 from .found import FoundRun
 
 _KEPT: Final = "pydantic_evals"
@@ -144,8 +143,8 @@ def _case(case: _Case, names: "_EvaluatorNames", notes: dict[str, None]) -> Repo
     for name, result in (*case.assertions.items(), *case.scores.items(), *case.labels.items()):
         evaluator, spec = names.of(result.source, name)
         value = result.value
-        if value is None or _is_no_number(value):
-            reason = "the report has no value for it, as for NaN"
+        if value is None or is_no_score(value):
+            reason = "the report has no value for it, or one that is no number"
             skipped.append(SkippedEvaluation(name, reason, None if name == evaluator else evaluator))
             notes[f"case {case.name!r} has no value for {name!r}: it counts as skipped"] = None
             continue
@@ -159,9 +158,7 @@ def _case(case: _Case, names: "_EvaluatorNames", notes: dict[str, None]) -> Repo
                 evaluator_version=result.evaluator_version,
             )
         )
-    metrics = {
-        n: value for n, value in case.metrics.items() if value is not None and not _is_no_number(value)
-    }
+    metrics = {n: value for n, value in case.metrics.items() if value is not None and not is_no_score(value)}
     for name in [name for name in case.metrics if name not in metrics]:
         notes[f"case {case.name!r} has no value for the metric {name!r}: it counts as not measured"] = None
     if case.task_duration is None:
@@ -186,12 +183,8 @@ def _case(case: _Case, names: "_EvaluatorNames", notes: dict[str, None]) -> Repo
     )
 
 
-def _is_no_number(value: Any) -> bool:
-    return type(value) is float and not math.isfinite(value)
-
-
 def _seconds(value: float | None) -> float:
-    return 0.0 if value is None or _is_no_number(value) else value
+    return 0.0 if value is None or is_no_score(value) else value
 
 
 def _failed(case: _FailedCase) -> ReportCaseFailure:

@@ -1,0 +1,102 @@
+"""What the rows of the tables say."""
+
+import json
+
+import pytest
+
+from calipers.exchange.tables import ATTEMPTS, RESULTS
+from calipers.record import ReportCase
+from calipers.report import Report
+from calipers.result import EvaluationResult, EvaluatorSpec
+
+
+def rows_of(table, store, run):
+    names = [column.name for column in table.columns]
+    return [dict(zip(names, row, strict=True)) for row in table.rows(run, store.judged(run.id))]
+
+
+def test_every_attempt_has_a_row(store, run):
+    rows = rows_of(ATTEMPTS, store, run)
+    assert [row["position"] for row in rows] == list(range(8))
+    assert {row["run"] for row in rows} == {run.id}
+    first, failed = rows[0], next(row for row in rows if row["failed"])
+    assert (first["name"], first["case"], first["repeat"], first["tries"]) == ("one [1/2]", "one", 1, 1)
+    assert (first["passed"], first["output"], first["expected_output"]) == (False, "1", "1")
+    assert (failed["case"], failed["passed"], failed["error_type"], failed["output"]) == (
+        "../fails",
+        False,
+        "RuntimeError",
+        None,
+    )
+    assert failed["expected_output"] is None
+    stated = next(row for row in rows if row["case"] == "a/b\\c")
+    assert stated["expected_output"] == "null", "an expectation of None is one"
+
+
+def test_every_judgement_and_every_one_that_is_missing_has_a_row(store, run):
+    rows = rows_of(RESULTS, store, run)
+    of_case = {
+        case: [row for row in rows if row["case"] == case and row["repeat"] == 1]
+        for case in ("one", "a/b\\c", "../fails")
+    }
+    told = {(row["result"], row["kind"], row["value"]) for row in of_case["one"]}
+    assert told == {
+        ("right", "assertion", "true"),
+        ("size", "score", "1"),
+        ("tone/kind", "label", '"calm"'),
+        ("why", "assertion", "true"),
+        ("broken", "score", "0.5"),
+        ("sometimes", "skipped", None),
+        ("graded", "assertion", "false"),
+    }
+    assert [row["kind"] for row in of_case["../fails"]] == ["not_run"] * 5
+    (failure,) = [row for row in of_case["a/b\\c"] if row["kind"] == "failure"]
+    assert (failure["evaluator"], failure["error_type"], failure["value"]) == ("broken", "ValueError", None)
+    (graded,) = [row for row in of_case["one"] if row["result"] == "graded"]
+    assert (graded["verdict"], graded["score"], graded["reason"]) == ("partial", 0.5, "half")
+    assert json.loads(graded["metadata"])["at"] == [1]
+
+
+def test_the_value_is_in_the_column_of_its_kind(store, run):
+    for row in rows_of(RESULTS, store, run):
+        told = {name for name in ("passed", "number", "label") if row[name] is not None}
+        expected = {"assertion": {"passed"}, "score": {"number"}, "label": {"label"}}
+        assert told == expected.get(row["kind"], set())
+
+
+def test_tokens_and_calls_come_from_the_trace(store, traced):
+    (row,) = rows_of(ATTEMPTS, store, traced)
+    assert (row["input_tokens"], row["output_tokens"], row["tool_calls"]) == (7, 0, 1)
+    assert json.loads(row["trace"])["turns"][0]["tool_call"]["name"] == "search"
+
+
+@pytest.mark.parametrize("value", [3, 0.5, -(2**63)])
+def test_a_value_stands_as_a_number_and_exactly(store, value):
+    (row,) = rows_of(RESULTS, store, store.add_report(Report(name="r", cases=[case_with(value, 1)])))
+    assert (row["number"], row["value"]) == (float(value), str(value))
+
+
+@pytest.mark.parametrize(
+    ("metric", "number"),
+    [(3, 3.0), (10**400, None), (float("inf"), None), (float("nan"), None)],
+    ids=["small", "huge", "infinite", "none"],
+)
+def test_a_metric_that_is_no_finite_float_is_null(store, metric, number):
+    (row,) = rows_of(ATTEMPTS, store, store.add_report(Report(name="r", cases=[case_with(1, metric)])))
+    assert row["metrics"] == [("m", number)]
+
+
+def case_with(value, metric):
+    result = EvaluationResult(name="big", value=value, evaluator="big", source=EvaluatorSpec("big"))
+    return ReportCase(
+        name="a",
+        inputs=None,
+        metadata=None,
+        expected_output=None,
+        output=None,
+        metrics={"m": metric},
+        attributes={},
+        results=(result,),
+        task_duration=0.0,
+        total_duration=0.0,
+    )
