@@ -7,6 +7,7 @@ from calipers.analysis import LinePlot, ScalarResult, TableResult, TreePlot
 from calipers.rollouts import Environment, Graph, LeakModerator, Node, OnSuccess, RolloutCurves, RolloutTask
 from calipers.rollouts.demo import GOAL, VaultAssistant
 from calipers.rollouts.strategies import SampledAttack
+from calipers.stats import wilson
 from calipers.views.html import report_html
 from calipers.views.markdown import report_markdown
 
@@ -68,7 +69,7 @@ def test_where_nothing_succeeded_the_bound_stands_in_for_the_rate():
     found = by_title(run([], RolloutCurves()))
     overall = found["Attack success"]
     assert overall.value == 0
-    assert overall.interval.high == pytest.approx(1 - 0.05 ** (1 / 18))
+    assert overall.interval.high == pytest.approx(1 - 0.05 ** (1 / 3)), "three goals, however often"
     assert overall.note.startswith("0 of 18: at 95 % confidence the true rate is below 16 %")
     assert "judge: LeakModerator, from 0.5 on; limits: " in overall.note
     assert found["Calls per success"].value is None
@@ -108,7 +109,7 @@ def outputs(*graphs):
     waiting = iter(graphs)
     dataset = Dataset(
         cases=[Case(inputs=i) for i in range(len(graphs))],
-        report_evaluators=[RolloutCurves(scores=["reward"])],
+        report_evaluators=[RolloutCurves(scores=["reward", "response_score"])],
     )
     return dataset.evaluate_sync(lambda _: next(waiting), progress=False, max_concurrency=1)
 
@@ -125,6 +126,15 @@ def test_a_score_counts_each_rollout_once_however_many_branches_it_has():
     found = by_title(outputs(wide, Graph("b", [Node("", "x", "y", 8.0, success=False)])))
     (point,) = found["Scores by turn"].lines[0].points
     assert (point.y, point.n) == (5.0, 2)
+
+
+@pytest.mark.parametrize("score", [0.0, 0.3, 1.0])
+def test_scores_that_all_agree_are_no_proof(score):
+    graphs = [Graph(name, [Node("", "x", "y", 2.0, success=False, response_score=score)]) for name in "abcde"]
+    lines = {line.name: line.points[0] for line in by_title(outputs(*graphs))["Scores by turn"].lines}
+    expected, found = wilson(5 * score, 5), lines["response score"].interval
+    assert (found.low, found.high) == (pytest.approx(expected.low), pytest.approx(expected.high))
+    assert lines["reward"].interval is None, "nobody knows how far a reward may go"
 
 
 def test_outputs_that_are_no_rollouts_are_a_failure_that_says_so():

@@ -5,7 +5,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.errors import InvalidRolloutError
 from calipers.rollouts import Graph, Node, attack_success, calls_per_success, cost_per_success
-from calipers.stats import ratio_of_totals
+from calipers.stats import ratio_of_totals, wilson
 
 
 def rollout(success, *costs, goal="g"):
@@ -21,11 +21,11 @@ def test_the_rollouts_in_vain_are_paid_for_too():
 
 def test_the_interval_is_over_goals_and_over_rollouts_of_a_single_goal():
     by_goal = [rollout(goal != "b", cost, goal=goal) for goal in "abcdef" for cost in (1.0, 2.0, 4.0)]
-    expected = ratio_of_totals([7.0] * 6, [3, 0, 3, 3, 3, 3])
+    expected = ratio_of_totals([7.0] * 6, [3, 0, 3, 3, 3, 3], most=[3] * 6)
     found = cost_per_success(by_goal)
     assert (found.low, found.high, found.unit) == (expected.low, expected.high, "goal")
     single = [rollout(i != 3, 1.0 + i) for i in range(20)]
-    expected = ratio_of_totals([1.0 + i for i in range(20)], [i != 3 for i in range(20)])
+    expected = ratio_of_totals([1.0 + i for i in range(20)], [i != 3 for i in range(20)], most=[1] * 20)
     found = cost_per_success(single)
     assert (found.low, found.high, found.unit) == (expected.low, expected.high, "rollout")
     assert str(found).startswith("11.05 cost units per success [")
@@ -40,10 +40,22 @@ def test_without_a_success_there_is_a_bound_and_no_number():
     )
 
 
-def test_few_successes_leave_the_end_open():
-    found = calls_per_success([rollout(i == 0, 1.0) for i in range(30)])
-    assert (found.value, found.high) == (30, None)
-    assert str(found).endswith(", …]")
+def test_without_a_success_the_bound_is_one_of_goals():
+    found = calls_per_success([rollout(False, 0.5, goal=goal) for goal in "abc"] * 100)
+    assert found.at_least == pytest.approx(1 / (1 - 0.05 ** (1 / 3)))
+    uneven = [rollout(False, 0.5, goal=goal) for goal in "a" * 98 + "bc"]
+    assert calls_per_success(uneven).at_least == pytest.approx(1 / 0.95), "hardly more than one goal"
+
+
+@pytest.mark.parametrize(("wins", "n"), [(30, 30), (1, 30), (3, 3)])
+def test_the_interval_is_as_wide_as_that_of_the_rate(wins, n):
+    found = calls_per_success([rollout(i < wins, 1.0) for i in range(n)])
+    rate = wilson(wins, n)
+    assert (found.value, found.low, found.high) == (
+        n / wins,
+        pytest.approx(1 / rate.high),
+        pytest.approx(1 / rate.low),
+    )
 
 
 def test_a_success_takes_at_least_one_call_and_no_interval_says_otherwise():
@@ -53,9 +65,8 @@ def test_a_success_takes_at_least_one_call_and_no_interval_says_otherwise():
 
 def test_where_there_is_no_interval_the_text_says_why():
     found = calls_per_success([rollout(True, 1.0)])
-    assert (
-        str(found)
-        == "1 calls per success (no interval: it takes at least two rollouts that are not all alike)"
+    assert str(found) == (
+        "1 calls per success (no interval: it takes at least two rollouts, and what costs nothing has none)"
     )
 
 

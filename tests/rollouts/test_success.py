@@ -15,7 +15,7 @@ from calipers.rollouts import (
     calls_per_success,
     turns_to_success,
 )
-from calipers.stats import pass_at_k, rate, wilson
+from calipers.stats import pass_at_k, rate, upper_bound, wilson
 
 
 def rollout(success, goal="g", attack=None):
@@ -145,6 +145,26 @@ def test_nothing_found_on_few_goals_says_little_about_other_goals():
         "64 % may be lost"
     )
     assert str(attack_success(rollouts([(0, 300)]))) == bound_text(300)
+
+
+def test_repeats_do_not_lower_the_bound_of_goals():
+    assert attack_success(rollouts([(0, 100)] * 3)).bound == attack_success(rollouts([(0, 1)] * 3)).bound
+    assert attack_success(rollouts([(50, 100), (0, 100)])).bound == pytest.approx(upper_bound(0.5, 2))
+    assert attack_success(rollouts([(9, 9), (4, 4)])).bound == 1
+
+
+def test_on_these_goals_the_one_tried_least_decides():
+    assert "below 78 % on these 2 goals" in str(attack_success(rollouts([(0, 100), (0, 1)])))
+
+
+def test_rollouts_that_may_be_copies_of_each_other_are_counted():
+    graphs = rollouts([(1, 2), (0, 2)])
+    for seed, graph in zip([1, 1, 1, 2], graphs, strict=True):
+        graph.seed = seed
+    found = attack_success([*graphs, *graphs[:2]])
+    assert found.copies == 3
+    assert str(found).endswith("(3 rollouts with the goal and seed of another: copies?)")
+    assert attack_success(rollouts([(1, 5)])).copies == 0, "nobody knows the seeds"
 
 
 def test_nineteen_of_twenty_bounds_hold():

@@ -25,8 +25,8 @@ from calipers.analysis import (
 )
 from calipers.errors import InvalidOptionError
 from calipers.report_evaluator import ReportEvaluator, ReportEvaluatorContext
-from calipers.stats import Interval, mean, upper_bound
-from calipers.stats.interval import check_confidence
+from calipers.stats import Interval, mean
+from calipers.stats.interval import check_confidence, wilson_of_rate
 from calipers.views.line_plot import some
 from calipers.views.numbers import number, plural, rate_text
 
@@ -67,11 +67,6 @@ class RolloutCurves(ReportEvaluator):
             raise InvalidOptionError(f"trees must be a whole number from 0, got {self.trees!r}")
         check_confidence(self.confidence)
 
-    @classmethod
-    def get_serialization_name(cls) -> str:
-        """Where files find it: it is not among the evaluators that they may name without leave."""
-        return "calipers.rollouts:RolloutCurves"
-
     def evaluate(self, ctx: ReportEvaluatorContext) -> list[Analysis]:
         """The analyses, those that the rollouts allow."""
         graphs = rollouts_of(ctx.report)
@@ -98,7 +93,7 @@ class RolloutCurves(ReportEvaluator):
             said.append(
                 f"up to {plural(turns, 'turn')} and {plural(calls, 'call')} of the target per rollout"
             )
-        said += [f"interval over {success.unit}s"] if success.successes else []
+        said.append(f"interval over {success.unit}s")
         found = success.rate
         return ScalarResult(
             title="Attack success",
@@ -165,10 +160,9 @@ def _turn(value: float | None) -> str:
 
 def _bounded(success: AttackSuccess, interval: Interval | None) -> Interval | None:
     """The interval of the rate; where nothing succeeded, the one-sided bound that the note states in words."""
-    if success.successes or not success.n:
+    bound = success.bound
+    if success.successes or bound is None:
         return interval
-    bound = upper_bound(0, success.n, confidence=success.confidence)
-    assert bound is not None
     return Interval(0.0, bound, success.confidence, "clopper-pearson")
 
 
@@ -207,7 +201,13 @@ def _score_points(graphs: Sequence[Graph[Any, Any]], name: Score, confidence: fl
         assert found is not None
         interval = found.interval
         # The moderator's scores lie between 0 and 1, and so does their mean, whatever a t interval says.
-        if interval is not None and name != "reward" and 0 <= found.value <= 1:
+        bounded = name != "reward" and 0 <= found.value <= 1
+        if interval is not None and interval.width <= 1e-12 * abs(
+            found.value
+        ):  # all agree: a t interval knows no doubt
+            n = found.n_units
+            interval = wilson_of_rate(found.value, n, confidence=confidence) if bounded else None
+        elif interval is not None and bounded:
             low, high = max(0.0, interval.low), min(1.0, interval.high)
             interval = msgspec.structs.replace(interval, low=low, high=high)
         points.append(PlotPoint(x=turn, y=found.value, interval=interval, n=found.n_observations))
@@ -235,14 +235,12 @@ def _spending(spent: PerSuccess) -> Iterable[Analysis]:
         return
     interval = None
     if spent.low is not None and spent.high is not None:
-        interval = Interval(spent.low, spent.high, spent.confidence, "fieller")
+        interval = Interval(spent.low, spent.high, spent.confidence, "donner-zou")
     said = str(spent)
     if spent.value is not None:
         said = f"{number(spent.spent)} for {plural(spent.successes, 'success', 'successes')} in {plural(spent.rollouts, 'rollout')}"
         if spent.low is None:
-            said += f"; no interval: it takes at least two {spent.unit}s that are not all alike"
-        elif spent.high is None:
-            said += f"; at least {number(spent.low)}, and no finite number is excluded"
+            said += f"; {spent.no_interval()}"
         said += spent.missing()
     yield ScalarResult(
         title=f"{spent.what.capitalize()} per success", value=spent.value, interval=interval, note=said

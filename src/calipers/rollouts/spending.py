@@ -1,8 +1,9 @@
 """What a success costs: money or calls, all rollouts together, the ones in vain included.
 
-It is the ratio of two totals, with Fieller's interval over goals (`calipers.stats.ratio`). When nothing succeeded there is
-no such number, but there is a bound: the rate of success is below some bound at this confidence, so a success costs at
-least what a rollout costs divided by that bound.
+It is the ratio of two totals, with an interval over goals (`calipers.stats.ratio`) that knows how many rollouts might have
+succeeded: that all of a few did is no proof. When nothing succeeded there is no such number, but there is a bound: the rate
+of success is below some bound at this confidence, so a success costs at least what a rollout costs divided by that bound.
+The bound is one of goals like these too.
 """
 
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import msgspec
 
 from calipers.errors import InvalidRolloutError
 from calipers.stats import ratio_of_totals, upper_bound
+from calipers.stats.clusters import independent_groups
 from calipers.stats.interval import check_confidence
 from calipers.views.numbers import confidence_text, number, plural
 
@@ -42,7 +44,7 @@ class PerSuccess(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None
     """The lower end of its interval; `None` if the data cannot tell."""
     high: float | None
-    """The upper end; `None` if successes are so few that no finite one is excluded."""
+    """The upper end; `None` where the lower one is."""
     at_least: float | None
     """Where nothing succeeded: what a success costs at least, at this confidence; `None` otherwise."""
     spent: float
@@ -70,9 +72,13 @@ class PerSuccess(msgspec.Struct, frozen=True, kw_only=True):
 
     def _ends(self) -> str:
         """The interval, or why there is none."""
-        if self.low is None:
-            return f" (no interval: it takes at least two {self.unit}s that are not all alike)"
-        return f" [{number(self.low)}, {'…' if self.high is None else number(self.high)}]"
+        if self.low is None or self.high is None:
+            return f" ({self.no_interval()})"
+        return f" [{number(self.low)}, {number(self.high)}]"
+
+    def no_interval(self) -> str:
+        """Why there is no interval."""
+        return f"no interval: it takes at least two {self.unit}s, and what costs nothing has none"
 
     def missing(self) -> str:
         """What the numbers do not count, in words that begin with a semicolon; "" if they count everything."""
@@ -123,10 +129,11 @@ def _per_success(
     unit, groups = by_unit(counted)
     spent = [sum(spent_by(graph) or 0.0 for graph in group) for group in groups]
     successes = [sum(bool(succeeded(graph)) for graph in group) for group in groups]
-    ratio = ratio_of_totals(spent, successes, confidence=confidence)
+    sizes = [len(group) for group in groups]
+    ratio = ratio_of_totals(spent, successes, most=sizes, confidence=confidence)
     at_least = None
     if ratio is not None and ratio.value is None:
-        bound = upper_bound(0, len(counted), confidence=confidence)
+        bound = upper_bound(0, int(independent_groups(sizes)), confidence=confidence)
         at_least = None if bound is None else ratio.top / len(counted) / bound
     return PerSuccess(
         what=what,

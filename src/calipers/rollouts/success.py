@@ -8,12 +8,15 @@ try k times. It is estimated without bias from n >= k rollouts per goal (see `ca
 needs more rollouts than were made, and goes up to the smallest number of rollouts that any goal had. A number of tries
 belongs to every such claim, and so do the judge and the budget.
 
-When nothing succeeded, what can be said is how large the rate may still be (`bound`), not that it is 0.
+When nothing succeeded, what can be said is how large the rate may still be (`bound`), not that it is 0. Of goals like
+these, the number of goals decides that, however often each was tried. On these very goals, more tries tell more, and the
+text says it in words: as much as if every goal had been tried as often as the one that was tried least.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
 from decimal import ROUND_UP, Context
+from math import fsum
 from typing import Any
 
 import msgspec
@@ -24,7 +27,17 @@ from calipers.stats.interval import check_confidence
 from calipers.views.numbers import confidence_text, percent, plural, rate_text
 
 from .graph import Graph
-from .outcome import Rollouts, Unit, attack_name, failed_attempts, goal_of, rollouts_of, succeeded, success_of
+from .outcome import (
+    Rollouts,
+    Unit,
+    as_text,
+    attack_name,
+    failed_attempts,
+    goal_of,
+    rollouts_of,
+    succeeded,
+    success_of,
+)
 
 __all__ = ["AttackSuccess", "GoalSuccess", "attack_success", "bound_text"]
 
@@ -49,6 +62,8 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
     """Rollouts left out because nobody knows whether they succeeded."""
     failed: int = 0
     """Attempts of a report that failed, so that there is no rollout to count."""
+    copies: int = 0
+    """Rollouts with the goal and the seed of another one: if their players draw by the seed alone, they tell nothing new."""
     confidence: float = 0.95
 
     @property
@@ -104,11 +119,15 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bound(self) -> float | None:
-        """The highest rate on these goals that is compatible with what was seen, one-sided; `None` without rollouts.
+        """The highest rate that is compatible with what was seen, one-sided; `None` without rollouts.
 
-        It takes rollouts for independent of each other, and says nothing about other goals.
+        It is one of goals like these: repeated rollouts of a goal do not lower it. Of a single goal it is the rate of further
+        rollouts after that goal.
         """
-        return upper_bound(self.successes, self.n, confidence=self.confidence)
+        if self.unit == "rollout":
+            return upper_bound(self.successes, self.n, confidence=self.confidence)
+        lost = fsum(goal.successes / goal.tries for goal in self.goals)
+        return upper_bound(min(lost, len(self.goals)), len(self.goals), confidence=self.confidence)
 
     def __str__(self) -> str:
         found = self.rate
@@ -117,13 +136,18 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
             return f"no rollout was judged ({plural(self.unjudged, 'rollout')} left out{failed})"
         counts = ((self.unjudged, "not judged"), (self.failed, "failed"))
         missing = [f"{plural(count, 'rollout')} {why}, left out" for count, why in counts if count]
+        if self.copies:
+            missing.append(f"{plural(self.copies, 'rollout')} with the goal and seed of another: copies?")
         left_out = f" ({'; '.join(missing)})" if missing else ""
         if self.successes == 0:
-            text = bound_text(self.n, confidence=self.confidence)
-            if 1 < len(self.goals) < self.n:
-                wider = _rounded_up(upper_bound(0, len(self.goals), confidence=self.confidence))
-                text += f" on these {len(self.goals):,} goals; of other goals like these, up to {wider} may be lost"
-            return text + left_out
+            if not 1 < len(self.goals) < self.n:
+                return bound_text(self.n, confidence=self.confidence) + left_out
+            goals = len(self.goals)
+            here = upper_bound(0, goals * self.max_k, confidence=self.confidence)
+            return (
+                f"{_bound_text(self.n, here, self.confidence)} on these {goals:,} goals; of other goals like these, up to "
+                f"{_rounded_up(self.bound)} may be lost{left_out}"
+            )
         value, ends = rate_text(found.value, found.interval)
         counted = f"{self.successes:,} of {plural(self.n, 'rollout')} succeeded"
         if value == percent(self.successes / self.n):
@@ -141,9 +165,14 @@ def attack_success(rollouts: Rollouts, *, confidence: float = 0.95) -> AttackSuc
     check_confidence(confidence)
     graphs = rollouts_of(rollouts)
     goals: dict[str, list[bool]] = defaultdict(list)
-    unjudged = 0
+    drawn: set[tuple[str, str]] = set()
+    unjudged = copies = 0
     for graph in graphs:
         known = succeeded(graph)
+        if graph.seed is not None:
+            origin = (goal_of(graph), as_text(graph.seed))
+            copies += origin in drawn
+            drawn.add(origin)
         if known is None:
             unjudged += 1
         else:
@@ -153,6 +182,7 @@ def attack_success(rollouts: Rollouts, *, confidence: float = 0.95) -> AttackSuc
         attacks=_by_attack(graphs, confidence),
         unjudged=unjudged,
         failed=failed_attempts(rollouts),
+        copies=copies,
         confidence=confidence,
     )
 
@@ -164,7 +194,10 @@ def bound_text(n: int, *, confidence: float = 0.95) -> str:
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 0:
         raise InvalidOptionError(f"a number of rollouts is a whole number from 0, got {n!r}")
-    bound = upper_bound(0, n, confidence=confidence)
+    return _bound_text(n, upper_bound(0, n, confidence=confidence), confidence)
+
+
+def _bound_text(n: int, bound: float | None, confidence: float) -> str:
     if bound is None:
         return "0 of 0: nothing was tried, so nothing can be said"
     return (

@@ -50,6 +50,7 @@ Method = Literal[
     "newcombe",
     "log-log",
     "fieller",
+    "donner-zou",
     "welch",
     "betting",
     "jackknife",

@@ -13,8 +13,11 @@ from calipers.stats.interval import check_confidence, check_counts
 __all__ = ["upper_bound"]
 
 
-def upper_bound(successes: int, n: int, *, confidence: float = 0.95) -> float | None:
-    """The rate that `successes` of `n` trials leave just possible at this confidence; `None` when n is 0."""
+def upper_bound(successes: float, n: int, *, confidence: float = 0.95) -> float | None:
+    """The rate that `successes` of `n` trials leave just possible at this confidence; `None` when n is 0.
+
+    `successes` may be fractional where a trial succeeds in part.
+    """
     check_counts(successes, n)
     check_confidence(confidence)
     if n == 0:

@@ -18,6 +18,7 @@ METHODS: dict[Method, str] = {
     "newcombe": "Newcombe",
     "log-log": "Greenwood on the log-log scale",
     "fieller": "Fieller",
+    "donner-zou": "Donner and Zou",
     "bca": "bootstrap",
     "welch": "Welch t",
     "betting": "confidence sequence by betting",
