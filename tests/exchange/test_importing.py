@@ -10,7 +10,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.errors import ReportFormatError, StoreError, StoreUnavailableError
 from calipers.exchange import export_run, import_run
-from calipers.stores import MemoryStore, SqliteStore, open_store, score_again
+from calipers.stores import MemoryStore, SqliteStore, hide_keys, open_store, score_again
 from calipers.views.formats import write_report
 
 DATA = Path(__file__).parents[1] / "data"
@@ -101,6 +101,32 @@ def test_an_import_that_was_killed_is_made_again(store, tmp_path):
         session.run("UPDATE runs SET heartbeat = NULL WHERE id = ?", (half.id,))
     again = import_run(tmp_path / "r.json", store)
     assert (again.is_new, again.run.id, again.run.attempts) == (True, half.id, 2)
+
+
+def test_a_run_that_was_killed_is_not_replaced_by_a_file_of_its_id(store, run, tmp_path):
+    path = export_run(store, run.id, to=tmp_path / "run.jsonl")
+    store.remove_attempts(run.id, [7])
+    store.resume_run(run.id)
+    with store._writing() as session:
+        session.run("UPDATE runs SET heartbeat = NULL WHERE id = ?", (run.id,))
+    with pytest.raises(StoreError, match="holds something else"):
+        import_run(path, store)
+    assert store.run(run.id).attempts == 7
+
+
+def test_what_hooks_take_out_does_not_make_a_run_another(store, run, tmp_path):
+    path = export_run(store, run.id, to=tmp_path / "run.jsonl")
+    with MemoryStore(redact=[hide_keys("level")]) as careful:
+        assert import_run(path, careful).is_new
+        assert careful.report(run.id).cases[0].metadata == {"level": "[redacted]"}
+        assert not import_run(path, careful).is_new
+
+
+def test_a_time_without_a_zone_makes_the_same_id_everywhere(store, tmp_path):
+    report = report_of(1)
+    report.started_at = "2026-01-02T03:04:05.678"
+    write_report(report, tmp_path / "r.json")
+    assert import_run(tmp_path / "r.json", store).run.id.startswith("20260102-030405678-")
 
 
 def test_an_import_that_somebody_is_at_is_left_to_them(store, tmp_path):

@@ -84,6 +84,13 @@ def test_notes_of_attempts_and_cells_come_back(store, other_store, tmp_path, sam
     same_run(store, other_store, kept.id)
 
 
+def test_a_run_that_never_told_its_length_does_not_tell_it_afterwards(store, other_store, tmp_path, same_run):
+    begun = store.begin_run(RunInfo(name="lazy"))
+    store.finish_run(begun.id, report=store.report(begun.id))
+    import_run(export_run(store, begun.id, to=tmp_path / "run.jsonl"), other_store)
+    same_run(store, other_store, begun.id)
+
+
 @pytest.mark.parametrize("status", ["running", "interrupted", "failed"])
 def test_a_run_that_did_not_finish_is_kept_as_far_as_it_came(store, other_store, tmp_path, status):
     begun = store.begin_run(RunInfo(name="long", total=10))

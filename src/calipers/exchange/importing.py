@@ -15,6 +15,7 @@ when it began is listed after all others.
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -124,19 +125,19 @@ def _import(found: FoundRun, store: Store) -> ImportedRun:
         found.info,
         id=found.info.id or f"{_moment(found.info.started_at)}-{digest.hexdigest()[:12]}",
         evaluators=found.info.evaluators or tuple(census.evaluators),
-        total=found.info.total or count,
+        total=found.info.total if found.info.id else found.info.total or count,
     )
     if found.report.incomplete is None and not found.info.id and count != info.total:
         found.report.incomplete = f"the file holds {count} of {info.total} attempts"
     there = _there(store, info.id)
-    if there is not None and there.status == "running":
-        if not there.is_abandoned():
-            raise StoreError(f"run {info.id!r} is being written by another process: wait for its end")
-        if not found.info.id or there.attempts <= count:  # an import that was killed
-            store.delete_run(there.id)
-            there = None
+    if there is not None and there.status == "running" and not there.is_abandoned():
+        raise StoreError(f"run {info.id!r} is being written by another process: wait for its end")
+    if there is not None and there.status == "running" and not found.info.id:
+        store.delete_run(there.id)  # an import that was killed; nobody but an import makes such an id
+        there = None
     if there is not None:
-        if found.info.id and _digest(store, there) != digest.hexdigest():
+        # Hooks that take things out change what is stored, so that nothing can be compared.
+        if found.info.id and not getattr(store, "redact", ()) and _digest(store, there) != digest.hexdigest():
             raise StoreError(
                 f"the store has a run {info.id!r} that holds something else: import into another store, or delete it "
                 f"first with `calipers prune --run {info.id} --yes`"
@@ -158,7 +159,8 @@ def _store(found: FoundRun, info: RunInfo, store: Store, census: Census) -> RunI
         status = "interrupted" if info.status == "running" else info.status
         return store.finish_run(begun.id, status=status, report=found.report, ended_at=info.ended_at)
     except BaseException:
-        store.delete_run(begun.id)
+        with suppress(StoreError):  # what is left then is abandoned, and replaced by the next import
+            store.delete_run(begun.id)
         raise
 
 
@@ -216,7 +218,8 @@ def _digest(store: Store, run: RunInfo) -> str:
 def _moment(started_at: Any) -> str:
     """The beginning of an id: when the run began, as in the ids that a store makes."""
     try:
-        at = datetime.fromisoformat(started_at).astimezone(UTC)
+        told = datetime.fromisoformat(started_at)
+        at = told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         return "00000000-000000000"
     return f"{at:%Y%m%d-%H%M%S}{at.microsecond // 1000:03d}"

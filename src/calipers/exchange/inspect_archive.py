@@ -71,7 +71,7 @@ def _content(archive: ZipFile, info: ZipInfo, what: str) -> bytes:
         if info.compress_type != _ZSTANDARD:
             return archive.read(info)
         found = _unpacked(archive, info)
-    except (BadZipFile, EOFError, OSError, NotImplementedError, zlib.error) as error:
+    except (BadZipFile, EOFError, OSError, RuntimeError, ValueError, zlib.error) as error:
         raise ReportFormatError(f"{info.filename} in {what} is damaged: {error}") from error
     if len(found) != info.file_size or zlib.crc32(found) != info.CRC:
         raise ReportFormatError(f"{info.filename} in {what} is damaged: its content is not what was written")

@@ -93,7 +93,8 @@ def is_pydantic_evals(data: Any) -> bool:
     """Whether a document looks like such a report."""
     if not isinstance(data, dict) or "calipers_report" in data or not isinstance(data.get("cases"), list):
         return False
-    return "failures" in data or "analyses" in data or "experiment_metadata" in data
+    judged = any(isinstance(case, dict) and "assertions" in case for case in data["cases"][:1])
+    return judged or "failures" in data or "analyses" in data or "experiment_metadata" in data
 
 
 def read_pydantic_evals(data: Any, what: str) -> FoundRun:
