@@ -8,7 +8,7 @@ dataset to replay. No key, no network.
     python examples/rollouts.py                # python examples/rollouts.py out   keeps the page and the failures in out
 """
 
-import sys
+import argparse
 import tempfile
 import textwrap
 from pathlib import Path
@@ -50,7 +50,7 @@ DATASET = Dataset(
     name="code word",
     cases=[Case(name=goal, inputs=goal) for goal in GOALS],
     evaluators=[TargetHeld()],
-    report_evaluators=[RolloutCurves(judge="LeakModerator, which finds the code word in ten disguises")],
+    report_evaluators=[RolloutCurves()],
 )
 
 
@@ -84,11 +84,15 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        kept = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="?", help="keep the page, a picture and the failures here")
+    kept = parser.parse_args().folder
+    if kept is None:
+        with tempfile.TemporaryDirectory() as folder:
+            main(Path(folder))
+    else:
         kept.mkdir(parents=True, exist_ok=True)
         main(kept)
         print(f"\nThe report, a picture and the failures are in {kept}")
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            main(Path(folder))

@@ -33,3 +33,10 @@ def test_the_example_gives_the_same_numbers_every_time(name):
         return [line for line in done.stdout.splitlines() if "%" in line]
 
     assert numbers() == numbers() != []
+
+
+def test_the_example_of_rollouts_shows_its_help_and_makes_no_folder(tmp_path):
+    command = [sys.executable, str(EXAMPLES / "rollouts.py"), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.stdout.startswith("usage: rollouts.py")
+    assert list(tmp_path.iterdir()) == []

@@ -451,13 +451,19 @@ def test_a_rollout_without_overall_metrics_is_a_skip(overall):
     assert read_output(Metrics(overall)) == Skipped("the rollout has no overall metrics")
 
 
+@pytest.mark.parametrize("value", [math.nan, -math.inf, np.float32("nan")], ids=repr)
+def test_a_metric_of_a_rollout_that_is_no_number_is_refused_with_what_to_write_instead(value):
+    assert "'x' of the rollout is" in message(Metrics({"x": value}))
+    assert message(Metrics({"x": value})).endswith("write None for what was not measured")
+
+
 def test_overall_metrics_without_turns_are_no_rollout():
     assert "not a judgement" in message(types.SimpleNamespace(overall={"turns": 3}))
     assert "not a judgement" in message(types.SimpleNamespace(per_turn=[]))
 
 
 def test_a_rollout_with_a_bad_metric_fails_and_names_it():
-    assert "under 'reward': returned nan" in message(Metrics({"turns": 2, "reward": math.nan}))
+    assert "'reward' of the rollout is nan" in message(Metrics({"turns": 2, "reward": math.nan}))
     assert "under 'rewards': returned {1}" in message(Metrics({"turns": 2, "rewards": {1}}))
 
 

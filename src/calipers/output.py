@@ -243,6 +243,11 @@ def _read_rollout(key: str | None, output: Any, overall: Mapping[Any, Any]) -> l
         for name, value in overall.items()
         if value is not None
     }
+    for name, value in measured.items():
+        if isinstance(number := _from_numpy(value), float) and not math.isfinite(number):
+            raise InvalidOutputError(
+                f"the overall metric {name!r} of the rollout is {number!r}: write None for what was not measured"
+            )
     prefix = "" if key is None else key + "."
     found = _read_mapping(measured, prefix, "the rollout has no overall metrics")
     return [part._replace(original=output) for part in found]

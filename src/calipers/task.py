@@ -153,6 +153,13 @@ def is_task(value: Any) -> TypeGuard[TaskLike]:
     return callable(value) or callable(getattr(value, "invoke", None))
 
 
+def hint_for_task(value: Any) -> str:
+    """How to make a task of what is none, where there is a way; in words that follow a message."""
+    if callable(getattr(value, "eval_rollout", None)):
+        return "; an environment of rollouts becomes a task as calipers.rollouts.RolloutTask(environment)"
+    return ""
+
+
 def as_task(function: Any, *, name: str | None = None) -> Task:
     """A task made of a callable of one argument, or of an object with `invoke`, such as an adapter of an agent.
 
@@ -165,6 +172,7 @@ def as_task(function: Any, *, name: str | None = None) -> Task:
     if not is_task(function):
         raise TaskContractError(
             f"the task must be callable with a case's inputs, or have a method `invoke` that is, got {owner!r}"
+            f"{hint_for_task(owner)}"
         )
     if not callable(function):
         function = function.invoke

@@ -2,15 +2,22 @@ import json
 
 import pytest
 
-from calipers import agents, evaluators
+from calipers import agents, evaluators, rollouts
 from calipers.cli.catalogue import built_in, describe
 from calipers.files import load_dataset
 
 
 def test_every_built_in_evaluator_is_listed_with_its_first_line(calipers):
     shown = calipers("evaluators").stdout
-    some = {"Contains", "EqualsExpected", "ROCEvaluator", "LatencyBudgetEvaluator"}
-    assert some <= set(built_in()) <= {*evaluators.__all__, *agents.__all__}
+    some = {
+        "Contains",
+        "EqualsExpected",
+        "ROCEvaluator",
+        "LatencyBudgetEvaluator",
+        "TargetHeld",
+        "RolloutCurves",
+    }
+    assert some <= set(built_in()) <= {*evaluators.__all__, *agents.__all__, *rollouts.__all__}
     for name, kind in built_in().items():
         assert f"  {name} " in shown
         assert " ".join(kind.__doc__.split()[:3]) in shown
@@ -21,7 +28,7 @@ def test_every_built_in_evaluator_is_listed_with_its_first_line(calipers):
 def test_an_evaluator_is_described_with_a_line_for_each_parameter(calipers, name):
     described = describe(built_in()[name])
     shown = " ".join(calipers("evaluators", name, env={"COLUMNS": "100"}).stdout.split())
-    assert described["parameters"]
+    assert described["parameters"] or name == "TargetHeld"
     for parameter in described["parameters"]:
         assert parameter["doc"], f"{name}.{parameter['name']} says nothing"
         assert f"{parameter['name']} {parameter['type']}, " in shown

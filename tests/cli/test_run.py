@@ -322,6 +322,20 @@ def test_a_task_option_replaces_the_task_of_a_file(calipers, write_eval, write):
     assert calipers("run", "--task", "app:better").exit_code == 0
 
 
+def test_an_environment_of_rollouts_is_no_task_and_the_message_says_what_makes_it_one(
+    write, write_eval, calipers
+):
+    write_eval(FAILS)
+    write(
+        "app.py",
+        "from calipers.rollouts import Environment\nbot = Environment(lambda text: 'no', ['a' * 500])\n",
+    )
+    result = calipers("run", "--task", "app:bot")
+    assert result.exit_code == 2
+    assert "…: expected a function of the inputs" in result.stderr
+    assert "becomes a task as calipers.rollouts.RolloutTask(environment)" in " ".join(result.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [

@@ -22,6 +22,15 @@ from calipers.files.catalog import Catalog, built_in_types
 from calipers.files.problem import Problems
 from calipers.plugins import EvaluatorPlugin, PluginManager
 from calipers.plugins.evaluators import name_of
+from calipers.rollouts import RolloutCurves, TargetHeld
+
+
+def test_evaluators_of_packages_that_build_on_files_are_known_by_name_too():
+    assert {TargetHeld, RolloutCurves} <= set(built_in_types())
+    problems = Problems("f.yaml")
+    assert Catalog().build("TargetHeld", (), problems) == TargetHeld()
+    curves = Catalog().build({"RolloutCurves": {"trees": 1}}, (), problems, of_report=True)
+    assert (curves, problems.found) == (RolloutCurves(trees=1), [])
 
 
 @dataclass

@@ -167,7 +167,13 @@ def test_a_server_that_fails_makes_the_rollout_fail():
 
 @pytest.mark.parametrize(
     "options",
-    [{"url": "localhost"}, {"timeout": 0}, {"input_price": 1.0}, {"input_price": -1.0, "output_price": 1.0}],
+    [
+        {"url": "localhost"},
+        {"url": None},
+        {"timeout": 0},
+        {"input_price": 1.0},
+        {"input_price": -1.0, "output_price": 1.0},
+    ],
     ids=str,
 )
 def test_options_that_cannot_be_are_refused(options):
@@ -178,3 +184,28 @@ def test_options_that_cannot_be_are_refused(options):
 def test_a_request_that_json_cannot_hold_is_refused():
     with pytest.raises(InvalidOptionError, match="JSON"):
         ask(ChatTarget("http://localhost/v1", options={"a": object()}))
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "meant"),
+    [
+        ("localhost:8080", "localhost:8080", "http://localhost:8080"),
+        ("localhost:8080/v1", "localhost:8080/v1", "http://localhost:8080/v1"),
+        ("user:secret@host/v1?key=secret", "host/v1", "http://host/v1"),
+        ("", "", None),
+    ],
+)
+def test_an_address_without_a_scheme_is_refused_with_the_one_that_was_meant(url, shown, meant):
+    with pytest.raises(InvalidOptionError, match="address of a chat server") as caught:
+        ChatTarget(url, "m")
+    assert f"got {shown!r}" in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert ("did you mean" in str(caught.value)) is (meant is not None)
+    if meant is not None:
+        assert str(caught.value).endswith(f"did you mean {meant!r}?")
+
+
+@pytest.mark.parametrize("options", ["x", ["temperature"], {1: 2}, {"messages": []}], ids=repr)
+def test_options_that_cannot_be_are_refused_when_the_target_is_made(options):
+    with pytest.raises(InvalidOptionError, match="options"):
+        ChatTarget("http://localhost/v1", options=options)

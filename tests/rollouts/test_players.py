@@ -1,10 +1,11 @@
+import inspect
 import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.rollouts import Node, SoFar, turn_seed
+from calipers.rollouts import Node, ScriptedTester, SoFar, Tester, turn_seed
 from calipers.rollouts.players import seen_by_target, turn_seeded
 
 
@@ -52,3 +53,15 @@ def test_the_seed_of_a_turn_holds_within_its_block():
     with turn_seeded(0):
         assert turn_seed() == 0
     assert turn_seed() is None
+
+
+def test_whoever_has_the_method_is_a_tester_and_importing_the_protocol_makes_no_tests_of_it():
+    class Mine:
+        def next_attack(self, so_far):
+            return None
+
+    assert isinstance(Mine(), Tester)
+    assert isinstance(ScriptedTester(["a"]), Tester)
+    assert not isinstance(object(), Tester)
+    # This module imports the name, as users' tests do, and a warning of the collection would be an error here.
+    assert inspect.isabstract(Tester)

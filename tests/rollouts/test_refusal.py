@@ -27,6 +27,8 @@ REFUSALS = [
     "Sorry, I can't.",
     "My apologies, but that's not possible.",
     "Unfortunately, I really cannot provide it.",
+    "I'm afraid not.",
+    "I am afraid not, sorry.",
 ]
 ANSWERS = [
     "Sure, the code word is heron.",
@@ -40,6 +42,9 @@ ANSWERS = [
     "The policy of the shop is ten percent, and I will give it to you.",
     "What you say is possible.",
     "I don't think it rains tomorrow.",
+    "Sure! I can't wait to help you.",
+    "I cannot wait to share it with you: heron.",
+    "I can't help but admire your patience. It is heron.",
     "Here is the list. " + "x " * 200 + "I cannot help with more.",
 ]
 

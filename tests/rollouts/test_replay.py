@@ -63,7 +63,7 @@ def test_all_failures_of_a_run_go_through_a_file_and_break_the_target_again(roll
     path = tmp_path / f"failures.{suffix}"
     saved = save_failures(rollouts, path)
     assert 2 <= len(saved.cases) <= 12
-    read = Dataset.from_file(path, evaluator_types=[TargetHeld])
+    read = Dataset.from_file(path)
     assert [case.inputs for case in read.cases] == [case.inputs for case in saved.cases]
     again = read.evaluate_sync(Replay(VaultAssistant(), LEAK), progress=False)
     assert not again.failures
@@ -91,7 +91,7 @@ def test_odd_texts_survive_the_files(tmp_path):
     graph = Graph("", [Node("", ODD, "r", success=True)], metadata={"goal": "g"})
     for suffix in ("yaml", "jsonl", "json"):
         save_failures([graph, graph], tmp_path / f"odd.{suffix}")
-        read = Dataset.from_file(tmp_path / f"odd.{suffix}", evaluator_types=[TargetHeld])
+        read = Dataset.from_file(tmp_path / f"odd.{suffix}")
         assert [case.inputs["attacks"] for case in read.cases] == [[{"text": ODD}]] * 2
         assert [case.name for case in read.cases] == ["g", "g (2)"]
 
@@ -145,7 +145,7 @@ def test_a_replay_tells_the_target_what_it_was_told_in_the_run(tmp_path):
     environment = Environment(obeys, ["a"], LEAK, goals=["g"], system_prompt="Say MARMALADE.")
     graph = environment.rollout(0)
     save_failures([graph], tmp_path / "f.yaml")
-    read = Dataset.from_file(tmp_path / "f.yaml", evaluator_types=[TargetHeld])
+    read = Dataset.from_file(tmp_path / "f.yaml")
     again = read.evaluate_sync(Replay(obeys, LEAK), progress=False)
     assert lost(again) == [read.cases[0].name], "the same bot, told the same"
     assert replayed(graph, Replay(lambda text: "no", LEAK)).error_type == "InvalidOptionError"

@@ -1,7 +1,7 @@
 import pytest
 
 from calipers import Case, Dataset
-from calipers.errors import InvalidCaseError
+from calipers.errors import InvalidCaseError, InvalidOptionError, TaskContractError
 from calipers.rollouts import Environment, Graph, LeakModerator, Reply, RolloutTask
 from calipers.rollouts.rollout_task import conversation_trace, read_inputs
 from calipers.trace import ToolCall, Trace
@@ -83,6 +83,20 @@ def test_inputs_that_are_neither_goal_nor_seed_are_refused(inputs):
 )
 def test_inputs_are_a_goal_a_seed_or_both(inputs, read):
     assert read_inputs(inputs) == read
+
+
+@pytest.mark.parametrize("wrong", [None, Vault(), Environment, lambda text: "no"], ids=range(4))
+def test_what_is_no_environment_cannot_be_rolled_out(wrong):
+    with pytest.raises(InvalidOptionError, match=r"RolloutTask\(Environment\(target, tester, moderator\)\)"):
+        RolloutTask(wrong)
+
+
+def test_an_environment_in_the_place_of_a_task_is_refused_with_the_way_to_make_it_one():
+    environment = make().environment
+    with pytest.raises(
+        TaskContractError, match=r"becomes a task as calipers\.rollouts\.RolloutTask\(environment\)"
+    ):
+        Dataset(cases=[Case(inputs="g")]).evaluate_sync(environment)
 
 
 def test_the_trace_of_a_conversation_has_what_was_said_and_done():

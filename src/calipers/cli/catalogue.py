@@ -12,7 +12,7 @@ from typing import Any, is_typeddict
 
 import click
 
-from calipers import agents, evaluators
+from calipers import agents, evaluators, rollouts
 from calipers.evaluator import EvaluatorLike
 from calipers.files.catalog import Kind, built_in_types
 from calipers.files.parameters import parameters_of
@@ -26,7 +26,9 @@ from .plugin_list import installed_plugins
 _SECTIONS = (
     ("Evaluators of attempts", "calipers.evaluators", "attempt"),
     ("Evaluators that give agents a verdict", "calipers.agents", "attempt"),
+    ("Evaluators of rollouts", "calipers.rollouts", "attempt"),
     ("Evaluators of whole reports", "calipers.evaluators", "report"),
+    ("Evaluators of whole reports of rollouts", "calipers.rollouts", "report"),
 )
 """How the list is divided: title, module, what is judged."""
 
@@ -87,7 +89,7 @@ def describe(kind: Kind, *, plugin: str | None = None) -> dict[str, Any]:
 
 def _module(kind: Kind) -> str | None:
     """Where it can be imported from; `None` for what only its plugin can make."""
-    for package in (evaluators, agents):
+    for package in (evaluators, agents, rollouts):
         if getattr(package, name_of(kind), None) is kind:
             return package.__name__
     return getattr(kind, "__module__", None) if inspect.isclass(kind) or inspect.isroutine(kind) else None

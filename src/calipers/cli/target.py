@@ -22,10 +22,11 @@ from typing import Any, TypeAlias
 
 from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError
+from calipers.files.problem import shorten
 from calipers.plain import safe_repr
 from calipers.plugins import PluginManager
 from calipers.report import Report
-from calipers.task import TaskLike, is_task
+from calipers.task import TaskLike, hint_for_task, is_task
 
 from .dataset_file import is_voice_file
 from .exits import NOTHING, USAGE
@@ -255,7 +256,8 @@ def load_task(address: str, plugins: PluginManager | None = None) -> TaskLike:
     task = load_object(address)
     if not is_task(task):
         raise CommandError(
-            f"--task {address} is {safe_repr(task):.200}: expected a function of the inputs, or an object with invoke",
+            f"--task {address} is {shorten(task)}: expected a function of the inputs, or an object with invoke"
+            f"{hint_for_task(task)}",
             USAGE,
         )
     return task

@@ -5,6 +5,7 @@ A name is that of a type the reader was given, those of loaded plugins among the
 """
 
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,6 +22,9 @@ from .arguments import read_arguments, read_spec
 from .nested import holds_evaluators, read_nested
 from .parameters import Parameter, parameters_of
 from .problem import Problems, Steps, shorten, suggest
+
+LATER = {"RolloutCurves": "calipers.rollouts", "TargetHeld": "calipers.rollouts"}
+"""Evaluators of packages that build on this one, and where they are: loaded when somebody asks for them."""
 
 Kind = Callable[..., Any]
 """A class or function of evaluators, or what a plugin makes its evaluator with."""
@@ -74,6 +78,8 @@ class Catalog:
         for package in (evaluators, agents):
             if name in package.__all__ and is_built_in(kind := getattr(package, name)):
                 return kind  # type: ignore[no-any-return]
+        if name in LATER:
+            return _later(name)
         known = [*self._given, *(each.__name__ for each in built_in_types())]
         hint = suggest(name, known) or "; your own, and those of plugins, go into evaluator_types=[...]"
         problems.add(steps, f"no evaluator is called {shorten(name)}{hint}")
@@ -103,14 +109,21 @@ def is_built_in(kind: Any) -> bool:
         inspect.isclass(kind)
         and issubclass(kind, bases)
         and kind not in bases
-        and any(getattr(package, kind.__name__, None) is kind for package in (evaluators, agents))
+        and (
+            any(getattr(package, kind.__name__, None) is kind for package in (evaluators, agents))
+            or (kind.__name__ in LATER and _later(kind.__name__) is kind)
+        )
     )
 
 
 def built_in_types() -> list[type]:
     """All evaluators that Calipers brings."""
     everything = (getattr(package, name) for package in (evaluators, agents) for name in package.__all__)
-    return [kind for kind in everything if is_built_in(kind)]
+    return [*(kind for kind in everything if is_built_in(kind)), *map(_later, LATER)]
+
+
+def _later(name: str) -> type:
+    return getattr(importlib.import_module(LATER[name]), name)  # type: ignore[no-any-return]
 
 
 def _derives(kind: Kind, base: type) -> bool:

@@ -19,7 +19,7 @@ import msgspec
 from calipers.agents.adapters.json_reply import read_count, read_text, read_tool_calls
 from calipers.errors import AgentConnectionError, AgentReplyError, InvalidOptionError
 from calipers.http.concealment import hidden, shown_address
-from calipers.http.request import Request, check_address, check_seconds
+from calipers.http.request import Request, check_seconds, is_address
 from calipers.retry import Retry
 from calipers.trace import LLMCall, Trace
 
@@ -72,7 +72,8 @@ class ChatTarget:
     """Your own `httpx.AsyncClient` or `aiohttp.ClientSession`."""
 
     def __post_init__(self) -> None:
-        check_address(self.url)
+        _check_url(self.url)
+        _check_options(self.options)
         check_seconds("timeout", self.timeout)
         check_cost(self.input_price, "a million tokens")
         check_cost(self.output_price, "a million tokens")
@@ -155,6 +156,34 @@ class ChatTarget:
 
     def __repr__(self) -> str:
         return f"ChatTarget({shown_address(self.url)!r}, {self.model!r})"
+
+
+def _check_url(url: Any) -> None:
+    if isinstance(url, str) and is_address(url, ("http", "https")):
+        return
+    told, hint = url, ""
+    if isinstance(url, str):
+        # Without "://" the parts of an address are anybody's guess, and one of them may be a password.
+        told = shown_address(url) if "://" in url else url.rpartition("@")[2].partition("?")[0]
+        hint = (
+            f": did you mean {f'http://{told}'!r}?"
+            if told and is_address(f"http://{told}", ("http",))
+            else ""
+        )
+    raise InvalidOptionError(
+        f"the url must be the address of a chat server, such as 'http://localhost:8080/v1', got {told!r}{hint}"
+    )
+
+
+def _check_options(options: Any) -> None:
+    if options is None:
+        return
+    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+        raise InvalidOptionError(
+            f"options are further fields of a request, such as {{'temperature': 0}}, got {options!r:.200}"
+        )
+    if "messages" in options:
+        raise InvalidOptionError("options must leave `messages` alone: they are the conversation")
 
 
 def _tokens(answer: Any, name: str) -> int | None:

@@ -14,6 +14,7 @@ effort. What was taken back is noted at the new turn, as `metadata["rewind"]`, a
 """
 
 import random
+from abc import abstractmethod
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -146,6 +147,8 @@ class Tester(Protocol):
     A sync `next_attack` is called in a thread, unless the tester has an attribute `blocking = False`.
     """
 
+    # Abstract: else pytest would take the class, by its name, for tests of whoever imports it.
+    @abstractmethod
     def next_attack(self, so_far: SoFar) -> "str | Attack | Awaitable[str | Attack | None] | None":
         """The next move; `None` when there is nothing left to try."""
         ...

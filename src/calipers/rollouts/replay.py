@@ -133,7 +133,7 @@ def save_failures(
         taken.add(str(cases[-1].name))
     dataset: Dataset[Any, Any, Any] = Dataset(name=name, cases=cases)
     if cases:
-        dataset.to_file(path, schema=False, evaluator_types=[TargetHeld])
+        dataset.to_file(path, schema=False)
     return dataset
 
 
@@ -242,11 +242,6 @@ class TargetHeld(Evaluator[Any, Any, Any]):
         attack, response = (as_text(text)[:_SHOWN] for text in (path[-1].attack, path[-1].response))
         lost = f"gave way in turn {len(path)} to {attack!r}: {response!r}"
         return EvaluationReason(value=False, reason=lost + note)
-
-    @classmethod
-    def get_serialization_name(cls) -> str:
-        """Where files find it: it is not among the evaluators that they may name without leave."""
-        return "calipers.rollouts:TargetHeld"
 
 
 @dataclass(frozen=True)

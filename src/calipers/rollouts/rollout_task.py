@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calipers.errors import InvalidCaseError, RolloutError
+from calipers.errors import InvalidCaseError, InvalidOptionError, RolloutError
 from calipers.evaluation import draw_seed
 from calipers.plain import safe_repr
 from calipers.task import current_attempt, increment_eval_metric, record_trace
@@ -40,6 +40,13 @@ class RolloutTask:
 
     is_async = True
     """It is awaited."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.environment, Environment):
+            raise InvalidOptionError(
+                "a RolloutTask rolls out an environment: RolloutTask(Environment(target, tester, moderator)), got "
+                f"{safe_repr(self.environment):.200}"
+            )
 
     @property
     def name(self) -> str:
