@@ -4,7 +4,6 @@ A report is a file or a run that is kept. What there is a file of is a file, and
 slash, or an ending of report files. Anything else, or anything at all beside `--store`, names a run.
 """
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,23 +13,21 @@ from typing import NamedTuple
 
 import click
 
-from calipers.errors import InvalidOptionError, ReportFormatError
+from calipers.errors import InvalidOptionError
 from calipers.report import Report
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
-from calipers.views.formats import Target, parse_target, read_report, write_report
+from calipers.views.formats import Target, parse_target, write_report
 
 from .details import Record, attempt_lines, case_name
 from .exits import PASSED, USAGE
-from .message import CommandError, no_file, note
+from .message import CommandError, note
 from .output import clean_stdout
 from .plugin_list import named_plugins
+from .reports import is_file, read_file
 from .screen import IncludeCases, show_report
 from .stored_run import case_lines, report_of, state
 from .storing import DEFAULT, VARIABLE, find_run, open_kept, shown_store, store_file
-
-_SUFFIXES = (".json", ".jsonl")
-"""How the reports that can be read end."""
 
 
 class _Kept(NamedTuple):
@@ -65,7 +62,7 @@ def show(
             _show_kept_cases(kept, case)
             return PASSED
         whole = bool(to) or include_cases == "all"
-        found = _read(report) if kept is None else report_of(*kept, whole=whole)
+        found = read_file(report, "shown") if kept is None else report_of(*kept, whole=whole)
         for target in targets:
             write_report(found, f"{target.format}:{target.path}", views=views)
             if target.path != "-":
@@ -82,7 +79,7 @@ def show(
 @contextmanager
 def _opened(name: str, store: str | None) -> Iterator[_Kept | None]:
     """The run of that name, in its store; `None` if it is the name of a file."""
-    if store is None and _is_file(name):
+    if store is None and is_file(name):
         yield None
         return
     if store is None and not os.environ.get(VARIABLE) and not Path(DEFAULT).exists():
@@ -92,11 +89,6 @@ def _opened(name: str, store: str | None) -> Iterator[_Kept | None]:
         )
     with open_kept(store) as opened:
         yield _Kept(opened, find_run(opened, name))
-
-
-def _is_file(name: str) -> bool:
-    path = Path(name)
-    return bool(name) and (path.exists() or "/" in name or os.sep in name or path.suffix.lower() in _SUFFIXES)
 
 
 def _tell(kept: _Kept) -> None:
@@ -113,29 +105,6 @@ def _check_targets(source: str | Path | None, targets: Sequence[Target]) -> None
         written = target.path != "-" and Path(target.path).exists()
         if written and source is not None and Path(source).exists() and Path(target.path).samefile(source):
             raise InvalidOptionError(f"--to {target.path!r} would overwrite the report: name another file")
-
-
-def _read(path: str) -> Report:
-    """The report in a file."""
-    if not Path(path).exists() or Path(path).is_dir():
-        raise no_file(path)
-    try:
-        return read_report(path)
-    except ReportFormatError as error:
-        raise CommandError(f"{path!r} cannot be shown: {error}{_summary_hint(path)}") from error
-
-
-def _summary_hint(path: str) -> str:
-    """The way out for what `calipers run --json` printed, which is easily taken for a report."""
-    try:
-        found = json.loads(Path(path).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return ""
-    if isinstance(found, dict) and "calipers_run" in found:
-        return (
-            "; it is the summary of `calipers run --json`: `calipers run --out json:PATH` writes the report"
-        )
-    return ""
 
 
 def _show_cases(report: Report, names: Sequence[str]) -> None:

@@ -108,6 +108,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             name, kind = key
             if kind == "label":
                 continue
+            lost = [side.lost(key)["evaluator"] for side in (runs.baseline, runs.candidate)]
             change = self._change(
                 runs,
                 name,
@@ -115,9 +116,18 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
                 lambda side, case, key=key: side.scores(case, key),  # type: ignore[misc]
                 better="lower" if name in self.lower_is_better else "higher",
                 warning=_warning(runs, key, changed),
-                baseline_lost=runs.baseline.lost(key)["evaluator"],
-                candidate_lost=runs.candidate.lost(key)["evaluator"],
+                baseline_lost=lost[0],
+                candidate_lost=lost[1],
             )
+            if change is not None and kind == "assertion" and any(lost):
+                judged = self._change(
+                    runs,
+                    name,
+                    kind,
+                    lambda side, case, key=key: side.scores(case, key, judged=True),  # type: ignore[misc]
+                )
+                difference = None if judged is None else judged.difference
+                change = msgspec.structs.replace(change, judged_difference=difference)
             if change is not None:
                 found.append(change)
         return tuple(found)
@@ -222,5 +232,7 @@ def _clusters(names: Sequence[str | None]) -> list[Hashable] | None:
 
 def _warning(runs: Runs, key: ColumnKey, changed: Mapping[str, str]) -> str | None:
     """Why a column may not mean the same in both runs."""
-    found = differing(runs.baseline.by_key[key], runs.candidate.by_key[key]) or changed.get(key[0])
+    column = runs.candidate.by_key[key]
+    known = (changed[name] for name in (key[0], *sorted(column.evaluators)) if name in changed)
+    found = differing(runs.baseline.by_key[key], column) or next(known, None)
     return None if found is None else f"not the same evaluator: {found}"

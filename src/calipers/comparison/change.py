@@ -24,7 +24,7 @@ within the smallest difference worth seeing. Everything else is `unclear`. Where
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from math import ceil, exp, expm1, fsum, log, sqrt
+from math import exp, expm1, fsum, log, sqrt
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -94,8 +94,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     needed_cases: int | None = None
     """Cases that would show the smallest difference worth seeing in 4 of 5 comparisons; `None` if nobody can tell."""
     baseline_lost: int = 0
-    """Attempts that count as not passed because an evaluator did not finish."""
+    """Attempts on which the evaluator did not finish: an assertion counts them as not passed, a score leaves them out."""
     candidate_lost: int = 0
+    judged_difference: float | None = None
+    """The difference without these attempts; `None` if there are none."""
     warning: str | None = None
     """Why the two columns may not mean the same."""
     outcome: Outcome = "unclear"
@@ -132,7 +134,9 @@ def change_of(question: Question) -> Change | None:
     values = [value for cases in (question.baseline, question.candidate) for case in cases for value in case]
     shares = min(values) >= 0 and max(values) <= 1
     smallest = question.smallest if shares else question.smallest_relative * abs(difference.second)
-    needed = _needed(question, question.candidate, question.baseline, smallest, difference.interval)
+    needed = _needed(
+        question, question.candidate, question.baseline, smallest, rates=question.kind != "score"
+    )
     return _change(
         question,
         difference,
@@ -246,7 +250,7 @@ def _relative(question: Question) -> Change:
         return _of_totals(question, candidate, baseline)
     found = _difference(question, question.candidate, question.baseline)
     smallest = question.smallest_relative * abs(found.second)
-    needed = _needed(question, question.candidate, question.baseline, smallest, found.interval)
+    needed = _needed(question, question.candidate, question.baseline, smallest)
     return _change(question, found, scale="number", smallest=smallest, needed=needed)
 
 
@@ -254,7 +258,7 @@ def _of_logarithms(question: Question, candidate: list[float], baseline: list[fl
     """How much more the typical case takes: a ratio of geometric means."""
     logs = [[log(value)] for value in candidate], [[log(value)] for value in baseline]
     found = _difference(question, *logs)
-    needed = _needed(question, *logs, log(1 + question.smallest_relative), found.interval)
+    needed = _needed(question, *logs, log(1 + question.smallest_relative))
     ends = found.interval
     interval = None if ends is None else _moved(ends, expm1)
     relative = msgspec.structs.replace(found, value=expm1(found.value), interval=interval)
@@ -281,7 +285,7 @@ def _of_totals(question: Question, candidate: list[float], baseline: list[float]
         interval = Interval(ratio.low - 1, ratio.high - 1, question.confidence, "fieller")
     relative = msgspec.structs.replace(found, value=ratio.value - 1, interval=interval)
     smallest = question.smallest_relative * found.second
-    needed = _needed(question, question.candidate, question.baseline, smallest, None)
+    needed = _needed(question, question.candidate, question.baseline, smallest)
     return _change(question, relative, scale="relative", smallest=question.smallest_relative, needed=needed)
 
 
@@ -297,9 +301,9 @@ def _moved(interval: Interval, to: Callable[[float], float]) -> Interval:
 
 
 def _needed(
-    question: Question, candidate: Cases, baseline: Cases, effect: float, interval: Interval | None
+    question: Question, candidate: Cases, baseline: Cases, effect: float, *, rates: bool = False
 ) -> int | None:
-    """Cases, on each side, that show the effect with a chance of 80 %."""
+    """Cases, on each side, that show the effect with a chance of 80 %; `None` where no spread is known."""
     one, two = _means(candidate), _means(baseline)
     spread = 0.0
     if question.paired:
@@ -312,13 +316,11 @@ def _needed(
         for values, clusters in ((one, question.candidate_clusters), (two, question.baseline_clusters)):
             variance = clustered_variance(values, _groups(clusters, values))
             spread += 0.0 if variance is None else variance * len(values)
-    if not effect > 0:
-        return None
-    if spread > 0 and sqrt(spread) < 1e5 * effect:
+    if spread == 0 and rates:
+        # None of n cases differed, so some 1 in n + 2 may (Laplace's rule of succession).
+        spread = 1 / (min(len(one), len(two)) + 2)
+    if spread > 0 and effect > 0 and sqrt(spread) < 1e5 * effect:
         return cases_needed(effect, VarianceComponents(spread, 0.0), confidence=question.confidence)
-    if spread == 0 and interval is not None and interval.width > 0:
-        # No case differed: what is left is the doubt of a rate at its end, which goes as 1 over the cases.
-        return ceil(len(one) * max(-interval.low, interval.high) / effect)
     return None
 
 

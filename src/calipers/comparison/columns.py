@@ -82,16 +82,24 @@ class Columns:
             if any(lost_by(record, column.evaluators) for case in self.cases for record in case.attempts):
                 self.by_key[key] = Column(*key, evaluators=set(column.evaluators))
 
-    def scores(self, case: RunCase, key: ColumnKey) -> list[float]:
-        """The numbers of a case in a column of assertions (0 or 1) or scores; none if it was not judged."""
+    def scores(self, case: RunCase, key: ColumnKey, *, judged: bool = False) -> list[float]:
+        """The numbers of a case in a column of assertions (0 or 1) or scores; none if it was not judged.
+
+        Args:
+            case: of this run.
+            key: of the column.
+            judged: leave out attempts that the evaluator did not finish on, which otherwise have not passed.
+        """
         column = self.by_key[key]
         found: list[float] = []
         for record in case.attempts:
             value = _value(record, key)
             if value is not None:
                 found.append(float(value))
-            elif column.kind == "assertion" and lost_by(record, column.evaluators) is not None:
-                found.append(0.0)
+            elif column.kind == "assertion":
+                why = lost_by(record, column.evaluators)
+                if why == "task" or (why == "evaluator" and not judged):
+                    found.append(0.0)
         return found
 
     def lost(self, key: ColumnKey) -> Counter[Lost]:

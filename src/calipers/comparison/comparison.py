@@ -283,6 +283,8 @@ def _warnings(found: Comparison) -> list[str]:
         for side in (found.baseline, found.candidate)
         if side.incomplete is not None
     ]
+    if found.baseline.run is not None and found.baseline.run == found.candidate.run:
+        warnings.append("both are the same run, so nothing can differ")
     pairing = found.pairing
     if not found.paired:
         warnings.append(

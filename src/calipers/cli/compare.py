@@ -1,0 +1,104 @@
+"""`calipers compare`: what changed between runs, and whether it is noise."""
+
+from typing import Any
+
+import click
+
+from .command import Command
+from .completing import complete_files, complete_run_or_file
+from .store_options import store_option
+
+EXAMPLES = """
+# is the last run better than a saved one?
+calipers compare baseline.json latest
+# two kept runs, by the beginning of their ids; a page with plots for the pull request's artifacts
+calipers compare 20261115-0912 20261116-0223 --out comparison.html
+# three prompts against the first, on two evaluators
+calipers compare prompt-a prompt-b prompt-c --evaluator Correct --evaluator Polite
+"""
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@click.argument(
+    "runs", metavar="BASELINE CANDIDATE...", nargs=-1, required=True, shell_complete=complete_run_or_file
+)
+@store_option
+@click.option(
+    "--evaluator",
+    metavar="NAME",
+    multiple=True,
+    help="Compare only the results of this name, and no pass rate. Repeatable.",
+)
+@click.option(
+    "--confidence",
+    metavar="SHARE",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Of the intervals; a p-value counts from 1 minus this downwards.",
+)
+@click.option(
+    "--correction",
+    metavar="HOW",
+    type=click.Choice(["holm", "bh", "none"]),
+    default="holm",
+    show_default=True,
+    help="How p-values are adjusted for being many: holm (no false alarm at all), bh (few false ones among the alarms) or "
+    "none.",
+)
+@click.option(
+    "--smallest",
+    metavar="SHARE",
+    type=float,
+    default=0.03,
+    show_default=True,
+    help="The smallest difference worth seeing, of rates and of scores from 0 to 1: 0.03 is 3 points.",
+)
+@click.option(
+    "--smallest-relative",
+    metavar="SHARE",
+    type=float,
+    default=0.1,
+    show_default=True,
+    help="The same for other scores, times and metrics, as a share of the baseline.",
+)
+@click.option(
+    "--lower-is-better",
+    metavar="NAME",
+    multiple=True,
+    help="A score or metric of which less is good; times, costs and tokens are known. Repeatable.",
+)
+@click.option(
+    "--pair-by",
+    metavar="WHAT",
+    type=click.Choice(["content", "name"]),
+    default="content",
+    show_default=True,
+    help="What makes two cases the same: content (inputs, expected output, metadata) or name, if you vouch for it.",
+)
+@click.option(
+    "--max-flips",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many flipped cases to list for each candidate; 0 for all.",
+)
+@click.option(
+    "--out",
+    metavar="FORMAT:PATH",
+    multiple=True,
+    shell_complete=complete_files,
+    help="Write the comparison to a file, too: html, markdown, json or text; the suffix tells. With the path - it goes to "
+    "standard output instead of the tables. Repeatable.",
+)
+def command(**options: Any) -> int:
+    """Compare runs or report files: each CANDIDATE with the BASELINE, case by case.
+
+    A run is named by its id, the beginning of its id, its name (the newest of that name), or latest; a file by its path. Cases are paired by their content. What is not the same case is named and left out; where no case is the same, the runs are compared as runs over different cases.
+
+    Exit codes: 0 compared, whatever came of it (calipers gate decides), 2 wrong usage, or no such run or file, 3 it could not be read.
+    """
+    from .comparing import compare
+
+    return compare(**options)

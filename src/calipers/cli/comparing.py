@@ -1,0 +1,104 @@
+"""What `calipers compare` does: read the reports, compare them, show and write what was found."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from calipers.comparison.cases import PairBy
+from calipers.comparison.comparison import Comparison, Correction, compare_many
+from calipers.errors import InvalidOptionError
+from calipers.identity.fingerprint import differences
+from calipers.stores.run_info import RunInfo
+from calipers.views.comparison.files import comparison_target, write_comparisons
+from calipers.views.comparison.terminal import print_comparisons
+from calipers.views.formats import Target
+from calipers.views.github import commands_off
+
+from .exits import PASSED
+from .message import note, silence
+from .reports import is_file, named_reports
+
+_NAMED_CHANGES = 3
+"""Changes of an evaluator that are named."""
+
+
+def compare(
+    *,
+    runs: Sequence[str],
+    store: str | None = None,
+    evaluator: Sequence[str] = (),
+    confidence: float = 0.95,
+    correction: Correction = "holm",
+    smallest: float = 0.03,
+    smallest_relative: float = 0.1,
+    lower_is_better: Sequence[str] = (),
+    pair_by: PairBy = "content",
+    max_flips: int = 20,
+    out: Sequence[str] = (),
+) -> int:
+    """Compare runs or report files; returns the exit code."""
+    if len(runs) < 2:
+        raise InvalidOptionError(f"a comparison needs a baseline and a candidate, got {runs[0]!r} alone")
+    if not 0 < confidence < 1:
+        raise InvalidOptionError(f"--confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
+    targets = [comparison_target(each) for each in out]
+    _check_targets(runs, targets)
+    found = named_reports(runs, store)
+    comparisons = compare_many(
+        [each.report for each in found],
+        confidence=confidence,
+        evaluators=evaluator or None,
+        correction=correction,
+        smallest=smallest,
+        smallest_relative=smallest_relative,
+        lower_is_better=lower_is_better,
+        pair_by=pair_by,
+        labels=[each.label for each in found],
+        changed_evaluators=[changed_evaluators(found[0].info, each.info) for each in found[1:]],
+    )
+    for target in targets:
+        write_comparisons(comparisons, f"{target.format}:{target.path}")
+        if target.path != "-":
+            note(f"Wrote {target.path}")
+    if not any(target.path == "-" for target in targets):
+        _show(comparisons, max_flips)
+    return PASSED
+
+
+def changed_evaluators(baseline: RunInfo | None, candidate: RunInfo | None) -> dict[str, str]:
+    """The evaluators of two kept runs that a store knows to differ, each with what differs in it."""
+    if baseline is None or candidate is None:
+        return {}
+    before = {each.name: each for each in baseline.evaluators}
+    found: dict[str, str] = {}
+    for each in candidate.evaluators:
+        old = before.get(each.name)
+        known = old is not None and old.identity is not None and each.identity is not None
+        if old is None or not known or old.identity == each.identity:
+            continue
+        changes = differences(old.parts, each.parts)[:_NAMED_CHANGES]
+        found[each.name] = "; ".join(changes) or "its code or its arguments changed"
+    return found
+
+
+def _show(comparisons: Sequence[Comparison], max_flips: int) -> None:
+    try:
+        with commands_off():  # in a GitHub log, text that a model wrote must not become a command
+            print_comparisons(comparisons, max_flips=max_flips or None, no_limit="--max-flips 0")
+    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
+        silence(sys.stdout)
+
+
+def _check_targets(runs: Sequence[str], targets: Sequence[Target]) -> None:
+    """Let nothing be written over what is compared, nor two files to one place."""
+    seen: set[str] = set()
+    for target in targets:
+        place = "-" if target.path == "-" else str(Path(target.path).resolve())
+        if place in seen:
+            raise InvalidOptionError(f"two --out write to {target.path!r}")
+        seen.add(place)
+        for name in runs:
+            if target.path != "-" and is_file(name) and str(Path(name).resolve()) == place:
+                raise InvalidOptionError(
+                    f"--out {target.path!r} would overwrite a report that is compared: name another file"
+                )

@@ -1,0 +1,107 @@
+"""The reports that a command line names: files, and runs that are kept.
+
+What there is a file of is a file, and so is what is written like one: with a slash, or an ending of report files.
+Anything else names a run.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from calipers.errors import ReportFormatError
+from calipers.report import Report
+from calipers.stores.run_info import RunInfo
+from calipers.views.formats import read_report
+
+from .exits import USAGE
+from .message import CommandError, no_file
+from .stored_run import report_of
+from .storing import find_run, open_kept
+
+if TYPE_CHECKING:
+    from calipers.stores.store import Store
+
+_SUFFIXES: Final = (".json", ".jsonl")
+"""How the reports that can be read end."""
+
+
+class NamedReport(NamedTuple):
+    """A report that was asked for."""
+
+    report: Report
+    label: str
+    """What to call it."""
+    info: RunInfo | None = None
+    """What the store knows of it; `None` for a file."""
+
+
+def named_reports(names: Sequence[str], store: str | None) -> list[NamedReport]:
+    """The reports of these names, each with all its attempts.
+
+    Args:
+        names: paths of files; ids, beginnings of ids or names of runs; `latest`.
+        store: the store of the runs; it is opened only if a run is named.
+
+    Raises:
+        CommandError: there is no such file or run, it cannot be read, or two names mean the same.
+    """
+    found: list[NamedReport] = []
+    meant: dict[tuple[str, str], str] = {}
+    with ExitStack() as opened:
+        kept: Store | None = None
+        for name in names:
+            if is_file(name):
+                key = ("file", str(Path(name).resolve()))
+                each = NamedReport(read_file(name, "compared"), name)
+            else:
+                kept = opened.enter_context(open_kept(store)) if kept is None else kept
+                info = find_run(kept, name)
+                key = ("run", info.id)
+                each = NamedReport(report_of(kept, info, whole=True), f"{info.name} ({info.id})", info)
+            if key in meant:
+                raise CommandError(
+                    f"{meant[key]!r} and {name!r} are the same {key[0]}: name two that differ", USAGE
+                )
+            meant[key] = name
+            found.append(each)
+    return found
+
+
+def read_file(path: str, done: str) -> Report:
+    """The report in a file.
+
+    Args:
+        path: of the file.
+        done: what is to be done with it, for the error: `shown`.
+
+    Raises:
+        CommandError: there is none, or it is no report.
+    """
+    if not Path(path).exists() or Path(path).is_dir():
+        raise no_file(path)
+    try:
+        return read_report(path)
+    except ReportFormatError as error:
+        raise CommandError(f"{path!r} cannot be {done}: {error}{_summary_hint(path)}") from error
+
+
+def is_file(name: str) -> bool:
+    """Whether a name is that of a file, there or not."""
+    path = Path(name)
+    return bool(name) and (path.exists() or "/" in name or os.sep in name or path.suffix.lower() in _SUFFIXES)
+
+
+def _summary_hint(path: str) -> str:
+    """The way out for what `calipers run --json` printed, which is easily taken for a report."""
+    try:
+        found = json.loads(Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return ""
+    if isinstance(found, dict) and "calipers_run" in found:
+        return (
+            "; it is the summary of `calipers run --json`: `calipers run --out json:PATH` writes the report"
+        )
+    return ""

@@ -1,0 +1,271 @@
+"""Comparisons as one self-contained HTML file, without scripts: sentences, tables, and differences drawn as SVG."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
+
+from calipers.comparison.change import Change
+from calipers.comparison.comparison import Comparison
+from calipers.views.html.markup import Content, Markup, element, join
+from calipers.views.numbers import confidence_text, percent, plural
+from calipers.views.text import fit
+
+from .plots import Span, spans
+from .terminal import check_max_flips
+from .words import (
+    MARKS,
+    TIMES,
+    difference_text,
+    flip_notes,
+    flip_text,
+    footnote,
+    label_text,
+    lost_text,
+    p_text,
+    sentence,
+    summary_lines,
+    tests_text,
+    value_text,
+)
+
+_TONES = {"better": "good", "worse": "bad", "unclear": "warn"}
+"""The class of an outcome that has a colour."""
+_NAME = 200
+_PLOT, _HEIGHT, _EDGE = 240, 22, 6
+"""The width and height of a drawn difference, and the room at its sides."""
+_LISTED = 200
+"""Changed cases that are listed."""
+
+
+def comparisons_html(
+    comparisons: Sequence[Comparison], *, title: str | None = None, max_flips: int | None = 500
+) -> str:
+    """Comparisons as the text of one HTML file.
+
+    Args:
+        comparisons: from `compare_many`, or `[compare_reports(...)]`.
+        title: of the page; default: what was compared.
+        max_flips: cases that flipped to list for each; `None` for no limit.
+    """
+    check_max_flips(max_flips)
+    style = files("calipers.views.html").joinpath("page", "report.css").read_text(encoding="utf-8")
+    style = style.replace("\r\n", "\n")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    name = title or ", ".join(_titles(comparisons))
+    page = element(
+        "html",
+        element(
+            "head",
+            Markup('<meta charset="utf-8">'),
+            Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+            Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+            Markup('<meta name="referrer" content="no-referrer">'),
+            Markup('<meta name="color-scheme" content="light dark">'),
+            Markup('<meta name="generator" content="Calipers">'),
+            element("title", fit(name, _NAME)),
+            element("style", Markup(style)),
+        ),
+        element(
+            "body",
+            element("header", element("span", "Calipers comparison", class_="brand"), class_="bar"),
+            element("main", *(_section(comparison, max_flips) for comparison in comparisons)),
+        ),
+        lang="en",
+    )
+    return f"<!doctype html>\n{page}\n"
+
+
+def difference_svg(change: Change, span: Span) -> Markup:
+    """A difference and its interval around 0, better to the right.
+
+    Args:
+        change: what it shows, for those who cannot see it.
+        span: where it stands.
+    """
+    middle, y = _PLOT / 2, _HEIGHT / 2
+    marks = [
+        element("line", class_="axis", x1=_EDGE, y1=y, x2=_PLOT - _EDGE, y2=y),
+        element("line", class_="axis", x1=middle, y1=y - 8, x2=middle, y2=y + 8),
+    ]
+    if span.low is not None and span.high is not None:
+        low, high = _x(span.low), _x(span.high)
+        marks.append(element("line", class_="interval", x1=low, y1=y, x2=high, y2=y))
+        marks += [element("line", class_="interval", x1=x, y1=y - 4, x2=x, y2=y + 4) for x in (low, high)]
+    marks.append(element("circle", class_="dot", cx=_x(span.value), cy=y, r=4))
+    return element(
+        "svg",
+        *marks,
+        class_="plot",
+        viewBox=f"0 0 {_PLOT} {_HEIGHT}",
+        width=_PLOT,
+        height=_HEIGHT,
+        role="img",
+        aria_label=sentence(change),
+    )
+
+
+def _x(share: float) -> float:
+    return _PLOT / 2 + share * (_PLOT / 2 - _EDGE)
+
+
+def _titles(comparisons: Sequence[Comparison]) -> list[str]:
+    return [f"{each.candidate.label} against {each.baseline.label}" for each in comparisons]
+
+
+def _section(comparison: Comparison, max_flips: int | None) -> Markup:
+    facts = [element("span", fact) for fact in summary_lines(comparison)]
+    return element(
+        "div",
+        element(
+            "h1",
+            fit(comparison.candidate.label, _NAME),
+            element("span", " against ", class_="on"),
+            fit(comparison.baseline.label, _NAME),
+        ),
+        element("p", join(facts, " · "), class_="facts"),
+        _warnings(comparison),
+        _headline(comparison),
+        _table("Evaluators", comparison.evaluators, comparison.confidence),
+        _labels(comparison),
+        _table("Times and metrics", comparison.measures, comparison.confidence),
+        _flips(comparison, max_flips),
+        element("p", footnote(comparison), class_="note"),
+        element("p", TIMES, class_="note") if any(c.kind == "duration" for c in comparison.measures) else "",
+        class_="top",
+    )
+
+
+def _warnings(comparison: Comparison) -> Content:
+    notes = list(comparison.warnings)
+    for names, side in ((comparison.baseline_only, "candidate"), (comparison.candidate_only, "baseline")):
+        if names:
+            notes.append(f"the {side} lacks {', '.join(names)}")
+    changed = comparison.pairing.changed
+    items = [
+        element("li", element("code", fit(case.name, _NAME)), f": another {' and '.join(case.parts)}")
+        for case in changed[:_LISTED]
+    ]
+    if len(changed) > _LISTED:
+        items.append(element("li", f"… and {len(changed) - _LISTED:,} more"))
+    shown = [element("p", element("strong", "Note: "), note, class_="warning") for note in notes]
+    return join([*shown, element("ul", *items) if items else ""])
+
+
+def _headline(comparison: Comparison) -> Content:
+    change = comparison.pass_rate
+    if change is None:
+        return ""
+    values = f"{value_text(change, change.baseline)} → {value_text(change, change.candidate)}"
+    return element(
+        "div",
+        element(
+            "div",
+            element("p", "Pass rate", class_="what"),
+            element("p", values, class_="value mixed"),
+            class_="claim",
+        ),
+        element(
+            "div",
+            element("p", sentence(change), class_=_TONES.get(change.outcome)),
+            difference_svg(change, spans([change])[0]),
+            element("p", tests_text(change), class_="note"),
+            class_="scaled",
+        ),
+        class_="headline",
+    )
+
+
+def _table(title: str, changes: Sequence[Change], confidence: float) -> Content:
+    if not changes:
+        return ""
+    heads = (
+        ("Name", None),
+        ("Baseline", "number"),
+        ("Candidate", "number"),
+        ("Difference", "number"),
+        (f"[{confidence_text(confidence)} interval]", "ends"),
+        ("worse · better", "drawing"),
+        ("p", "number"),
+        ("adjusted", "number"),
+        ("In words", None),
+    )
+    head = element("tr", *(element("th", text, scope="col", class_=kind) for text, kind in heads))
+    rows = [_row(change, span) for change, span in zip(changes, spans(changes), strict=True)]
+    table = element("table", element("thead", head), element("tbody", *rows), class_="summary")
+    return element("section", element("h2", title), element("div", table, class_="scroller"))
+
+
+def _row(change: Change, span: Span) -> Markup:
+    value, ends = difference_text(change)
+    notes = [note for note in (change.warning, lost_text(change)) if note]
+    return element(
+        "tr",
+        element("th", fit(change.name, _NAME), scope="row"),
+        element("td", value_text(change, change.baseline), class_="number"),
+        element("td", value_text(change, change.candidate), class_="number"),
+        element("td", value, class_="number value"),
+        element("td", ends, class_="ends"),
+        element("td", difference_svg(change, span), class_="drawing"),
+        element("td", p_text(change.p_value), class_="number"),
+        element("td", p_text(change.adjusted_p), class_="number"),
+        element(
+            "td",
+            element(
+                "span",
+                f"{MARKS[change.outcome][0]} {sentence(change)}",
+                class_=_TONES.get(change.outcome),
+            ),
+            *(element("p", element("strong", "Note: "), fit(note, 1000), class_="warning") for note in notes),
+        ),
+    )
+
+
+def _labels(comparison: Comparison) -> Content:
+    parts: list[Content] = []
+    for change in comparison.labels:
+        head = element("tr", *(element("th", text) for text in ("baseline", "candidate", "cases")))
+        rows = [
+            element(
+                "tr",
+                element("td", fit(move.baseline, _NAME)),
+                element("td", fit(move.candidate, _NAME)),
+                element("td", f"{move.cases:,}", class_="number"),
+            )
+            for move in change.moves[:_LISTED]
+        ]
+        parts += [
+            element("h2", fit(change.name, _NAME)),
+            element("p", label_text(change)),
+            element("p", change.warning, class_="warning") if change.warning else "",
+            element("table", element("thead", head), element("tbody", *rows), class_="grid"),
+        ]
+    return join(parts)
+
+
+def _flips(comparison: Comparison, most: int | None) -> Content:
+    flips = comparison.flips
+    if not flips:
+        return ""
+    broken = sum(flip.way == "broken" for flip in flips)
+    shown = flips if most is None else flips[:most]
+    head = element("tr", *(element("th", text, scope="col") for text in ("Case", "", "Passed", "Noise")))
+    rows = [
+        element(
+            "tr",
+            element("td", fit(flip.case, _NAME)),
+            element("td", flip.way, class_="bad" if flip.way == "broken" else "good"),
+            element("td", flip_text(flip), class_="number"),
+            element("td", percent(flip.noise), class_="number"),
+        )
+        for flip in shown
+    ]
+    more = len(flips) - len(shown)
+    return element(
+        "section",
+        element("h2", f"Flipped: {broken:,} broken, {len(flips) - broken:,} fixed"),
+        element("table", element("thead", head), element("tbody", *rows), class_="grid"),
+        element("p", f"… and {plural(more, 'more case')}", class_="note") if more else "",
+        *(element("p", note, class_="note") for note in flip_notes(comparison)),
+    )

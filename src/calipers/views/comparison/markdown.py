@@ -1,0 +1,178 @@
+"""Comparisons as Markdown for a pull request or a job summary, within the 65,536 characters that GitHub allows.
+
+Names of cases, evaluators and runs stand in code spans, where they mean nothing to Markdown. Intervals are drawn with
+characters: readers of Markdown that show comments drop SVG.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from calipers.comparison.change import Change
+from calipers.comparison.comparison import Comparison
+from calipers.views.markdown import LIMIT, code, code_block
+from calipers.views.numbers import confidence_text, percent, plural
+from calipers.views.text import fit
+
+from .plots import spans, text_plot
+from .terminal import check_max_flips
+from .words import (
+    MARKS,
+    TIMES,
+    difference_text,
+    flip_notes,
+    flip_text,
+    footnote,
+    label_text,
+    lost_text,
+    p_text,
+    sentence,
+    summary_lines,
+    tests_text,
+    value_text,
+)
+
+_NAME, _NOTE = 80, 400
+"""Cells of a name, and of a note."""
+_ROWS = 60
+"""Evaluators, and changed cases, that are listed for one candidate."""
+_WIDTH = 31
+"""Cells of a drawn interval."""
+
+
+def comparisons_markdown(
+    comparisons: Sequence[Comparison], *, max_flips: int | None = 20, limit: int = LIMIT
+) -> str:
+    """The comparisons as Markdown.
+
+    Args:
+        comparisons: from `compare_many`, or `[compare_reports(...)]`.
+        max_flips: cases that flipped to list for each; `None` for all that fit.
+        limit: characters it may have; whole lines are left out from the end, and the last line says so.
+    """
+    check_max_flips(max_flips)
+    lines = [line for comparison in comparisons for line in _sections(comparison, max_flips)]
+    whole = "\n".join(lines).rstrip("\n") + "\n"
+    if len(whole) <= limit:
+        return whole
+    end = "\n\n*The rest did not fit: `calipers compare` shows all of it.*\n"
+    return whole[: limit - len(end)].rpartition("\n\n")[0] + end
+
+
+def _sections(comparison: Comparison, max_flips: int | None) -> Iterator[str]:
+    yield f"## {_code(comparison.candidate.label)} against {_code(comparison.baseline.label)}"
+    yield ""
+    if (change := comparison.pass_rate) is not None:
+        yield f"**Pass rate {value_text(change, change.baseline)} → {value_text(change, change.candidate)}: {sentence(change)}**"
+        yield ""
+        yield tests_text(change)
+        yield ""
+    yield " · ".join(code(fit(fact, _NOTE)) for fact in summary_lines(comparison))
+    yield ""
+    for warning in _warnings(comparison):
+        yield f"> **Note:** {code(fit(warning, _NOTE))}"
+        yield ">"
+    yield ""
+    yield from _table("Evaluator", comparison.evaluators, comparison.confidence)
+    yield from _labels(comparison)
+    yield from _table("Measure", comparison.measures, comparison.confidence)
+    yield from _plots([*comparison.evaluators, *comparison.measures])
+    yield from _flips(comparison, max_flips)
+    yield f"<sub>{footnote(comparison)}</sub>"
+    yield ""
+    if any(change.kind == "duration" for change in comparison.measures):
+        yield f"<sub>{TIMES}</sub>"
+        yield ""
+
+
+def _warnings(comparison: Comparison) -> Iterator[str]:
+    yield from comparison.warnings
+    for case in comparison.pairing.changed[:_ROWS]:
+        yield f"{case.name}: another {' and '.join(case.parts)}"
+    for names, side in ((comparison.baseline_only, "candidate"), (comparison.candidate_only, "baseline")):
+        if names:
+            yield f"the {side} lacks {', '.join(names)}"
+
+
+def _table(header: str, changes: Sequence[Change], confidence: float) -> Iterator[str]:
+    if not changes:
+        return
+    yield f"| {header} | baseline | candidate | difference | {confidence_text(confidence)} interval | p | adjusted | in words |"
+    yield "|---|---:|---:|---:|---|---:|---:|---|"
+    for change in changes[:_ROWS]:
+        value, ends = difference_text(change)
+        cells = [
+            _code(change.name, table=True),
+            value_text(change, change.baseline),
+            value_text(change, change.candidate),
+            value,
+            ends,
+            p_text(change.p_value).replace("<", "&lt;"),
+            p_text(change.adjusted_p).replace("<", "&lt;"),
+            f"{MARKS[change.outcome][0]} {sentence(change)}",
+        ]
+        yield f"| {' | '.join(cells)} |"
+    if len(changes) > _ROWS:
+        yield ""
+        yield f"… and {len(changes) - _ROWS:,} more"
+    yield ""
+    for change in changes[:_ROWS]:
+        for extra in (change.warning, lost_text(change)):
+            if extra:
+                yield f"- {_code(change.name)}: {code(fit(extra, _NOTE))}"
+    yield ""
+
+
+def _plots(changes: Sequence[Change]) -> Iterator[str]:
+    """The intervals as text, in a block that keeps its columns."""
+    if not changes:
+        return
+    width = max(len(fit(change.name, 40)) for change in changes[:_ROWS])
+    title = " " * width + "  " + "worse".ljust(_WIDTH // 2) + " " + "better".rjust(_WIDTH // 2)
+    drawn = [
+        f"{fit(change.name, 40):{width}}  {text_plot(span, _WIDTH)}"
+        for change, span in zip(changes[:_ROWS], spans(changes[:_ROWS]), strict=True)
+    ]
+    yield from code_block([title, *drawn])
+    yield ""
+
+
+def _labels(comparison: Comparison) -> Iterator[str]:
+    for change in comparison.labels[:_ROWS]:
+        yield f"{_code(change.name)}: {label_text(change)}"
+        yield ""
+        yield "| baseline | candidate | cases |"
+        yield "|---|---|---:|"
+        for move in change.moves[:_ROWS]:
+            yield f"| {_code(move.baseline, table=True)} | {_code(move.candidate, table=True)} | {move.cases:,} |"
+        yield ""
+        if change.warning:
+            yield f"- {_code(change.name)}: {code(fit(change.warning, _NOTE))}"
+            yield ""
+
+
+def _flips(comparison: Comparison, most: int | None) -> Iterator[str]:
+    flips = comparison.flips
+    if not flips:
+        return
+    shown = flips if most is None else flips[:most]
+    broken = sum(flip.way == "broken" for flip in flips)
+    yield "<details>"
+    yield f"<summary>Flipped: {broken:,} broken, {len(flips) - broken:,} fixed</summary>"
+    yield ""
+    if shown:
+        yield "| case | | passed | noise |"
+        yield "|---|---|---|---:|"
+        for flip in shown:
+            yield f"| {_code(flip.case, table=True)} | {flip.way} | {flip_text(flip)} | {percent(flip.noise)} |"
+        yield ""
+    if len(shown) < len(flips):
+        yield f"… and {plural(len(flips) - len(shown), 'more case')}"
+        yield ""
+    for note in flip_notes(comparison):
+        yield note
+        yield ""
+    yield "</details>"
+    yield ""
+
+
+def _code(text: str, *, table: bool = False) -> str:
+    return code(fit(text, _NAME), table=table)

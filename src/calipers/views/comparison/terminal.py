@@ -1,0 +1,279 @@
+"""Comparisons in the terminal.
+
+For each candidate, from top to bottom: what was compared, what to know before believing it, the pass rate in a sentence,
+one row and one sentence per evaluator, labels, times and metrics, the cases that flipped, and what the numbers mean.
+All text of reports is data and cannot change how it is shown.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from calipers.comparison.change import Change
+from calipers.comparison.comparison import Comparison
+from calipers.errors import InvalidOptionError
+from calipers.views.grid import Cell, Column, grid
+from calipers.views.numbers import confidence_text, percent, plural
+from calipers.views.page import Page
+
+from .plots import spans, text_plot
+from .words import (
+    MARKS,
+    TIMES,
+    difference_text,
+    flip_notes,
+    flip_text,
+    footnote,
+    label_text,
+    lost_text,
+    p_text,
+    sentence,
+    summary_lines,
+    tests_text,
+    value_text,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.text import Text
+
+_NARROWEST = 20
+_MOVES = 6
+"""Moves between labels that are shown for each column."""
+_NAMED = 5
+"""Cases that are named where some are left out."""
+
+
+def print_comparisons(
+    comparisons: Sequence[Comparison],
+    *,
+    console: "Console | None" = None,
+    width: int | None = None,
+    max_flips: int | None = 20,
+    no_limit: str = "max_flips=None",
+) -> None:
+    """Show comparisons: in colour on a terminal, as plain text anywhere else.
+
+    Args:
+        comparisons: from `compare_many`, or `[compare_reports(...)]`.
+        console: where; default: standard output.
+        width: in columns; default: that of the terminal.
+        max_flips: cases that flipped to list for each; `None` for no limit.
+        no_limit: how the reader lifts that limit, in the words of whoever shows it.
+    """
+    from rich.console import Console
+
+    view = ComparisonView(tuple(comparisons), max_flips, no_limit)
+    shown = console or Console(width=width)
+    if console is None and not shown.is_terminal and not shown.is_jupyter:
+        with shown.capture() as captured:
+            shown.print(view, width=width)
+        shown.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+        return
+    shown.print(view, width=width)
+
+
+def comparisons_text(
+    comparisons: Sequence[Comparison], *, width: int = 100, max_flips: int | None = 20
+) -> str:
+    """Comparisons as plain text without colours."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    file = StringIO()
+    console = Console(file=file, width=width, color_system=None, force_jupyter=False, legacy_windows=False)
+    console.print(ComparisonView(tuple(comparisons), max_flips, "max_flips=None"))
+    return "".join(line.rstrip() + "\n" for line in file.getvalue().splitlines())
+
+
+def check_max_flips(max_flips: int | None) -> None:
+    """Refuse a limit that is none."""
+    if max_flips is not None and (
+        isinstance(max_flips, bool) or not isinstance(max_flips, int) or max_flips < 0
+    ):
+        raise InvalidOptionError(
+            f"max_flips must be a whole number from 0, or None for no limit, got {max_flips!r}"
+        )
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """Comparisons, ready for a `rich` console to print at any width."""
+
+    comparisons: tuple[Comparison, ...]
+    max_flips: int | None
+    no_limit: str
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
+        """The lines for a console."""
+        check_max_flips(self.max_flips)
+        page = Page(max(options.max_width, _NARROWEST), options.encoding)
+        for number, comparison in enumerate(self.comparisons):
+            if number:
+                yield page.line()
+            yield from self._sections(page, comparison)
+
+    def _sections(self, page: Page, comparison: Comparison) -> "Iterator[RenderableType]":
+        sections: list[Iterator[RenderableType]] = [
+            _title(page, comparison),
+            _warnings(page, comparison),
+            _headline(page, comparison),
+            _table(page, "Evaluator", comparison.evaluators, comparison.confidence),
+            _labels(page, comparison),
+            _table(page, "Measure", comparison.measures, comparison.confidence),
+            _flips(page, comparison, self.max_flips, self.no_limit),
+            _notes(page, comparison),
+        ]
+        first = True
+        for section in sections:
+            empty = True
+            for line in section:
+                if empty and not first:
+                    yield page.line()
+                empty = first = False
+                yield line
+
+
+def _title(page: Page, comparison: Comparison) -> "Iterator[Text]":
+    half = page.width // 2 - 6
+    yield page.line(
+        (page.fit(comparison.candidate.label, half), "bold"),
+        " against ",
+        (page.fit(comparison.baseline.label, half), "bold"),
+    )
+    yield from page.facts([page.fit(fact, page.width) for fact in summary_lines(comparison)], style="dim")
+
+
+def _warnings(page: Page, comparison: Comparison) -> "Iterator[Text]":
+    for warning in comparison.warnings:
+        yield page.line(("Note: ", "bold yellow"), page.fit(warning, 3 * page.width))
+    changed = comparison.pairing.changed
+    for case in changed[:_NAMED]:
+        differs = " and ".join(case.parts)
+        yield page.line((f"  {page.fit(case.name, page.width - 30)}: another {differs}", "dim"))
+    if len(changed) > _NAMED:
+        yield page.line((f"  {page.ellipsis} and {len(changed) - _NAMED:,} more", "dim"))
+    for names, side in (
+        (comparison.baseline_only, "candidate"),
+        (comparison.candidate_only, "baseline"),
+    ):
+        if names:
+            listed = page.fit(", ".join(names), 2 * page.width)
+            yield page.line(("Note: ", "bold yellow"), f"the {side} lacks {listed}")
+
+
+def _headline(page: Page, comparison: Comparison) -> "Iterator[Text]":
+    change = comparison.pass_rate
+    if change is None:
+        return
+    mark, style = _mark(page, change)
+    arrow = page.glyph("→", "->")
+    yield page.line(
+        ("Pass rate  ", "bold"),
+        f"{value_text(change, change.baseline)} {arrow} {value_text(change, change.candidate)}   ",
+        (f"{mark} {sentence(change)}", style or "bold"),
+    )
+    if tests := tests_text(change):
+        yield page.line((f"           {tests}", "dim"))
+
+
+def _table(page: Page, header: str, changes: Sequence[Change], confidence: float) -> "Iterator[Text]":
+    """One row per change, then one sentence per change."""
+    if not changes:
+        return
+    width = 29 if page.width >= 110 else 21
+    glyphs = page.glyph("├─●┤│", "[-o]|")
+    adjusted = any(change.adjusted_p != change.p_value for change in changes)
+    columns = [
+        Column(header, least=10),
+        Column("Baseline", "right", rank=2),
+        Column("Candidate", "right", rank=2),
+        Column("Difference", "right"),
+        Column(f"[{confidence_text(confidence)} interval]", rank=1),
+        Column("worse".ljust(width // 2) + " " + "better".rjust(width // 2), rank=3, style="cyan"),
+        Column("p", "right", rank=1),
+        *([Column("adjusted", "right", rank=1)] if adjusted else []),
+    ]
+    rows: list[list[Cell]] = []
+    for change, span in zip(changes, spans(changes), strict=True):
+        value, ends = difference_text(change)
+        rows.append(
+            [
+                page.fit(change.name, 60),
+                page.fit(value_text(change, change.baseline), 20),
+                page.fit(value_text(change, change.candidate), 20),
+                value,
+                ends,
+                text_plot(span, width, glyphs=glyphs),
+                p_text(change.p_value),
+                *([p_text(change.adjusted_p)] if adjusted else []),
+            ]
+        )
+    yield from grid(page, columns, rows)
+    yield page.line()
+    for change in changes:
+        mark, style = _mark(page, change)
+        yield page.line((f"{mark} ", style), (page.fit(change.name, 60), "bold"), f": {sentence(change)}")
+        for extra in (change.warning, lost_text(change)):
+            if extra:
+                yield page.line(("  Note: ", "yellow"), page.fit(extra, 3 * page.width))
+
+
+def _labels(page: Page, comparison: Comparison) -> "Iterator[Text]":
+    arrow = page.glyph("→", "->")
+    for change in comparison.labels:
+        yield page.line((page.fit(change.name, 60), "bold"), f": {label_text(change)}")
+        moved = [move for move in change.moves if move.baseline != move.candidate]
+        for move in moved[:_MOVES]:
+            before, after = page.fit(move.baseline, 30), page.fit(move.candidate, 30)
+            yield page.line(f"  {before} {arrow} {after}  {plural(move.cases, 'case')}")
+        if len(moved) > _MOVES:
+            yield page.line((f"  {page.ellipsis} and {len(moved) - _MOVES:,} more moves", "dim"))
+        if change.warning:
+            yield page.line(("  Note: ", "yellow"), page.fit(change.warning, 3 * page.width))
+
+
+def _flips(page: Page, comparison: Comparison, most: int | None, no_limit: str) -> "Iterator[RenderableType]":
+    flips = comparison.flips
+    if not flips:
+        return
+    broken = sum(flip.way == "broken" for flip in flips)
+    yield page.line(("Flipped", "bold"), f": {broken:,} broken, {len(flips) - broken:,} fixed")
+    shown = flips if most is None else flips[:most]
+    if shown:
+        columns = [
+            Column("Case", least=10),
+            Column("", least=None),
+            Column("Passed", "right", rank=1),
+            Column("Noise", "right"),
+        ]
+        rows: list[list[Cell]] = [
+            [
+                page.fit(flip.case, 60),
+                (flip.way, "red" if flip.way == "broken" else "green"),
+                flip_text(flip).replace("→", page.glyph("→", "->")),
+                percent(flip.noise),
+            ]
+            for flip in shown
+        ]
+        yield from grid(page, columns, rows)
+    if len(shown) < len(flips):
+        rest = f"{page.ellipsis} and {len(flips) - len(shown):,} more: {no_limit} lists all"
+        yield page.line((rest, "dim"))
+    for note in flip_notes(comparison):
+        yield page.line((note, "dim"))
+
+
+def _notes(page: Page, comparison: Comparison) -> "Iterator[Text]":
+    if comparison.pass_rate or comparison.evaluators or comparison.measures:
+        yield page.line((footnote(comparison), "dim"))
+    else:
+        yield page.line("Nothing can be compared: the two have no evaluator in common.")
+    if any(change.kind == "duration" for change in comparison.measures):
+        yield page.line((TIMES, "dim"))
+
+
+def _mark(page: Page, change: Change) -> tuple[str, str]:
+    fancy, plain, style = MARKS[change.outcome]
+    return page.glyph(fancy, plain), style

@@ -1,0 +1,303 @@
+"""What a comparison found, in sentences that a busy reader gets right.
+
+Each sentence says what is known, how well, and where nothing is known what would help:
+
+    better by 4.1 points, 95 % interval 1.2 to 7.0
+    no difference larger than 1.8 points either way
+    cannot tell: between 6.2 points worse and 9.9 points better; about 380 more cases would show 3 points
+
+*Points* are hundredths: of a pass rate, or of a score from 0 to 1. *Significant* is not a word here: it is taken for
+important by some, and for true by others.
+"""
+
+import re
+from math import floor, log10
+
+from calipers.comparison.change import Change, Outcome
+from calipers.comparison.comparison import Comparison
+from calipers.comparison.flips import Flip
+from calipers.comparison.labels import LabelChange
+from calipers.views.numbers import confidence_text, number, percent, plural, rate_text, seconds
+
+_COST = re.compile(r"(?:^|[^a-z])(?:costs?|price|usd|eur|dollars?|cents?)(?:$|[^a-z])")
+_COUNTED = re.compile(r"(?:^|[^a-z])tokens?(?:$|[^a-z])")
+
+MARKS: dict[Outcome, tuple[str, str, str]] = {
+    "better": ("▲", "+", "green"),
+    "worse": ("▼", "-", "red"),
+    "higher": ("▲", "+", ""),
+    "lower": ("▼", "-", ""),
+    "same": ("=", "=", "dim"),
+    "identical": ("=", "=", "dim"),
+    "unclear": ("?", "?", "yellow"),
+}
+"""For each outcome a mark, the same in ASCII, and its style in a terminal."""
+
+
+def sentence(change: Change) -> str:
+    """What is known of a change."""
+    level = _level(change)
+    match change.outcome:
+        case "better" | "worse" | "higher" | "lower":
+            return _certain(change, level)
+        case "same":
+            assert change.interval is not None
+            largest = max(abs(change.interval.low), abs(change.interval.high))
+            return f"no difference larger than {amount(change, largest)} either way"
+        case "identical":
+            return f"the same in every one of {plural(change.candidate_cases, 'case')}"
+        case "unclear":
+            return _unclear(change, level)
+
+
+def amount(change: Change, value: float) -> str:
+    """The size of a difference, without its sign: `4.1 points`, `12.0 %`, `0.25`."""
+    size = abs(value)
+    if change.scale == "number":
+        return number(float(f"{size:.3g}"))
+    unit = "points" if change.scale == "points" else "%"
+    return f"{_decimal(100 * size)} {unit}"
+
+
+def difference_text(change: Change) -> tuple[str, str]:
+    """The difference and its interval with their signs, for a table: `+4.1`, `[+1.2, +7.0]`."""
+    if change.interval is None:
+        return _signed(change, change.difference), ""
+    return (
+        _signed(change, change.difference),
+        f"[{_signed(change, change.interval.low)}, {_signed(change, change.interval.high)}]",
+    )
+
+
+def value_text(change: Change, value: float) -> str:
+    """A mean of one of the runs."""
+    if change.kind == "duration":
+        return seconds(value)
+    if change.kind in {"pass rate", "assertion"}:
+        return percent(value)
+    return number(float(f"{value:.4g}"))
+
+
+def p_text(p_value: float | None) -> str:
+    """A p-value to two digits; never 0."""
+    if p_value is None:
+        return ""
+    return "< 0.0001" if p_value < 0.0001 else f"{p_value:.2g}"
+
+
+def word_for(change: Change, value: float) -> str:
+    """The word for a difference in the direction of `value`: better, slower, costlier, lower."""
+    rises = value > 0
+    if change.better is None:
+        return "higher" if rises else "lower"
+    good = rises == (change.better == "higher")
+    if change.kind == "duration":
+        return "faster" if good else "slower"
+    if change.kind == "metric":
+        name = change.name.lower()
+        if _COST.search(name):
+            return "cheaper" if good else "costlier"
+        if _COUNTED.search(name):
+            return "fewer" if good else "more"
+        return "lower, which is better," if good else "higher, which is worse,"
+    return "better" if good else "worse"
+
+
+def tests_text(change: Change) -> str:
+    """The p-values of a change, with the one-sided one: `p 0.125 (adjusted 0.25, one-sided 0.062)`."""
+    if change.p_value is None:
+        return ""
+    others = []
+    if change.adjusted_p is not None and change.adjusted_p != change.p_value:
+        others.append(f"adjusted {p_text(change.adjusted_p)}")
+    if change.one_sided_p is not None and change.p_value < 1:
+        others.append(f"one-sided {p_text(change.one_sided_p)}")
+    return f"p {p_text(change.p_value)}" + (f" ({', '.join(others)})" if others else "")
+
+
+def flip_text(flip: Flip) -> str:
+    """What became of the attempts at a case: `3/3 → 0/3`."""
+    return (
+        f"{flip.baseline_passed}/{flip.baseline_attempts} → {flip.candidate_passed}/{flip.candidate_attempts}"
+    )
+
+
+def flip_notes(comparison: Comparison) -> list[str]:
+    """What the numbers beside the flips mean, as far as they occur."""
+    found = {flip.basis for flip in comparison.flips}
+    notes = []
+    if "attempts" in found:
+        notes.append(
+            "Noise is the chance of so large a change in the attempts at a case that did not change; more repeats make it "
+            "smaller for real changes."
+        )
+    if "other flips" in found:
+        notes.append(
+            "Each case was attempted once, so nobody can tell about a single one. Noise is the share of such flips that luck "
+            "explains at most, since luck flips as many cases one way as the other; repeats would tell the cases apart."
+        )
+    return notes
+
+
+def label_text(change: LabelChange) -> str:
+    """How many labels changed."""
+    if change.changed is None:
+        return "no case has a label in both"
+    moved = round(change.changed.value * change.cases)
+    value, ends = rate_text(change.changed.value, change.changed.interval)
+    return f"{moved:,} of {plural(change.cases, 'case')} have another label: {value} {ends}".rstrip()
+
+
+def lost_text(change: Change) -> str:
+    """That evaluators did not finish, which counts as not passed; empty where all did, or a score only lacks them."""
+    if not (change.baseline_lost or change.candidate_lost):
+        return ""
+    counts = (
+        f"{change.baseline_lost:,} attempts of the baseline and {change.candidate_lost:,} of the candidate"
+    )
+    meaning = "count as not passed" if change.kind == "assertion" else "have no score"
+    text = f"its evaluator did not finish on {counts}, which {meaning}"
+    if change.judged_difference is None:
+        return text
+    return f"{text}; without them the difference is {_signed(change, change.judged_difference)} points"
+
+
+def summary_lines(comparison: Comparison) -> list[str]:
+    """The facts under the title: the cases, and how they were compared."""
+    pairing = comparison.pairing
+    if comparison.paired:
+        cases = f"{plural(pairing.pairs, 'case')} in both"
+        facts = [cases + (f", {pairing.renamed:,} of them renamed" if pairing.renamed else "")]
+    else:
+        facts = [
+            f"{comparison.baseline.cases:,} and {plural(comparison.candidate.cases, 'case')}, none the same"
+        ]
+    if comparison.baseline.attempts > comparison.baseline.cases:
+        facts.append(f"{plural(comparison.baseline.attempts, 'attempt')} of the baseline")
+    if comparison.candidate.attempts > comparison.candidate.cases:
+        facts.append(f"{plural(comparison.candidate.attempts, 'attempt')} of the candidate")
+    facts += [
+        f"{plural(side.failed, 'failed task')} in {side.label}"
+        for side in (comparison.baseline, comparison.candidate)
+        if side.failed
+    ]
+    return facts
+
+
+def footnote(comparison: Comparison) -> str:
+    """What the p-values and intervals are."""
+    level = confidence_text(comparison.confidence)
+    unit = "case" if comparison.paired else "case, on either side"
+    adjusted = {
+        "holm": "adjusted by Holm for all evaluators compared",
+        "bh": "adjusted by Benjamini and Hochberg for all evaluators compared",
+        "none": "not adjusted for being many",
+    }[comparison.correction]
+    return (
+        f"The unit is the {unit}: attempts at it are averaged first. [low, high] is a {level} interval of the difference. "
+        f"p is the chance of a difference as large, either way, where nothing changed; {adjusted}."
+    )
+
+
+TIMES = (
+    "Times are those of two runs at two moments: how busy machines and services were is part of them, and no number of cases "
+    "averages that out."
+)
+"""What has to be known about times."""
+
+
+def _certain(change: Change, level: str) -> str:
+    text = f"{word_for(change, change.difference)} by {amount(change, change.difference)}"
+    if change.interval is None:
+        return f"{text} in every one of {plural(change.candidate_cases, 'case')}"
+    text += f", {level} interval {_ends(change)}"
+    if max(abs(change.interval.low), abs(change.interval.high)) <= change.smallest:
+        text += f": less than the {_smallest(change)} worth seeing"
+    return text
+
+
+def _unclear(change: Change, level: str) -> str:
+    interval = change.interval
+    if interval is None:
+        return f"cannot tell: {_no_interval(change)}"
+    if interval.low > 0 or interval.high < 0:
+        seen = f"{word_for(change, change.difference)} by {amount(change, change.difference)}, {level} interval {_ends(change)}"
+        if change.p_value is not None and change.p_value <= 1 - interval.confidence:
+            return f"perhaps {seen}: alone it would count, among all that was compared it may be luck"
+        units = (
+            plural(change.candidate_cases, "case")
+            if change.clusters is None
+            else plural(change.clusters, "cluster")
+        )
+        return (
+            f"cannot tell: seen {seen}, but {units} are too few to exclude luck (p {p_text(change.p_value)})"
+        )
+    between = f"between {_end(change, interval.low)} and {_end(change, interval.high)}"
+    return f"cannot tell: {between}{_more(change)}"
+
+
+def _no_interval(change: Change) -> str:
+    if min(change.baseline_cases, change.candidate_cases) == 1 or change.clusters == 1:
+        one = "cluster" if change.clusters == 1 else "case"
+        return f"one {one} shows no spread, so no interval can be made"
+    seen = f"{word_for(change, change.difference)} by {amount(change, change.difference)}"
+    return f"{seen}, and the {plural(change.candidate_cases, 'case')} allow no interval"
+
+
+def _more(change: Change) -> str:
+    """How many more cases would help."""
+    have = min(change.baseline_cases, change.candidate_cases)
+    if change.needed_cases is None or change.needed_cases <= have:
+        return "; more cases would narrow it"
+    where = "" if change.paired else " on each side"
+    more = _about(change.needed_cases - have)
+    return f"; about {plural(more, 'more case')}{where} would show {_smallest(change)}"
+
+
+def _about(count: int) -> int:
+    """A count to two digits, rounded up: it is no better known."""
+    step = int(10 ** max(0, floor(log10(count)) - 1))
+    return -(-count // step) * step
+
+
+def _smallest(change: Change) -> str:
+    if change.scale == "number":
+        return amount(change, change.smallest)
+    size = f"{100 * change.smallest:.3g}"
+    if change.scale == "relative":
+        return f"{size} %"
+    return f"{size} {'point' if size == '1' else 'points'}"
+
+
+def _ends(change: Change) -> str:
+    """The ends of an interval on one side of 0, as sizes: `1.2 to 7.0`."""
+    assert change.interval is not None
+    low, high = sorted((abs(change.interval.low), abs(change.interval.high)))
+    sizes = [amount(change, low), amount(change, high)]
+    if change.scale == "points":
+        sizes = [size.removesuffix(" points") for size in sizes]
+    return f"{sizes[0]} to {sizes[1]}"
+
+
+def _end(change: Change, value: float) -> str:
+    """An end of an interval around 0: `1.2 points worse`."""
+    if value == 0:
+        return "no difference"
+    return f"{amount(change, value)} {word_for(change, value)}".rstrip(",")
+
+
+def _signed(change: Change, value: float) -> str:
+    shown = amount(change, value).removesuffix(" points")
+    return shown if not value else f"{'+' if value > 0 else '-'}{shown}"
+
+
+def _decimal(value: float) -> str:
+    """One decimal; more where the value would look like 0."""
+    decimals = 1
+    while value and float(f"{value:.{decimals}f}") == 0 and decimals < 6:
+        decimals += 1
+    return f"{value:,.{decimals}f}"
+
+
+def _level(change: Change) -> str:
+    return "" if change.interval is None else confidence_text(change.interval.confidence)
