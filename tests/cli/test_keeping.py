@@ -156,9 +156,7 @@ def test_a_part_of_a_run_is_not_taken_for_the_run(calipers, write_eval, runs):
     assert runs()[0].attempts == 3
 
 
-def test_an_interrupted_run_tells_the_command_that_goes_on_with_it(calipers, write_eval, runs):
-    write_eval(
-        """
+STOPPED = """
     import signal
     from pathlib import Path
 
@@ -177,7 +175,10 @@ def test_an_interrupted_run_tells_the_command_that_goes_on_with_it(calipers, wri
     def eval_later():
         return numbers(1), gently
     """
-    )
+
+
+def test_an_interrupted_run_tells_the_command_that_goes_on_with_it(calipers, write_eval, runs):
+    write_eval(STOPPED)
     done = calipers("run", ".", "--name", "my run", "--max-concurrency", "1")
     assert done.exit_code == 130
     (run,) = runs()
@@ -187,6 +188,14 @@ def test_an_interrupted_run_tells_the_command_that_goes_on_with_it(calipers, wri
     assert f"Go on with it: {command}\n" in done.stderr
     assert calipers(*shlex.split(command)[1:]).exit_code == 0
     assert [(run.status, run.attempts) for run in runs()] == [("finished", 3)]
+
+
+def test_the_command_that_goes_on_has_no_password_in_it(calipers, write_eval, runs):
+    write_eval(STOPPED)
+    name = "http://me:secret@there/model"
+    done = calipers("run", "eval_numbers.py:eval_gently", "--name", name, "--max-concurrency", "1")
+    assert f"--name http://me@there/model --max-concurrency 1 --resume {runs()[0].id}\n" in done.stderr
+    assert "secret" not in done.stderr
 
 
 def test_a_report_that_came_finished_is_kept_too(calipers, write_eval, runs):

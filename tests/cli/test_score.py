@@ -191,3 +191,25 @@ def test_a_run_or_a_store_that_is_not_there_is_wrong_usage(calipers, run, folder
     done = calipers("score", "latest", "--evaluators", "judges.py:small", "--store", "typo.db")
     assert (done.exit_code, "there is no store 'typo.db'" in done.stderr) == (3, True)
     assert not (folder / "typo.db").exists()
+
+
+def test_a_command_that_was_interrupted_is_given_again(calipers, kept, run, write):
+    write(
+        "slowly.py",
+        """
+        import signal
+        from pathlib import Path
+
+        async def stopped(output):
+            if output == 1 and not Path("stopped").exists():
+                Path("stopped").touch()
+                signal.raise_signal(signal.SIGINT)
+            return True
+        """,
+    )
+    args = ["score", run, "--evaluators", "slowly.py:stopped", "--max-concurrency", "1"]
+    done = calipers(*args)
+    assert done.exit_code == 130
+    assert "Give the same command again to go on with it" in done.stderr
+    assert calipers(*args).exit_code == 0
+    assert len(list(kept.cells(run, evaluator=1))) == 2

@@ -65,6 +65,7 @@ class Keeper:
         self.asked_for = resume
         """What the command line calls the run to resume."""
         self.store: Store | None = None
+        self._folder = Path()
         self._began_anew = False
 
     @contextmanager
@@ -81,6 +82,7 @@ class Keeper:
         if not self.is_wanted:
             yield
             return
+        self._folder = folder
         with chdir(folder):
             store = open_or_make(self.given)
         with store:
@@ -156,7 +158,7 @@ class Keeper:
     def files(self) -> list[Path]:
         """The file of the store, if it is in one."""
         file = None if self.store is None else store_file(self.store)
-        return [] if file is None else [file]
+        return [] if file is None else [self._folder / file]
 
     def lines(self, report: Report) -> Iterator[str]:
         """What was taken from earlier runs, and where this one is."""
