@@ -24,7 +24,7 @@ from calipers import (
 )
 from calipers.errors import InvalidOptionError
 from calipers.result import EvaluatorSpec, SkippedEvaluation
-from calipers.stats import mean, rate
+from calipers.stats import mean, rate, wilson
 from calipers.summary import durations, passes, summarise, tally
 
 SOURCE = EvaluatorSpec("X")
@@ -553,6 +553,21 @@ def test_the_interval_of_graded_scores_stays_where_the_mean_of_shares_can_be():
     assert (shares.low, shares.high) == (0.0, 1.0)
     assert others.low < 0
     assert others.high > 1
+
+
+@pytest.mark.parametrize(("cases", "clusters", "trials"), [(3, None, 3), (4, ("a", "a", "b", "b"), 2)])
+def test_graded_scores_that_all_agree_prove_no_more_than_as_many_cases_can(cases, clusters, trials):
+    for score in (0.0, 0.25, 1.0):
+        found = summarise(
+            [
+                attempt(str(n), result("v", score == 1, score=score), cluster=clusters and clusters[n])
+                for n in range(cases)
+            ],
+            [],
+        )["v"].score
+        assert found.value == score
+        assert found.interval.low == pytest.approx(wilson(score * trials, trials).low)
+        assert found.interval.high == pytest.approx(wilson(score * trials, trials).high)
 
 
 # ---------------------------------------------------------------------- evaluators that gave no result

@@ -21,6 +21,7 @@ from .record import ReportCase, ReportCaseFailure
 from .result import EvaluationResult, Kind, kind_of
 from .scoring import unique
 from .stats import Estimate, quantiles
+from .stats.interval import wilson_of_rate
 from .stats.sketch import QuantileSketch
 from .unit import CasePasses, Passes, Scores, Units
 
@@ -137,6 +138,8 @@ class _Column:
             self.evaluators.append(result.evaluator)
 
 
+_NO_WIDTH = 1e-9
+"""An interval of shares narrower than this is the rounding of a point."""
 _REASONS = 20
 """Reasons of one evaluator's skips that are counted; where each attempt has its own, one tells as much as another."""
 _REASON = 1_000
@@ -332,9 +335,19 @@ def _summary(column: _Column, ledgers: defaultdict[str, _Ledger], units: Units, 
 
 
 def _within_0_and_1(graded: Estimate) -> Estimate:
-    """The estimate without the part of its interval where the mean of shares cannot lie; that loses no coverage."""
+    """The estimate without the part of its interval where the mean of shares cannot lie; that loses no coverage.
+
+    Shares that are all equal show no spread, and the interval would be a point, which a few cases cannot prove: Wilson's
+    is taken, with each case, or each cluster, for one trial. A share varies no more than what is all or nothing.
+    """
     interval = graded.interval
-    if interval is None or (interval.low >= 0 and interval.high <= 1):
+    if interval is None:
+        return graded
+    if interval.width <= _NO_WIDTH:
+        share, trials = min(1.0, max(0.0, graded.value)), graded.n_clusters or graded.n_units
+        cautious = wilson_of_rate(share, trials, confidence=interval.confidence, method="effective-wilson")
+        return msgspec.structs.replace(graded, interval=cautious)
+    if interval.low >= 0 and interval.high <= 1:
         return graded
     cut = msgspec.structs.replace(interval, low=max(0.0, interval.low), high=min(1.0, interval.high))
     return msgspec.structs.replace(graded, interval=cut)

@@ -228,7 +228,7 @@ def test_a_sweep_is_drawn_and_its_levels_fail_nothing(voice):
     assert (done.exit_code, done.stderr) == (0, "")
     _, plot = done.stdout.split("\nSweep\n")
     lines = plot.splitlines()
-    assert [line.split()[0] for line in lines] == ["packet_loss", "clean", "0", "1"]
+    assert [line.split()[0] for line in lines] == ["packet_loss", "none", "0", "1"]
     assert "100.0%" in lines[1]
     assert "50.0%" in lines[3], "nothing is right where nothing is to be done"
 
@@ -255,6 +255,8 @@ def test_json_holds_every_evaluation_and_what_follows(voice):
     assert [each["outcome"] for each in found["evaluations"]] == ["passed"] * 4
     assert found["transcripts"]["words"]["words"] == 4
     assert found["hearing"]["both"] == 2
+    assert found["deciding"]["value"] == 0.0
+    assert found["deciding"]["interval"]["high"] > 0.5, "two prompts prove little"
     assert found["sweep"]["label"] == "packet_loss rate"
     assert [(each["level"], each["rate"]["value"]) for each in found["sweep"]["points"]] == [
         (None, 1.0),
@@ -265,7 +267,7 @@ def test_json_holds_every_evaluation_and_what_follows(voice):
 
 def test_json_of_a_plain_run_has_nothing_to_compare(voice):
     found = json.loads(voice(GOOD, "--json").stdout)
-    assert (found["hearing"], found["sweep"]) == (None, None)
+    assert (found["deciding"], found["hearing"], found["sweep"]) == (None, None, None)
 
 
 def test_reports_of_levels_are_written_where_each_has_its_own_file(voice, folder):
@@ -364,6 +366,21 @@ def test_a_file_in_the_place_of_the_cache_is_told_once_before_anything_runs(cali
     done = calipers("voice", "run", "home.yaml")
     assert done.exit_code == 2
     assert done.stderr.count("a file is in the way") == 1
+
+
+def test_a_folder_that_cannot_keep_sounds_is_told_once_before_anything_runs(voice, folder):
+    for quiet in ([], ["-q"]):
+        done = voice(GOOD, "--keep-audio", "/dev/null", *quiet)
+        assert done.exit_code == 2
+        assert done.stderr.count("sounds cannot be kept in '/dev/null'") == 1
+    assert not (folder / "said.txt").exists()
+
+
+def test_what_follows_fits_a_narrow_screen(voice, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    done = voice(GOOD + "    compare: text\n")
+    _, conclusion = done.stdout.split("\nHearing and deciding\n")
+    assert max(map(len, conclusion.splitlines())) <= 50
 
 
 def test_a_file_of_another_kind_is_told_what_a_voice_file_is(calipers, write):

@@ -49,7 +49,12 @@ def test_voice_speed_and_perturbations_change_the_sound(calipers, folder):
         (["hi", "--out", "x.wav", "--perturbation", "hail"], "--perturbation 'hail': 'hail' is no kind"),
         (["hi", "--out", "x.wav", "--perturbation", "noise"], "'noise' needs snr"),
         (["hi", "--out", "x.wav", "--perturbation", "noise: ["], "--perturbation 'noise: [': not YAML"),
-        (["hi", "--out", "x.wav", "--perturbation", ""], "--perturbation '': the file is empty"),
+        (
+            ["hi", "--out", "x.wav", "--perturbation", ""],
+            "--perturbation '' names none: say one, such as telephone",
+        ),
+        (["hi", "--out", "x.wav", "--perturbation", "noise:10"], "did you mean 'noise: 10', with a space?"),
+        (["hi", "--out", "x.wav", "--voice", "english"], "close ones: 'en-"),
         (["hi", "--out", "x.wav", "--perturbation", "3"], "3 is no perturbation"),
     ],
 )
@@ -58,6 +63,26 @@ def test_what_cannot_be_said_is_wrong_usage_and_writes_nothing(calipers, folder,
     assert done.exit_code == 2
     assert message in done.stderr
     assert not list(folder.iterdir())
+
+
+def test_bare_frames_have_no_header(calipers, folder):
+    for name in ("hi.wav", "hi.pcm", "hi.raw"):
+        assert calipers("voice", "say", "hi", "--out", name).exit_code == 0
+    frames = Audio.load(folder / "hi.wav").pcm
+    assert (folder / "hi.pcm").read_bytes() == (folder / "hi.raw").read_bytes() == frames
+
+
+def test_the_voices_are_listed_as_far_as_they_begin_as_asked(calipers):
+    done = calipers("voice", "voices", "EN")
+    assert done.exit_code == 0
+    voices, variants = done.stdout.split("\n\n")
+    assert "en-us" in voices.splitlines()
+    assert all(name.startswith("en") for name in voices.splitlines())
+    assert "f2" in variants
+    assert "de" in calipers("voice", "voices").stdout.splitlines()
+    done = calipers("voice", "voices", "klingon")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "espeak-ng has no voice 'klingon'" in done.stderr
 
 
 def test_a_dash_is_standard_output():

@@ -30,6 +30,11 @@ def test_any_other_is_not(allow):
     ]
 
 
+@pytest.mark.parametrize(("name", "module"), [("app.py:fn", "app:fn"), ("./src/app.py:fn", "src.app:fn")])
+def test_a_file_is_no_module_and_its_module_is_named(name, module):
+    assert imported(name, "*") == (None, [f"{name} names a file: name its module, {module}"])
+
+
 def test_a_pattern_for_what_is_in_a_package_covers_the_package():
     assert imported("json:loads", "json.*") == (json.loads, [])
 

@@ -13,6 +13,8 @@ from calipers.http.concealment import secrets_of, shown_address, shown_text
         ("wss://host", "wss://host"),
         ("http://[::1]:80/a", "http://[::1]:80/a"),
         ("nowhere", "nowhere"),
+        ("localhost:8000/chat", "localhost:8000/chat"),
+        ("me:secret@localhost:8000/chat?key=abc#part", "localhost:8000/chat"),
         ("http://[::1", "<an address that cannot be read>"),
         ("", ""),
     ],

@@ -97,6 +97,11 @@ def test_a_raw_reply_is_sent_as_it_is(raw):
         assert post(server.url) == (202, {"a": 1})
 
 
+def test_a_fault_is_one_of_those_that_there_are():
+    with pytest.raises(InvalidOptionError, match="fault='silense': it is None or one of silence, stall"):
+        Reply(fault="silense")
+
+
 def test_a_server_without_replies_is_refused():
     with pytest.raises(InvalidOptionError, match="at least one Reply"):
         HttpAgentServer([])

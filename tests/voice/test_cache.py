@@ -481,10 +481,26 @@ def test_a_hit_is_a_use(cache):
     assert kept(cache) == [0]
 
 
-@pytest.mark.parametrize("limits", [{"max_age": -1}, {"max_bytes": -1}, {"max_age": float("nan")}], ids=str)
-def test_a_limit_that_cannot_be_is_an_error(cache, limits):
-    with pytest.raises(InvalidOptionError, match="must be 0 or more"):
+@pytest.mark.parametrize(
+    ("limits", "unit"),
+    [
+        ({"max_age": -1}, "seconds"),
+        ({"max_bytes": -1}, "bytes"),
+        ({"max_age": float("nan")}, "seconds"),
+        ({"max_age": "1d"}, "seconds"),
+        ({"max_bytes": True}, "bytes"),
+    ],
+    ids=str,
+)
+def test_a_limit_that_cannot_be_is_an_error(cache, limits, unit):
+    with pytest.raises(InvalidOptionError, match=f"must be a number of {unit}, 0 or more"):
         cache.prune(**limits)
+
+
+@pytest.mark.parametrize("inner", [None, "espeak", CachedSynthesizer], ids=repr)
+def test_only_a_synthesizer_can_be_cached(inner):
+    with pytest.raises(InvalidOptionError, match=r"is no synthesizer|is a class: give one of its objects"):
+        CachedSynthesizer(inner)
 
 
 def test_clearing_removes_sounds_and_nothing_else(cache):

@@ -41,7 +41,7 @@ def test_every_level_gets_every_request(curve, mumble):
 def test_the_plot_has_a_line_for_each_level_with_its_place(curve, mumble):
     assert curve({None: None, 1: mumble(1)}, label="words").plot() == (
         "words    right  95 % interval     0 %                                 100 %\n"
-        "clean   100.0%  [34.2%, 100.0%]                 ──────────────────────────●\n"
+        " none   100.0%  [34.2%, 100.0%]                 ──────────────────────────●\n"
         "    1    50.0%  [9.5%, 90.5%]         ────────────────●────────────────"
     )
 
@@ -59,7 +59,7 @@ def test_the_plot_says_where_a_rate_is_low_because_of_errors(curve):
             raise ValueError("fell over") if expected else KeyError("none")
 
     assert curve({None: None}, evaluator=Crashing()).plot().splitlines()[2:] == [
-        "clean: 2 of 2 ended in an error and count as wrong: ValueError (1), KeyError (1)"
+        "none: 2 of 2 ended in an error and count as wrong: ValueError (1), KeyError (1)"
     ]
 
 
@@ -119,6 +119,14 @@ def test_with_real_sound_accuracy_falls_with_noise():
     )
     clean, noisy = (point.rate.value for point in found.points)
     assert clean > noisy
+
+
+def test_a_dataset_is_no_list_of_cases_and_options_of_the_runner_are_passed_on(curve, ear, voice):
+    with pytest.raises(InvalidOptionError, match=r"got a Dataset: give dataset\.cases"):
+        asyncio.run(sweep(Dataset(cases=CASES), {None: None}, agent=ear, synthesizer=voice))
+    with pytest.raises(InvalidOptionError, match="runs=3 is called repeat here"):
+        curve({None: None}, runs=3)
+    assert curve({None: None}, seed=7, task_timeout=5).points[0].report.seed == 7
 
 
 @pytest.mark.parametrize("levels", [[20, 10], 20, None, "noise"], ids=repr)

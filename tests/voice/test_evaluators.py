@@ -142,6 +142,31 @@ def test_meaning_is_judged_by_embeddings_unless_somebody_else_judges():
     assert passes(SemanticEvaluator(lambda wanted, given: "banana" in given), expected, [far])
 
 
+@pytest.mark.parametrize(
+    ("wanted", "given", "says"),
+    [
+        ("turn on", "turn off", "expected what means 'turn on', got 'turn off': 'on' is not 'off'"),
+        ("at 5 pm", "at 6 pm", "their numbers differ: five and six"),
+        ("call anna", "do not call anna", "one of them says 'not'"),
+        ("call the doctor", "eat", "got 'eat' with similarity 0."),
+        ("call the doctor", 3, "expected a text that means 'call the doctor', got 3"),
+    ],
+)
+def test_what_says_something_else_is_not_the_same_however_similar_and_it_is_said_why(wanted, given, says):
+    evaluator = SemanticEvaluator(threshold=0.5)
+    result = asyncio.run(evaluator.evaluate([tool_call("do", it=wanted)], [tool_call("do", it=given)]))
+    assert (result.passed, result.score) != (True, 1.0)
+    assert says in result.matches[0].details
+
+
+def test_a_judge_of_ones_own_alone_decides():
+    evaluator = SemanticEvaluator(lambda wanted, given: given != "turn up")
+    expected = [tool_call("do", it="turn on")]
+    assert passes(evaluator, expected, [tool_call("do", it="turn off")])
+    result = asyncio.run(evaluator.evaluate(expected, [tool_call("do", it="turn up")]))
+    assert result.matches[0].details.endswith("which the judge says it does not")
+
+
 def test_a_judge_may_be_async_and_is_asked_once_for_each_two_texts():
     asked = []
 
@@ -166,6 +191,7 @@ def test_all_of_them_are_evaluators():
     [
         (lambda: FuzzyEvaluator(minimum=2), "minimum"),
         (lambda: SemanticEvaluator(threshold=float("nan")), "threshold"),
+        (lambda: SemanticEvaluator(threshold=0), "above 0"),
         (lambda: SemanticEvaluator("gpt"), "function of two texts"),
         (lambda: SubsetEvaluator(0), "at_least"),
     ],

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from calipers import Case, Dataset
+from calipers import Case, Dataset, Retry
 from calipers.errors import InvalidOptionError
-from calipers.stats import paired_difference
+from calipers.stats import paired_difference, wilson
 from calipers.voice import LossSplit, VoiceTask, agent, split_loss, tool_call
 from calipers.voice.pipeline import evaluate_calls
 
@@ -30,7 +30,7 @@ def split(ear, voice):
 
 def test_an_agent_that_hears_well_loses_nothing_in_hearing(split):
     found = split([*KNOWN, UNKNOWN])
-    assert (found.text.value, found.speech.value, found.deciding) == (0.75, 0.75, 0.25)
+    assert (found.text.value, found.speech.value, found.deciding.value) == (0.75, 0.75, 0.25)
     assert (found.hearing.value, found.hearing.neither) == (0.0, 1)
     assert found.transcripts.words.errors == 0
     assert found.transcripts.word_error_rate.interval.high > 0.4, "four requests prove little"
@@ -44,12 +44,26 @@ def test_what_is_right_as_text_and_wrong_as_speech_was_lost_in_hearing(split, mu
     assert found.summary() == (
         "as text      75.0% [30.1%, 95.4%] right\n"
         "as speech     0.0% [0.0%, 49.0%] right\n"
-        "deciding     25.0% lost: wrong even as text\n"
-        "hearing      75.0% lost [8.5%, 95.4%]: right as text, wrong as speech\n"
+        "deciding     25.0% [4.6%, 69.9%] lost: wrong even as text\n"
+        "hearing      75.0% [8.5%, 95.4%] lost: right as text, wrong as speech\n"
         "            right only as text: 3, only as speech: 0, neither: 1\n"
-        "word error rate     30.8% [23.2%, 38.3%] of 13 words\n"
-        "entity error rate   50.0% [12.5%, 87.5%] of the words that matter"
+        "word error rate     30.8% [8.6%, 67.9%] of 13 words\n"
+        "entity error rate   50.0% [12.5%, 87.5%] of 6 expected values"
     )
+    narrow = found.summary(columns=40)
+    assert max(map(len, narrow.splitlines())) <= 40
+    assert narrow.split() == found.summary().split()
+
+
+def test_what_is_lost_in_deciding_has_the_interval_of_what_is_wrong_as_text(split):
+    found = split([*KNOWN, UNKNOWN])
+    assert found.deciding.interval.low == pytest.approx(wilson(1, 4).low)
+    assert found.deciding.interval.high == pytest.approx(wilson(1, 4).high)
+
+
+def test_options_of_the_runner_are_passed_on(split):
+    found = split(KNOWN, seed=7, retry=Retry(attempts=2), task_timeout=5)
+    assert (found.text_report.seed, found.speech_report.seed) == (7, 7)
 
 
 def test_a_request_whose_run_failed_was_not_done_either_way(split):
@@ -87,8 +101,15 @@ def test_an_agent_that_does_not_tell_what_it_heard_is_split_all_the_same(split, 
         ([Case(inputs="go")], {}, "nothing is expected of 'go'"),
         (KNOWN, {"evaluator": "exact"}, "'exact' is no evaluator"),
         (KNOWN, {"repeat": 0}, "repeat"),
+        (KNOWN, {"runs": 3}, "runs=3 is called repeat here"),
+        (Dataset(cases=KNOWN), {}, "got a Dataset: give dataset.cases"),
+        (KNOWN[0], {}, "a list of cases, got one"),
+        (3, {}, "a list of cases, got 3"),
     ],
-    ids=["no cases", "deaf to text", "no expectation", "no evaluator", "no repeats"],
+    ids=[
+        *("no cases", "deaf to text", "no expectation", "no evaluator", "no repeats", "another name"),
+        *("a dataset", "one case", "a number"),
+    ],
 )
 def test_what_cannot_be_compared_is_refused(split, cases, options, says):
     with pytest.raises(InvalidOptionError, match=re.escape(says)):

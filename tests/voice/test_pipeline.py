@@ -94,6 +94,24 @@ def test_an_evaluator_may_be_async_and_gets_lists_by_name():
     assert (result.passed, result.score, type(result.expected)) == (True, 0.5, list)
 
 
+def test_an_evaluator_may_call_its_parameters_as_it_likes():
+    class Judge:
+        def evaluate(self, e, a):
+            return EvalResult(passed=e[0].name == "stay" and a[0].name == "go", expected=e, actual=a)
+
+    class Turned:
+        def evaluate(self, actual, expected):
+            return EvalResult(passed=expected[0].name == "stay", expected=expected, actual=actual)
+
+    for judge in (Judge(), Turned()):
+        assert do(prompt="go LA", expect=[tool_call("stay")], evaluator=judge).passed
+
+
+def test_in_a_batch_the_number_of_runs_has_one_name():
+    with pytest.raises(InvalidOptionError, match="repeat=3 is called runs here: pass runs="):
+        asyncio.run(run_concurrent(prompts=["go LA"], agent=ear, expect=[], repeat=3))
+
+
 def test_calls_where_none_are_expected_do_not_pass():
     assert not do(prompt="go LA", expect=[]).passed
     silent = agent(lambda audio: [])

@@ -173,6 +173,18 @@ def test_prompts_without_a_name_are_named_for_what_is_said(load):
             {None: Gain(1) + Telephone(), 5: Gain(1) + Noise(5) + Telephone()},
         ),
         (
+            "{noise: [null, 5]}",
+            "[{noise: {snr: 20, color: pink, seed: 4}}, telephone]",
+            "noise snr",
+            {None: Chain(Telephone()), 5: Noise(5, color="pink", seed=4) + Telephone()},
+        ),
+        (
+            "{noise: {snr: [5], seed: 1}}",
+            "{noise: {snr: 20, color: pink, seed: 4}}",
+            "noise snr",
+            {5: Chain(Noise(5, color="pink", seed=1))},
+        ),
+        (
             "{packet_loss: [0.1]}",
             "[telephone, {packet_loss: 0.5}]",
             "packet_loss rate",
@@ -186,6 +198,12 @@ def test_a_level_takes_the_place_of_its_kind_or_comes_first(load, sweep, perturb
     )
     assert file.sweep.label == label
     assert dict(file.sweep.perturbations) == levels
+
+
+def test_an_expectation_of_all_prompts_that_is_wrong_is_told_once(problems):
+    assert problems("{agent: offline, expect: {a: 3}, prompts: [x, y]}") == [
+        "1:26: expect: no call can be expected as {'a': 3}: the arguments of tool call 'a' must be a mapping, got 3"
+    ]
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"babble"}))
@@ -314,7 +332,10 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_place(problems):
         ),
         (
             "{agent: offline, prompts: [{prompt: x, expect: {a: {}, b: {}}}]}",
-            "prompts[0].expect: no call can be expected as {'a': {}, 'b': {}}",
+            (
+                "prompts[0].expect: no call can be expected as {'a': {}, 'b': {}}: it names several tools; for several calls "
+                "give a list, [{a: ...}, {b: ...}]"
+            ),
         ),
         (
             "{agent: offline, prompts: [{prompt: x, expect: {name: a, args: {}}}]}",
@@ -337,8 +358,8 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_place(problems):
             "sweep: expected levels of one kind, as in {noise: [20, 10, 0]}",
         ),
         (
-            "{agent: offline, expect: [], prompts: [x], sweep: {hail: [1]}}",
-            "sweep: expected levels of one kind",
+            "{agent: offline, expect: [], prompts: [x], sweep: {nose: [1]}}",
+            "as in {noise: [20, 10, 0]} (did you mean 'noise'?); kinds are",
         ),
         (
             "{agent: offline, expect: [], prompts: [x], sweep: {noise: 3}}",

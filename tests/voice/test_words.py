@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from calipers.errors import InvalidOptionError
 from calipers.voice import entities, lost_entities, tool_call, word_errors
+from calipers.voice.demo.spelling import number_words
+from calipers.voice.words import compared_words
 
 texts = st.lists(st.sampled_from(["turn", "on", "the", "light", "20"]), min_size=1, max_size=8).map(" ".join)
 
@@ -20,6 +22,9 @@ texts = st.lists(st.sampled_from(["turn", "on", "the", "light", "20"]), min_size
         ("turn on the light", "turn on light", (0, 1, 0, 4)),
         ("turn on the light", "turn on the the light", (0, 0, 1, 4)),
         ("turn on the light", "", (0, 4, 0, 4)),
+        ("in 1999", "in nineteen ninety nine", (0, 0, 0, 7)),
+        ("send $5.50", "send five dollars and fifty cents", (0, 0, 0, 5)),
+        ("room 205", "room two hundred and five", (0, 0, 0, 4)),
     ],
 )
 def test_errors_are_counted_by_kind(said, heard, counts):
@@ -63,6 +68,35 @@ CALLS = [
 def test_entities_are_the_arguments_that_are_said(said, known, heard, lost):
     assert entities(said, CALLS) == known
     assert lost_entities(said, heard, CALLS) == lost
+
+
+@pytest.mark.parametrize(
+    ("value", "said", "heard"),
+    [
+        (1500, "Transfer 1,500 dollars", "transfer fifteen hundred dollars"),
+        (1500.0, "Transfer 1500 dollars", "transfer one thousand five hundred dollars"),
+        (1999, "the summer of 1999", "the summer of nineteen ninety nine"),
+        (1905, "the summer of 1905", "the summer of nineteen oh five"),
+        (21.5, "set it to 21.5 degrees", "set it to twenty one point five degrees"),
+        ("2nd", "the 2nd floor", "the second floor"),
+        (105, "105 lights", "a hundred and five lights"),
+        (14, "at 14:30", "at fourteen thirty"),
+    ],
+)
+def test_a_number_is_found_however_it_is_said(value, said, heard):
+    calls = [tool_call("do", it=value)]
+    assert len(entities(said, calls)) == 1
+    assert lost_entities(said, heard, calls) == []
+    assert len(lost_entities(said, "twelve and a half", calls)) == 1
+
+
+@given(st.integers(1300, 2099))
+def test_a_year_is_the_same_however_it_is_said(year):
+    century, rest = divmod(year, 100)
+    end = "hundred" if not rest else f"oh {number_words(rest)}" if rest < 10 else number_words(rest)
+    said = compared_words(f"in {year}")
+    assert compared_words(f"in {number_words(century)} {end}") == said
+    assert compared_words(f"in {year:,}") == said == ["in", *number_words(year).split()]
 
 
 @pytest.mark.parametrize(("said", "heard"), [(None, "hi"), ("hi", None), (3, "hi"), ("hi", b"hi")])

@@ -17,6 +17,13 @@ calipers voice say "Call Anna" --out call.wav --voice en-gb-x-rp+m3 --speed 120 
 calipers voice say "Good morning" --out - | aplay
 """
 
+VOICES_EXAMPLES = """
+# who can speak?
+calipers voice voices
+# who speaks English?
+calipers voice voices en
+"""
+
 RUN_EXAMPLES = """
 # every prompt of a file, with the agent that it names
 calipers voice run home.yaml
@@ -57,14 +64,15 @@ command.params.append(debug_option())
     metavar="FILE",
     required=True,
     type=click.Path(dir_okay=False, allow_dash=True),
-    help="Where to write the sound: a .wav file, or .mp3, .ogg or .flac with calipers[audio-files]; - is standard output.",
+    help="Where to write the sound: a .wav file, .pcm or .raw for its bare frames, or .mp3, .ogg or .flac with "
+    "calipers[audio-files]; - is standard output.",
 )
 @click.option(
     "--voice",
     metavar="NAME",
     default="en-us+f2",
     show_default=True,
-    help="Who speaks: a language or accent, then + and a variant if wanted.",
+    help="Who speaks: a language or accent, then + and a variant if wanted; `calipers voice voices` lists them.",
 )
 @click.option(
     "--speed", metavar="N", type=int, default=150, show_default=True, help="Words per minute, 80 to 450."
@@ -83,6 +91,20 @@ def say(**options: Any) -> int:
     Exit codes: 0 written, 2 wrong usage, 3 something could not be loaded or written.
     """
     from .voice_say import say as do
+
+    return do(**options)
+
+
+@command.command(cls=Command, examples=VOICES_EXAMPLES, short_help="List the voices that can speak.")
+@click.argument("beginning", required=False, default="")
+def voices(**options: Any) -> int:
+    """List the voices of espeak-ng: languages and accents, and the variants that go with each after a plus sign.
+
+    BEGINNING, such as en, leaves out voices whose names begin otherwise.
+
+    Exit codes: 0 listed, 2 no voice begins so.
+    """
+    from .voice_say import voices as do
 
     return do(**options)
 

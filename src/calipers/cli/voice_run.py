@@ -18,7 +18,7 @@ import click
 from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.plain import plain
 from calipers.report import Report
-from calipers.voice.cache import AudioCache
+from calipers.voice.cache import AudioCache, check_folder
 from calipers.voice.curve import Sweep
 from calipers.voice.loss import LossSplit
 from calipers.voice.perturbations import Perturbation
@@ -75,6 +75,8 @@ class VoiceSession(Session):
         if not self.options.no_cache:
             self.cache = AudioCache(self.folder / self.options.cache_dir)
             self.cache.check_folder()
+        if self.options.keep_audio is not None:
+            check_folder(self.folder / self.options.keep_audio)
         self.options = dataclasses.replace(
             self.options,
             repeat=self.options.repeat or file.runs,
@@ -92,7 +94,7 @@ class VoiceSession(Session):
             if perturbation == file.perturbation:
                 self.levels[level] = main  # it is measured already
                 continue
-            name = f"{sweep.label} {'clean' if level is None else level}"
+            name = f"{sweep.label} {'none' if level is None else level}"
             make = partial(self._made, perturbation)
             self.levels[level] = Evaluation(
                 f"{label} at {name}", f"{stem}-{_file_name(name)}", make, supporting=True

@@ -4,6 +4,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import click
+
 from calipers.errors import InvalidAudioError, InvalidOptionError
 from calipers.files.problem import ABSENT, Problems
 from calipers.files.yaml_reader import parse_yaml
@@ -31,12 +33,31 @@ def say(text: str, *, out: str, voice: str, speed: int, pitch: int, perturbation
     return PASSED
 
 
+def voices(beginning: str) -> int:
+    """List the voices whose names begin so, and all variants; returns the exit code.
+
+    Raises:
+        InvalidOptionError: there are none.
+    """
+    known = EspeakSynthesizer.voices()
+    found = [name for name in known if name.startswith(beginning.lower())]
+    if not found:
+        raise InvalidOptionError(next(why for _, why in EspeakSynthesizer(beginning).wrong_options()))
+    click.echo("\n".join(found))
+    click.echo(f"\nVariants, such as {found[0]}+f2:\n" + ", ".join(EspeakSynthesizer.variants()))
+    return PASSED
+
+
 def _perturbation(text: str) -> Perturbation:
     """What a voice file would make of the text.
 
     Raises:
         InvalidOptionError: nothing.
     """
+    if not text.strip():
+        raise InvalidOptionError(
+            f"--perturbation {text!r} names none: say one, such as telephone or 'noise: 10'"
+        )
     problems = Problems(f"--perturbation {text!r}")
     spec: Any = parse_yaml(text, problems)
     if spec is ABSENT or problems.found:

@@ -25,6 +25,10 @@ def import_allowed(
         what: the kind of things that are looked for, for the message.
     """
     module, _, attribute = name.partition(":")
+    if module.endswith(".py"):
+        dotted = module.removesuffix(".py").strip("./").replace("/", ".")
+        problems.add(steps, f"{name} names a file: name its module, {dotted}:{attribute}")
+        return None
     if not any(_allows(pattern, module) for pattern in allow_modules):
         message = (
             f"{what} of the module {module!r} are not allowed here: allow_modules=[{module!r}] allows them"

@@ -15,13 +15,18 @@ _SCHEMES = ("basic", "bearer", "token")
 
 
 def shown_address(url: str) -> str:
-    """A URL without user, password, query and fragment: those are where secrets are."""
+    """A URL without user, password, query and fragment: those are where secrets are.
+
+    What has no host is no URL, and is shown as it was written, as far as it holds no secret.
+    """
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
     except ValueError:
         return "<an address that cannot be read>"
-    return f"{parts.scheme}://{host}{parts.path}" if host else parts.path
+    if host:
+        return f"{parts.scheme}://{host}{parts.path}"
+    return url.partition("#")[0].partition("?")[0].rpartition("@")[2]
 
 
 def secrets_of(url: str, headers: Mapping[str, str] | None, api_key: str | None = None) -> list[str]:

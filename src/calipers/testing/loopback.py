@@ -24,7 +24,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import msgspec
 
@@ -56,6 +56,12 @@ class Reply:
     """How it goes wrong."""
     raw: Any = None
     """Send this instead: the body of an HTTP answer, or the list of messages of a socket."""
+
+    def __post_init__(self) -> None:
+        if self.fault is not None and self.fault not in get_args(Fault):
+            raise InvalidOptionError(
+                f"fault={self.fault!r}: it is None or one of {', '.join(get_args(Fault))}"
+            )
 
 
 @dataclass

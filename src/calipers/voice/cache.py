@@ -35,6 +35,7 @@ from calipers.threads import call_in_thread
 from calipers.views.atomic import write_whole
 
 from .audio import Audio
+from .checks import check_part
 from .identity import NotPlainError, as_text, canonical, class_name, identity
 from .protocols import Synthesizer
 
@@ -115,7 +116,7 @@ class AudioCache:
         except FileNotFoundError:
             return None
         except NotADirectoryError:
-            raise self._no_folder() from None
+            raise _no_folder(self.directory) from None
         # The time of the file is that of the last use, which is what `prune` goes by. A folder may be read-only.
         with suppress(OSError):
             os.unlink(path) if audio is None else os.utime(path)  # noqa: PTH108 - see `_path`
@@ -132,7 +133,7 @@ class AudioCache:
         try:
             write_whole(Path(self._path(key)), _entry(key, audio, text))
         except (FileExistsError, NotADirectoryError):
-            raise self._no_folder() from None
+            raise _no_folder(self.directory) from None
         return True
 
     async def get_or_make(self, key: str, make: Callable[[], Awaitable[Audio]], *, text: str = "") -> Audio:
@@ -211,8 +212,10 @@ class AudioCache:
             InvalidOptionError: a limit that is negative or no number.
         """
         for name, limit in (("max_age", max_age), ("max_bytes", max_bytes)):
-            if limit is not None and not limit >= 0:
-                raise InvalidOptionError(f"{name}={limit!r} must be 0 or more")
+            number = isinstance(limit, int | float) and not isinstance(limit, bool)
+            if limit is not None and not (number and limit >= 0):
+                unit = "seconds" if name == "max_age" else "bytes"
+                raise InvalidOptionError(f"{name}={limit!r} must be a number of {unit}, 0 or more")
         entries = sorted(self._entries(), key=lambda entry: (entry[1].st_mtime, entry[0].name))
         room = sum(status.st_size for _, status in entries)
         now = time.time()
@@ -231,7 +234,7 @@ class AudioCache:
             try:
                 paths = sorted(self.directory.iterdir())
             except NotADirectoryError:
-                raise self._no_folder() from None
+                raise _no_folder(self.directory) from None
             for path in paths:
                 if _ENTRY.fullmatch(path.name):
                     with suppress(FileNotFoundError):  # another process removed it
@@ -241,15 +244,9 @@ class AudioCache:
         """Check that sounds can be kept, before the first is said.
 
         Raises:
-            InvalidOptionError: a file stands where the folder, or one above it, should be.
+            InvalidOptionError: a file stands where the folder, or one above it, should be, or nobody may write there.
         """
-        if any(path.exists() and not path.is_dir() for path in (self.directory, *self.directory.parents)):
-            raise self._no_folder()
-
-    def _no_folder(self) -> InvalidOptionError:
-        return InvalidOptionError(
-            f"sounds cannot be kept in {str(self.directory)!r}: a file is in the way; name another folder, or move the file"
-        )
+        check_folder(self.directory)
 
     def _path(self, key: str) -> str:
         """The file of a key, as text: making and opening a `Path` would take as long as reading the sound.
@@ -261,6 +258,27 @@ class AudioCache:
         if not _ENTRY.fullmatch(name):
             raise InvalidOptionError(f"{key!r} is no key of this cache: take one from AudioCache.key()")
         return os.path.join(self.directory, name)  # noqa: PTH118 - see above
+
+
+def check_folder(folder: Path) -> None:
+    """Check that sounds can be kept in a folder, whether it exists or not.
+
+    Raises:
+        InvalidOptionError: a file stands where it, or one above it, should be, or nobody may write there.
+    """
+    above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not above.is_dir():
+        raise _no_folder(folder)
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise InvalidOptionError(
+            f"sounds cannot be kept in {str(folder)!r}: {str(above)!r} is not yours to write to"
+        )
+
+
+def _no_folder(folder: Path) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"sounds cannot be kept in {str(folder)!r}: a file is in the way; name another folder, or move the file"
+    )
 
 
 class CachedSynthesizer:
@@ -278,7 +296,7 @@ class CachedSynthesizer:
             changed in a way that its configuration does not show.
 
     Raises:
-        InvalidOptionError: a `cache` that is none.
+        InvalidOptionError: an `inner` that is no synthesizer, or a `cache` that is none.
     """
 
     def __init__(
@@ -289,6 +307,7 @@ class CachedSynthesizer:
         enabled: bool = True,
         key_extra: Any = None,
     ) -> None:
+        check_part(inner, Synthesizer, "synthesizer", "synthesize(text)")
         if cache is not None and not isinstance(cache, AudioCache):
             raise InvalidOptionError(
                 f"cache={cache!r} is no cache: give an AudioCache, such as AudioCache('folder')"

@@ -13,6 +13,7 @@ from calipers.errors import InvalidOptionError
 from calipers.report import Report
 from calipers.stats import Estimate
 
+from .checks import check_cases, refuse_name
 from .pipeline import VoiceTask, evaluate_calls, shown_errors, whole
 from .protocols import Agent, Evaluator, Perturbs, Synthesizer
 from .transcripts import shown_interval
@@ -48,7 +49,7 @@ class Sweep:
         """The curve through the reports of all levels.
 
         Args:
-            reports: by level; `None` is the level without a perturbation.
+            reports: by level; `None` is that without what the level is of, and shown as `none`.
             label: what the level is, for the plot.
             confidence: of the intervals.
 
@@ -71,7 +72,7 @@ class Sweep:
         Args:
             columns: of the screen, to draw a narrower curve where it would not fit; `None` for as many as it takes.
         """
-        names = ["clean" if point.level is None else str(point.level) for point in self.points]
+        names = ["none" if point.level is None else str(point.level) for point in self.points]
         room = max(map(len, [self.label, *names]))
         confidence = next((p.rate.interval.confidence for p in self.points if p.rate.interval), 0.95)
         head = f"{confidence * 100:g} % interval"
@@ -111,6 +112,7 @@ async def sweep(
     max_concurrency: int | None = None,
     label: str = "level",
     confidence: float = 0.95,
+    **options: Any,
 ) -> Sweep:
     """Give an agent every request at every level.
 
@@ -124,13 +126,15 @@ async def sweep(
         max_concurrency: requests at once.
         label: what the level is, for the plot.
         confidence: of the intervals.
+        **options: further ones of `Dataset.evaluate`, such as `task_timeout`, `retry`, `seed` and `store`.
     """
     if not isinstance(levels, Mapping):
         raise InvalidOptionError(
             "levels is a mapping from each level to its perturbation, such as Noise.levels([20, 10, 0]), "
             f"got {levels!r:.200}"
         )
-    listed = list(cases)
+    refuse_name(options, "runs", instead="repeat")
+    listed = check_cases(cases)
     if not listed or not levels:
         raise InvalidOptionError("a sweep needs cases and levels: there are none, so there is no curve")
     reports: dict[Any, Report] = {}
@@ -142,6 +146,7 @@ async def sweep(
             evaluator=evaluator,
             repeat=repeat,
             max_concurrency=max_concurrency,
+            **options,
         )
         reports[level] = whole(report)
     return Sweep.of_reports(reports, label=label, confidence=confidence)

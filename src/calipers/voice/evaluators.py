@@ -8,7 +8,7 @@ same call:
 | `ExactEvaluator` | the same | the same; more of them with `ignore_extra_args` |
 | `FuzzyEvaluator` | upper and lower case are the same | those expected must be there; case and spacing of texts do not count |
 | `SubsetEvaluator` | the same | as `ExactEvaluator`, but only some of the expected calls must be made |
-| `SemanticEvaluator` | the same | texts are compared by meaning |
+| `SemanticEvaluator` | the same | texts are compared by meaning; those that say opposite things, or other numbers, differ |
 
 Calls that nobody expected are ignored unless they are asked for, except where no call is expected at all: there every
 call is one too many, or such a request would pass whatever the agent does.
@@ -20,8 +20,8 @@ calls. An argument that is missing is not `None`. The score is the mean similari
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from typing import Any, Literal
 
@@ -32,6 +32,7 @@ from calipers.matching import (
     CallOf,
     CallRules,
     Check,
+    Matcher,
     Similar,
     Text,
     Trajectory,
@@ -40,6 +41,7 @@ from calipers.matching import (
 from calipers.matching.assignment import best_pairs
 from calipers.trace import ToolCall
 
+from .contrast import contrast
 from .expectation import expected_calls, made_calls
 from .result import EvalResult, ToolCallMatch
 
@@ -71,7 +73,7 @@ class FuzzyEvaluator:
 
     _: KW_ONLY
     minimum: float = 1.0
-    """How similar texts must be, from 0 to 1; below 1, misspelt words pass (`calipers[text]`)."""
+    """How similar texts must be, above 0 and up to 1; below 1, misspelt words pass (`calipers[text]`)."""
     match_order: bool = False
     """Whether the calls must come in the expected order."""
     ignore_extra_args: bool = True
@@ -136,10 +138,16 @@ Judge = Callable[[str, str], bool | float | Awaitable[bool | float]]
 
 @dataclass(frozen=True)
 class SemanticEvaluator:
-    """The expected calls were made, with arguments that mean the same."""
+    """The expected calls were made, with arguments that mean the same.
+
+    Without a judge, texts mean the same if their embeddings are similar, and nothing in them is known to be different: numbers,
+    days, negations, opposites (`contrast`). That is quick and needs no key, but an embedding knows what a text is about, and
+    not what it says: "cheap" and "expensive", or "Anna calls Bob" and "Bob calls Anna", may pass. Where that matters, give a
+    judge that reads, such as a function that asks a model.
+    """
 
     judge: Judge | None = None
-    """Says whether two texts mean the same; default: the similarity of their embeddings (`calipers[embeddings]`)."""
+    """Says whether two texts mean the same, and alone decides; default: embeddings (`calipers[embeddings]`), with a guard."""
     _: KW_ONLY
     threshold: float = 0.7
     """The similarity from which on texts mean the same."""
@@ -160,21 +168,59 @@ class SemanticEvaluator:
     ) -> EvalResult:
         """Compare the calls. Every two texts that could be compared are judged once."""
         expected, actual = expected_calls(expected), made_calls(actual, tool_calls)
-        known: dict[tuple[str, str], bool | float] = {}
-        for wanted, given in _text_pairs(expected, actual):
-            if (wanted, given) not in known:
-                found = (self.judge or _similarity)(wanted, given)
-                known[wanted, given] = await found if inspect.isawaitable(found) else found
+        known: dict[tuple[str, str], Any] = {}
+        different: dict[tuple[str, str], str] = {}
+        for pair in _text_pairs(expected, actual):
+            if pair in known:
+                continue
+            if self.judge is None and (why := contrast(*pair)) is not None:
+                known[pair], different[pair] = False, why
+                continue
+            found = (self.judge or _similarity)(*pair)
+            known[pair] = await found if inspect.isawaitable(found) else found
 
-        def matcher(value: str) -> Check:
-            def means_the_same(other: Any) -> bool | float:
-                return value == other or (isinstance(other, str) and known[value, other])
-
-            return Check(means_the_same, minimum=self.threshold)
+        def matcher(value: str) -> _SameMeaning:
+            return _SameMeaning(value, minimum=self.threshold, known=known, different=different)
 
         rules = _rules(self.ignore_extra_args)
         wanted_calls = [_with_texts(call, matcher) for call in expected]
         return _judge(expected, wanted_calls, actual, rules, self.match_order, self.ignore_extra_calls)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class _SameMeaning(Matcher):
+    """A text that was judged to mean the same as this one."""
+
+    value: str = field(kw_only=False)
+    minimum: float
+    known: Mapping[tuple[str, str], Any]
+    """What was judged of this text and others."""
+    different: Mapping[tuple[str, str], str]
+    """What two texts say differently."""
+
+    def similarity(self, actual: Any) -> float:
+        """1 for the same text, or one that means the same."""
+        if not isinstance(actual, str):
+            return 0.0
+        if actual == self.value:
+            return 1.0
+
+        def judge(text: str) -> Any:
+            return self.known[self.value, text]
+
+        return Check(judge, minimum=self.minimum).similarity(actual)
+
+    def why_not(self, actual: Any) -> str:
+        """The text that was expected, and how similar this one is to it."""
+        if not isinstance(actual, str):
+            return f"expected a text that means {self.value!r}, got {actual!r:.200}"
+        expected = f"expected what means {self.value!r:.200}, got {actual!r:.200}"
+        if (self.value, actual) in self.different:
+            return f"{expected}: {self.different[self.value, actual]}"
+        found = self.known[self.value, actual]
+        if isinstance(found, bool):
+            return f"{expected}, which the judge says it does not"
+        return f"{expected} with similarity {float(found):.3f}: at least {self.minimum:g} was expected"
 
 
 @cache
@@ -290,5 +336,5 @@ def _texts(value: Any) -> list[str]:
 
 
 def _check_share(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidOptionError(f"{name} must be a number from 0 to 1, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise InvalidOptionError(f"{name} must be a number above 0 and at most 1, got {value!r}")

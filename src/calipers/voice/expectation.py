@@ -49,6 +49,12 @@ def expected_call(call: Any) -> ToolCall:
         return call
     if isinstance(call, Mapping) and call.keys() & {"name", "tool_name"}:
         call = {key: value for key, value in call.items() if key not in CIRCUMSTANCES}
+    if isinstance(call, Mapping) and len(call) > 1 and not call.keys() & {"name", "tool_name"}:
+        each = ", ".join(f"{{{name}: ...}}" for name in list(call)[:2])
+        raise InvalidOptionError(
+            f"no call can be expected as {call!r:.200}: it names several tools; for several calls give a list, [{each}], "
+            "and for one call with its parts give name and arguments"
+        )
     try:
         found = read_call(call)
     except InvalidOptionError as error:

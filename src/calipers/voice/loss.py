@@ -3,7 +3,7 @@
 An agent that fails a spoken request may have misheard it, or may not have known what to do. Given the same request as
 text, it cannot mishear. So:
 
-- what it gets wrong as **text** is lost in *deciding*;
+- what it gets wrong as **text** is lost in *deciding*, with the interval of that rate;
 - what it gets right as text and wrong as **speech** is lost in *hearing*; the difference between the two rates says how
   much, and has an interval made for pairs, since both come from the same requests.
 
@@ -22,9 +22,17 @@ from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.report import Report
 from calipers.stats import Estimate, PairedDifference, mean, paired_difference
 
+from .checks import check_cases, refuse_name
 from .pipeline import VoiceTask, evaluate_calls, shown_errors, whole
 from .protocols import Agent, Evaluator, Perturbs, Synthesizer, TextAgent
-from .transcripts import TranscriptErrors, named_clusters, shown_interval, shown_rate, transcript_errors
+from .transcripts import (
+    TranscriptErrors,
+    named_clusters,
+    shown_interval,
+    shown_rate,
+    transcript_errors,
+    within,
+)
 
 
 @dataclass(frozen=True)
@@ -65,18 +73,20 @@ class LossSplit:
         return cls(as_text, as_speech, hearing, transcripts, text, speech)
 
     @property
-    def deciding(self) -> float:
-        """What is lost in deciding: the share that is wrong even as text."""
-        return 1 - self.text.value
+    def deciding(self) -> Estimate:
+        """What is lost in deciding: the share that is wrong even as text, with its interval."""
+        text, right = self.text, self.text.interval
+        wrong = right and msgspec.structs.replace(right, low=1 - right.high, high=1 - right.low)
+        return msgspec.structs.replace(text, value=1 - text.value, interval=wrong)
 
-    def summary(self) -> str:
-        """The split for a person."""
+    def summary(self, *, columns: int | None = None) -> str:
+        """The split for a person, in lines of at most so many columns."""
         lost = self.hearing
         lines = [
             f"as text     {shown_rate(self.text)} right",
             f"as speech   {shown_rate(self.speech)} right",
-            f"deciding    {self.deciding:6.1%} lost: wrong even as text",
-            f"hearing     {lost.value:6.1%} lost {shown_interval(lost.interval)}: right as text, wrong as speech",
+            f"deciding    {shown_rate(self.deciding)} lost: wrong even as text",
+            f"hearing     {lost.value:6.1%} {shown_interval(lost.interval)} lost: right as text, wrong as speech",
         ]
         if isinstance(lost, PairedDifference):
             counts = f"only as text: {lost.first_only}, only as speech: {lost.second_only}, neither: {lost.neither}"
@@ -84,7 +94,8 @@ class LossSplit:
         for way, report in (("as text", self.text_report), ("as speech", self.speech_report)):
             if errors := shown_errors(report):
                 lines.append(f"errors      {way}, {errors}")
-        return "\n".join(lines if self.transcripts is None else [*lines, self.transcripts.summary()])
+        told = within(columns, lines, indent=12)
+        return told if self.transcripts is None else f"{told}\n{self.transcripts.summary(columns=columns)}"
 
 
 async def split_loss(
@@ -97,6 +108,7 @@ async def split_loss(
     repeat: int = 1,
     max_concurrency: int | None = None,
     confidence: float = 0.95,
+    **options: Any,
 ) -> LossSplit:
     """Give an agent every request as text and as speech, and say where the loss comes from.
 
@@ -109,15 +121,17 @@ async def split_loss(
         repeat: how often to give each request, each way.
         max_concurrency: requests at once.
         confidence: of the intervals.
+        **options: further ones of `Dataset.evaluate`, such as `task_timeout`, `retry`, `seed` and `store`.
     """
-    listed = list(cases)
+    refuse_name(options, "runs", instead="repeat")
+    listed = check_cases(cases)
     if not listed:
         raise InvalidOptionError("there are no cases, so there is no loss to split")
     if not isinstance(agent, TextAgent):
         raise InvalidOptionError(
             f"{agent!r} cannot read a text (it has no run_text), so hearing cannot be told apart"
         )
-    options: dict[str, Any] = {"evaluator": evaluator, "repeat": repeat, "max_concurrency": max_concurrency}
+    options |= {"evaluator": evaluator, "repeat": repeat, "max_concurrency": max_concurrency}
     spoken = VoiceTask(agent, synthesizer, perturbation=perturbation)
     as_text = whole(await evaluate_calls(listed, VoiceTask(agent), name="as text", **options))
     as_speech = whole(await evaluate_calls(listed, spoken, name="as speech", **options))

@@ -46,8 +46,8 @@ PARSERS: Mapping[str, str] = {
 }
 """Kinds of parsers, and where they are."""
 
-_NOT_IN_FILES = frozenset({"client", "aggregate", "grammar"})
-"""Options that are objects or functions."""
+_NOT_IN_FILES = frozenset({"client", "aggregate", "grammar", "pronunciations"})
+"""Options that are objects or functions, and those that are of use with such a one only."""
 OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("response_timeout", "request_timeout", "read_timeout", "task_timeout"), ("timeout",)),
     **dict.fromkeys(

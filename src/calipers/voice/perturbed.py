@@ -10,6 +10,7 @@ from calipers.threads import call_in_thread
 
 from .audio import Audio
 from .cache import said
+from .checks import check_part
 from .identity import identity
 from .perturbations import Perturbation
 from .protocols import Synthesizer
@@ -21,9 +22,14 @@ class PerturbedSynthesizer:
     Args:
         inner: the synthesizer, sync or async.
         perturbation: what happens to its sound.
+
+    Raises:
+        InvalidOptionError: one of them is something else.
     """
 
     def __init__(self, inner: Synthesizer, perturbation: Perturbation) -> None:
+        check_part(inner, Synthesizer, "synthesizer", "synthesize(text)")
+        check_part(perturbation, Perturbation, "perturbation", "apply(audio)")
         self.inner = inner
         self.perturbation = perturbation
 

@@ -31,6 +31,8 @@ from calipers.trace import ToolCall, Trace
 
 from .audio import Audio
 from .batch import BatchResult, SingleRunResult
+from .cache import check_folder
+from .checks import check_options, check_part, refuse_name
 from .evaluators import ExactEvaluator
 from .expectation import expected_calls
 from .function_agent import as_response, called, can_read
@@ -86,6 +88,8 @@ class VoiceTask:
         self.keep_audio = keep_audio
         self.name = name or _name_of(agent)
         self.__name__ = self.name
+        if isinstance(agent, type):
+            check_part(agent, Agent, "agent", "run(audio)")
         if synthesizer is None and not can_read(agent):
             raise InvalidOptionError(
                 f"{self.name!r} cannot read a text (it has no run_text, or no function for it): give a synthesizer, "
@@ -94,10 +98,16 @@ class VoiceTask:
         if synthesizer is None and perturbation is not None:
             raise InvalidOptionError("a perturbation changes sound: give a synthesizer")
         if synthesizer is not None:
-            _check_part(agent, Agent, "agent", "run(audio)")
-            _check_part(synthesizer, Synthesizer, "synthesizer", "synthesize(text)")
+            check_part(agent, Agent, "agent", "run(audio)")
+            check_part(synthesizer, Synthesizer, "synthesizer", "synthesize(text)")
         if perturbation is not None:
-            _check_part(perturbation, Perturbs, "perturbation", "apply(audio)")
+            check_part(perturbation, Perturbs, "perturbation", "apply(audio)")
+        if not isinstance(keep_audio, bool):
+            if not isinstance(keep_audio, str | Path):
+                raise InvalidOptionError(f"keep_audio is True, False or a folder, got {keep_audio!r:.200}")
+            check_folder(Path(keep_audio))
+        check_options(agent, "agent")
+        check_options(synthesizer, "synthesizer")
 
     async def exchange(self, prompt: str) -> Exchange:
         """Say the prompt and hear the answer.
@@ -199,7 +209,7 @@ async def judged(evaluator: Evaluator, expected: list[ToolCall], actual: list[To
         TaskContractError: it is no `EvalResult`.
     """
     start = perf_counter()
-    found = evaluator.evaluate(expected=list(expected), actual=list(actual))
+    found = _asked(evaluator, list(expected), list(actual))
     result = await found if inspect.isawaitable(found) else found
     if not isinstance(result, EvalResult):
         raise TaskContractError(
@@ -208,6 +218,16 @@ async def judged(evaluator: Evaluator, expected: list[ToolCall], actual: list[To
     result = copy.copy(result)  # an evaluator may give one object for several requests
     result.timings = {**result.timings, "evaluate": perf_counter() - start}
     return result
+
+
+def _asked(evaluator: Evaluator, expected: list[ToolCall], actual: list[ToolCall]) -> Any:
+    """What an evaluator answers: by the names of its parameters where they are ours, else by their order."""
+    ask: Any = evaluator.evaluate
+    parameters = inspect.signature(ask).parameters.values()
+    named = {each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY}
+    if {"expected", "actual"} <= named:
+        return ask(expected=expected, actual=actual)
+    return ask(expected, actual)
 
 
 async def run_concurrent(
@@ -237,6 +257,7 @@ async def run_concurrent(
         task_timeout: seconds one run may take before it counts as failed.
         **options: further ones of `Dataset.evaluate`, such as `retry` and `seed`.
     """
+    refuse_name(options, "repeat", instead="runs")
     if not isinstance(prompts, Iterable):
         raise InvalidOptionError(f"prompts is a text, or a list of texts, got {prompts!r:.200}")
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
@@ -371,17 +392,8 @@ def _checked(evaluator: Evaluator | None) -> Evaluator:
     """The evaluator, or the default; checked before anything is said, rather than once for each request."""
     if evaluator is None:
         return ExactEvaluator()
-    _check_part(evaluator, Evaluator, "evaluator", "evaluate(expected, actual)")
+    check_part(evaluator, Evaluator, "evaluator", "evaluate(expected, actual)")
     return evaluator
-
-
-def _check_part(part: object, protocol: type, noun: str, method: str) -> None:
-    if not isinstance(part, protocol):
-        raise InvalidOptionError(f"{part!r:.200} is no {noun}: it has no method {method}")
-    if isinstance(part, type):
-        raise InvalidOptionError(
-            f"{part!r} is a class: give one of its objects as the {noun}, such as {part.__name__}()"
-        )
 
 
 def _with_calls(case: Case[str, Any, Any]) -> Case[str, Any, Any]:

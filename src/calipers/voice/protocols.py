@@ -45,7 +45,7 @@ class Evaluator(Protocol):
     """Compares the calls that were made with those that were expected."""
 
     def evaluate(
-        self, expected: list[ToolCall], actual: list[ToolCall]
+        self, expected: list[ToolCall], actual: list[ToolCall], /
     ) -> EvalResult | Awaitable[EvalResult]:
         """The judgement."""
         ...

@@ -1,25 +1,33 @@
 """How well the agent heard, over all requests of a report: word error rate and entity error rate, with intervals.
 
 Only requests whose agent told what it heard (`transcript`) are counted. The *word error rate* is that of all words
-together, errors over words said, so a long request weighs more; its interval is that of a ratio of sums over requests, by
-linearization (Cochran, *Sampling Techniques*, chapter 6), since the words of one request are not independent. Where no
-word was misheard there is no spread to go by, and the interval is Wilson's for requests with an error. The *entity error
-rate* is the mean over requests of the share of their entities that was lost. Repeats of a request count together.
+together, errors over words said; the *entity error rate* that of all expected values that were said, those lost over all. So
+a long request weighs more, and repeats of a request count together.
+
+The words of one request are not independent, so both intervals go by how requests differ: the spread of a ratio of sums by
+linearization (Cochran, *Sampling Techniques*, chapter 6), and Wilson's interval for as many independent words as would have
+that spread (`calipers.stats.clusters`). Requests that all agree do not make it a point. A word error rate may exceed 1, where
+more was heard than said; a request of which that is true makes the interval Student's t, and there is none if all agree.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
-
-import msgspec
 
 from calipers.errors import InvalidOptionError
 from calipers.record import ReportCase
 from calipers.report import Report
-from calipers.stats import Estimate, mean, rate
+from calipers.stats import Estimate, Interval, clustered_interval, clustered_variance
+from calipers.stats.clusters import effective_size, independent_groups
+from calipers.stats.interval import wilson_of_rate
 
 from .expectation import expected_calls
 from .words import WordErrors, entities, has_words, lost_entities, word_errors
+
+_NO_WIDTH = 1e-9
+"""An interval narrower than this is the rounding of a point."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +39,20 @@ class TranscriptErrors:
     word_error_rate: Estimate
     """Errors per word that was said, with its interval over requests."""
     entity_error_rate: Estimate | None
-    """The share of the words that matter which were lost; `None` if no request has any."""
+    """The share of the expected values said that were lost, with its interval over requests; `None` if none was said."""
+    entities: int = 0
+    """Expected values that were said, in all requests together: what the entity error rate is a share of."""
 
-    def summary(self) -> str:
-        """Both rates for a person."""
+    def summary(self, *, columns: int | None = None) -> str:
+        """Both rates for a person, in lines of at most so many columns."""
         lines = [
             f"word error rate    {shown_rate(self.word_error_rate)} of {self.words.words} words",
         ]
         if self.entity_error_rate is not None:
-            lines.append(f"entity error rate  {shown_rate(self.entity_error_rate)} of the words that matter")
-        return "\n".join(lines)
+            lines.append(
+                f"entity error rate  {shown_rate(self.entity_error_rate)} of {self.entities} expected values"
+            )
+        return within(columns, lines, indent=19)
 
 
 class _Request:
@@ -78,15 +90,13 @@ def transcript_errors(report: Report, *, confidence: float = 0.95) -> Transcript
     total = counted[0].words
     for each in counted[1:]:
         total += each.words
-    with_entities = [each for each in counted if each.said]
+    words = [(each.words.errors, each.words.words, each.cluster) for each in counted]
+    values = [(each.lost, each.said, each.cluster) for each in counted if each.said]
     return TranscriptErrors(
         words=total,
-        word_error_rate=_ratio(counted, total, confidence),
-        entity_error_rate=rate(
-            [(each.lost, each.said) for each in with_entities],
-            clusters=named_clusters([each.cluster for each in with_entities]),
-            confidence=confidence,
-        ),
+        word_error_rate=_ratio(words, confidence),
+        entity_error_rate=_ratio(values, confidence) if values else None,
+        entities=sum(said for _, said, _ in values),
     )
 
 
@@ -100,21 +110,46 @@ def _count(request: _Request, record: ReportCase, transcript: str) -> None:
     request.lost += len(lost_entities(record.inputs, transcript, calls))
 
 
-def _ratio(requests: list[_Request], total: WordErrors, confidence: float) -> Estimate:
-    """The rate, and the interval of the mean of what each request contributes to it."""
-    clusters = named_clusters([each.cluster for each in requests])
-    if not total.errors:
-        none = rate([(0, 1)] * len(requests), clusters=clusters, confidence=confidence)
-        assert none is not None
-        return none
-    words = total.words / len(requests)
-    shares = [[total.rate + (each.words.errors - total.rate * each.words.words) / words] for each in requests]
-    found = mean(shares, clusters=clusters, confidence=confidence)
-    assert found is not None
-    interval = found.interval
-    if interval is not None:
-        interval = msgspec.structs.replace(interval, low=max(0.0, interval.low))
-    return msgspec.structs.replace(found, value=total.rate, interval=interval)
+def _ratio(requests: list[tuple[int, int, str | None]], confidence: float) -> Estimate:
+    """Errors over all that was said, from the two of each request and its cluster."""
+    errors, said = sum(each[0] for each in requests), sum(each[1] for each in requests)
+    clusters = named_clusters([cluster for _, _, cluster in requests])
+    groups: Sequence[Hashable] = range(len(requests)) if clusters is None else clusters
+    value = errors / said
+    # What each request has above or below its part, per word of an average request: their mean is 0, their spread the rate's.
+    size = said / len(requests)
+    above = [(wrong - value * of) / size for wrong, of, _ in requests]
+    interval: Interval | None = None
+    if any(wrong > of for wrong, of, _ in requests):
+        interval = clustered_interval([value + each for each in above], groups, confidence=confidence)
+        interval = None if interval is None or interval.width < _NO_WIDTH else _from_0_up(interval)
+    elif clusters is None or len(set(clusters)) > 1:  # how one cluster differs from others, nobody can tell
+        sizes: Counter[Hashable] = Counter()
+        for group, (_, of, _) in zip(groups, requests, strict=True):
+            sizes[group] += of
+        interval = _of_share(value, said, clustered_variance(above, groups), sizes, confidence)
+    return Estimate(value, interval, len(requests), said, None if clusters is None else len(set(clusters)))
+
+
+def _from_0_up(interval: Interval) -> Interval:
+    return Interval(max(0.0, interval.low), interval.high, interval.confidence, interval.method)
+
+
+def _of_share(
+    value: float, said: int, variance: float | None, sizes: "Counter[Hashable]", confidence: float
+) -> Interval:
+    """Wilson's interval of a share, for as many independent trials as would have its spread over groups of these sizes."""
+    trials = independent_groups(sizes.values())
+    if variance is not None and 0 < value < 1:
+        trials = effective_size(
+            value,
+            variance,
+            n_observations=said,
+            n_groups=len(sizes),
+            at_least=trials,
+            confidence=confidence,
+        )
+    return wilson_of_rate(value, trials, confidence=confidence, method="effective-wilson")
 
 
 def named_clusters(clusters: Sequence[str | None]) -> list[Hashable] | None:
@@ -122,6 +157,18 @@ def named_clusters(clusters: Sequence[str | None]) -> list[Hashable] | None:
     if all(cluster is None for cluster in clusters):
         return None
     return [number if cluster is None else cluster for number, cluster in enumerate(clusters)]
+
+
+def within(columns: int | None, lines: Sequence[str], *, indent: int) -> str:
+    """The lines, those that are too long broken between words and indented from their second row on."""
+    if columns is None:
+        return "\n".join(lines)
+    after = " " * min(indent, columns // 2)
+    return "\n".join(
+        row
+        for line in lines
+        for row in wrap(line, max(columns, 20), subsequent_indent=after, break_long_words=False)
+    )
 
 
 def shown_rate(estimate: Estimate) -> str:

@@ -40,7 +40,7 @@ from calipers.files.case_data import CaseReader, check_keys
 from calipers.files.catalog import Catalog
 from calipers.files.document import read_data
 from calipers.files.format import DOCUMENTS, format_of
-from calipers.files.problem import ABSENT, Problem, Problems, Steps, in_words
+from calipers.files.problem import ABSENT, Problem, Problems, Steps, in_words, suggest
 from calipers.files.value_type import case_types
 from calipers.trace import ToolCall
 
@@ -274,6 +274,8 @@ class _Reader:
             self.problems.add(("prompts",) if "prompts" in data else (), message, data.get("prompts", ABSENT))
             return []
         usual = self._calls(data["expect"], ("expect",)) if "expect" in data else None
+        if usual is None and "expect" in data:
+            usual = []  # what is wrong with it is said once, and not of every prompt
         cases = [self._prompt(each, ("prompts", index), usual) for index, each in enumerate(prompts)]
         found = [case for case in cases if case is not None]
         first: dict[str, int] = {}
@@ -367,13 +369,16 @@ class _Reader:
             return None
         if not isinstance(spec, dict) or len(spec) != 1 or next(iter(spec)) not in KINDS:
             kinds = ", ".join(sorted(KINDS))
+            hint = suggest(str(next(iter(spec))), KINDS) if isinstance(spec, dict) and len(spec) == 1 else ""
             self.problems.add(
                 ("sweep",),
-                f"expected levels of one kind, as in {{noise: [20, 10, 0]}}; kinds are {kinds}",
+                f"expected levels of one kind, as in {{noise: [20, 10, 0]}}{hint}; kinds are {kinds}",
                 spec,
             )
             return None
         ((kind, given),) = spec.items()
+        # What the file says of this kind elsewhere, such as the colour of its noise, holds at every level.
+        usual = _options(next((part for part in base.parts if part.kind == kind), None) if base else None)
         option = fields(KINDS[kind])[0].name
         others = (
             {key: value for key, value in given.items() if key != option} if isinstance(given, dict) else {}
@@ -393,7 +398,7 @@ class _Reader:
                 continue
             part = None
             if value is not None:
-                spec = {kind: {option: value, **others}}
+                spec = {kind: {**usual, **others, option: value}}
                 part = self._perturbation(spec, at, voices_at=("sweep", kind, "voices"))
             levels[value] = _in_place(part, kind, base)
         return Levels(f"{kind} {option}", levels)
@@ -413,6 +418,14 @@ class _Reader:
             self.problems.add((key,), "expected a whole number from 1", value)
             return None
         return value
+
+
+def _options(part: Perturbation | None) -> dict[str, Any]:
+    """The options of a perturbation that a file said."""
+    if part is None:
+        return {}
+    told = {each.name: getattr(part, each.name) for each in fields(part)}
+    return {name: value for name, value in told.items() if not isinstance(value, PromptVoices | None)}
 
 
 def _in_place(part: Perturbation | None, kind: str, base: Chain | None) -> Chain | None:

@@ -201,8 +201,23 @@ def test_an_answer_may_come_before_the_request_is_over(ask):
 
 
 def test_completion_is_one_of_the_words_or_a_function(ask):
-    with pytest.raises(InvalidOptionError, match="'first', 'close' or a function"):
+    with pytest.raises(InvalidOptionError, match="'first' or 'close', or a function"):
         ask(WebSocketAgent("ws://127.0.0.1:1", is_complete="done"), "hi")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"send": "binary"}, "send='binary': it is 'json' or 'bytes', or a function of the request"),
+        ({"realtime": True}, "say how long one is, such as chunk_ms=100"),
+    ],
+    ids=str,
+)
+def test_ways_to_send_that_are_none_are_refused(ask, options, says):
+    agent = WebSocketAgent("ws://127.0.0.1:1", **options)
+    with pytest.raises(InvalidOptionError, match=says):
+        ask(agent, "hi")
+    assert [says in why for _, why in agent.wrong_options()] == [True]
 
 
 def test_options_of_the_library_are_passed_on(ask):

@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from calipers.errors import InvalidOptionError
 from calipers.trace import ToolCall
 from calipers.voice.audio import Audio
 from calipers.voice.demo.agent import OfflineAgent
@@ -112,3 +113,12 @@ def test_it_takes_another_grammar():
 def test_it_is_a_value():
     assert pickle.loads(pickle.dumps(OfflineAgent())) == OfflineAgent()
     assert OfflineAgent(max_distance=0.5) != OfflineAgent()
+
+
+def test_words_that_nobody_knows_may_be_taught():
+    grammar = CommandGrammar([Command("start", "start the frobnicator")])
+    sound = EspeakSynthesizer().synthesize_sync("start the frobnicator")
+    with pytest.raises(InvalidOptionError, match=r"cannot pronounce 'frobnicator'.* give pronunciations="):
+        asyncio.run(OfflineAgent(grammar).run(sound))
+    taught = OfflineAgent(grammar, pronunciations={"frobnicator": "F R AA B N IH K EY T ER"})
+    assert asyncio.run(taught.run(sound)).tool_calls == [ToolCall("start")]

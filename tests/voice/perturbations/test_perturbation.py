@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 from dataclasses import FrozenInstanceError, dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.voice.audio import Audio
 from calipers.voice.perturbations import (
     Babble,
@@ -314,3 +315,10 @@ def test_an_option_that_cannot_be_is_an_error_that_shows_it(case):
     make, message = WRONG[case]
     with pytest.raises(InvalidOptionError, match=message):
         make()
+
+
+@pytest.mark.parametrize("perturbation", [Noise(10), Chain(Noise(10))], ids=["alone", "in a chain"])
+def test_without_numpy_it_is_said_what_to_install(monkeypatch, perturbation):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'calipers\[voice\]'"):
+        perturbation.apply(Audio.silence(0.1))

@@ -109,9 +109,13 @@ def test_a_setting_out_of_its_range_is_refused(name, value):
 @pytest.mark.parametrize(
     ("voice", "said"),
     [
-        ("en-gb", r"no voice 'en-gb' \(close ones: 'en-gb-.*EspeakSynthesizer.voices\(\) lists all"),
+        (
+            "en-gb",
+            r"no voice 'en-gb' \(close ones: 'en-gb-.*`calipers voice voices` and EspeakSynthesizer.voices\(\) list all",
+        ),
         ("en-usa", "no voice 'en-usa' .*'en-us'"),
-        ("en-us+f9", r"no variant 'f9' .*'f5'.*EspeakSynthesizer.variants\(\) lists all"),
+        ("en-us+f9", r"no variant 'f9' .*'f5'.*EspeakSynthesizer.variants\(\) list all"),
+        ("english", r"no voice 'english' \(close ones: 'en-"),
         ("en-us+alex", "no variant 'alex' .*'Alex'"),
         ("en-us+", "no variant ''"),
         ("", "no voice ''"),

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
-from calipers.errors import InvalidOptionError
 from calipers.http.request import Request, check_address
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import JsonResponseParser
@@ -14,7 +13,7 @@ from calipers.voice.response import AgentResponse
 
 from .answer import answer_to, read_answer
 from .form import File, as_form
-from .remote_agent import RemoteAgent
+from .remote_agent import RemoteAgent, check_choice
 from .request import as_json, check_audio, check_text
 from .sound import MIME_TYPES, as_file, as_json_with, as_pcm
 
@@ -88,8 +87,7 @@ class HttpAgent(RemoteAgent):
 
     @property
     def _is_form(self) -> bool:
-        if self.body not in {"json", "multipart"}:
-            raise InvalidOptionError(f"body={self.body!r}: it is 'json' or 'multipart'")
+        _check_body("body", self.body)
         return self.body == "multipart"
 
     async def _ask(self, content: tuple[bytes, str]) -> AgentResponse:
@@ -102,5 +100,9 @@ class HttpAgent(RemoteAgent):
         return response
 
     def _own_checks(self) -> Mapping[str, Callable[[str, Any], None]]:
-        """What the address must be."""
-        return {"url": lambda name, value: check_address(value, name=name)}
+        """What the address and the body must be."""
+        return {"url": lambda name, value: check_address(value, name=name), "body": _check_body}
+
+
+def _check_body(name: str, value: Any) -> None:
+    check_choice(name, value, ("json", "multipart"))

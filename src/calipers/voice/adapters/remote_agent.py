@@ -1,14 +1,16 @@
 """What every adapter has: a repr without secrets, and a way to tell which of its options can never work.
 
-A constructor only stores its options, and `run` refuses the first one that is wrong. Whoever reads them from a file asks
-`wrong_options` instead, so that everything is told at once and before anything runs.
+A constructor only stores its options. A `VoiceTask` asks `wrong_options` when it is made, and whoever reads them from a file
+does, so that everything is told at once and before anything runs; `run` alone refuses the first one that is wrong.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from calipers.errors import InvalidOptionError
 from calipers.http.request import check_seconds
+from calipers.voice.checks import check_part
+from calipers.voice.protocols import ResponseParser
 
 from .request import as_json, check_count
 from .showing import shown_agent
@@ -24,6 +26,52 @@ def _check_json(name: str, value: Any) -> None:
     as_json(value, what=name)
 
 
+def _check_fields(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, Mapping):
+        raise InvalidOptionError(
+            f"{name} must be a mapping from names to values, or None, got {value!r:.200}"
+        )
+    _check_json(name, value)
+
+
+def _check_headers(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        raise InvalidOptionError(
+            f"{name} must be a mapping from names to texts, or None, got a {type(value).__name__}"
+        )
+    for key, text in value.items():  # the texts may be secrets, and are not shown
+        if not isinstance(key, str) or not isinstance(text, str):
+            raise InvalidOptionError(
+                f"{name} maps texts to texts, got a {type(text).__name__} for {key!r:.200}"
+            )
+
+
+def _check_parser(_: str, value: Any) -> None:
+    if value is not None:
+        check_part(value, ResponseParser, "parser", "parse(raw)")
+
+
+def _check_text(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not value:
+        raise InvalidOptionError(f"{name} must be a text, got {value!r:.200}")
+
+
+def check_choice(name: str, value: Any, choices: Collection[str], *, or_function: str = "") -> None:
+    """Check an option that is one of a few words, or a function where there is a word for that.
+
+    Raises:
+        InvalidOptionError: it is something else.
+    """
+    if isinstance(value, str) and value in choices:
+        return
+    if or_function and callable(value) and not isinstance(value, type):
+        return
+    listed = " or ".join(map(repr, choices)) + (f", or {or_function}" if or_function else "")
+    raise InvalidOptionError(f"{name}={value!r:.200}: it is {listed}")
+
+
 def _check_tools(_: str, value: Any) -> None:
     for_chat(value)
 
@@ -36,8 +84,14 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "max_messages": check_count,
     "tools": _check_tools,
     "end_message": _check_json,
-    "extra_fields": _check_json,
-    "options": _check_json,
+    "extra_fields": _check_fields,
+    "options": _check_fields,
+    "headers": _check_headers,
+    "parser": _check_parser,
+    "method": _check_text,
+    "model": _check_text,
+    "audio_field": _check_text,
+    "text_field": _check_text,
     "session": _check_json,
     "setup": _check_json,
     "transcription": _check_json,

@@ -11,7 +11,7 @@ from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
 from .conversation import Conversation, answered, check_socket_address
-from .remote_agent import RemoteAgent
+from .remote_agent import RemoteAgent, check_choice
 from .request import check_audio, check_chunk, check_text
 from .sound import as_file, as_pcm, paced, text_of
 
@@ -46,7 +46,7 @@ class WebSocketAgent(RemoteAgent):
     chunk_ms: int | None = field(default=None, kw_only=True)
     """Stream the sound in pieces of this length, in milliseconds; `None` sends it whole."""
     realtime: bool = field(default=False, kw_only=True)
-    """Send each piece when a speaker would have said it, instead of as fast as possible."""
+    """Send each piece when a speaker would have said it, instead of as fast as possible; needs `chunk_ms`."""
     end_message: Any = field(default=None, kw_only=True)
     """Sent after the last piece; `None` for nothing."""
     is_complete: Literal["first", "close"] | Callable[[Any], bool] = field(default="first", kw_only=True)
@@ -107,6 +107,9 @@ class WebSocketAgent(RemoteAgent):
     async def _converse(
         self, request: Audio | str, messages: AsyncIterator[Any], spoken_seconds: float
     ) -> AgentResponse:
+        _check_send("send", self.send)
+        self._check_pace("realtime", self.realtime)
+
         async def send(conversation: Conversation) -> None:
             given = self.send(request) if callable(self.send) else messages
             async for message in given if isinstance(given, AsyncIterable) else _in_turn(given):
@@ -129,10 +132,7 @@ class WebSocketAgent(RemoteAgent):
     def _is_complete(self) -> Callable[[Any], bool] | None:
         if callable(self.is_complete):
             return self.is_complete
-        if self.is_complete not in {"first", "close"}:
-            raise InvalidOptionError(
-                f"is_complete={self.is_complete!r}: it is 'first', 'close' or a function of a message"
-            )
+        _check_complete("is_complete", self.is_complete)
         return None if self.is_complete == "close" else lambda _: True
 
     def _raw(self, messages: list[Any]) -> Any:
@@ -141,8 +141,27 @@ class WebSocketAgent(RemoteAgent):
         return messages[0] if len(messages) == 1 else messages
 
     def _own_checks(self) -> Mapping[str, Callable[[str, Any], None]]:
-        """What the address must be."""
-        return {"url": lambda name, value: check_socket_address(value, name=name)}
+        """What the address must be, and how to send and when to stop."""
+        return {
+            "url": lambda name, value: check_socket_address(value, name=name),
+            "send": _check_send,
+            "is_complete": _check_complete,
+            "realtime": self._check_pace,
+        }
+
+    def _check_pace(self, name: str, value: Any) -> None:
+        if value and self.chunk_ms is None and not callable(self.send):
+            raise InvalidOptionError(
+                f"{name}={value!r} sends pieces at the pace of speech: say how long one is, such as chunk_ms=100"
+            )
+
+
+def _check_send(name: str, value: Any) -> None:
+    check_choice(name, value, ("json", "bytes"), or_function="a function of the request")
+
+
+def _check_complete(name: str, value: Any) -> None:
+    check_choice(name, value, ("first", "close"), or_function="a function of a message")
 
 
 async def _in_turn(messages: Iterable[Any]) -> AsyncIterator[Any]:

@@ -6,6 +6,7 @@ its answer says what it heard and why it believed it or not. So a voice test can
 machine.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from calipers.voice.audio import Audio
@@ -31,6 +32,8 @@ class OfflineAgent:
     """What it understands."""
     max_distance: float = field(default=0.6, kw_only=True)
     """How far the sounds may be from a command for it to act; see `Recognizer`."""
+    pronunciations: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    """Words of the grammar that the dictionary lacks, with their phones; see `Recognizer`."""
 
     async def run(self, audio: Audio) -> AgentResponse:
         """The calls that a spoken request means; none if it was not understood.
@@ -41,7 +44,9 @@ class OfflineAgent:
             InvalidAudioError: sound that cannot be read.
             MissingExtraError: pocketsphinx, numpy or soxr is not installed.
         """
-        recognizer = Recognizer(self.grammar.jsgf, max_distance=self.max_distance)
+        recognizer = Recognizer(
+            self.grammar.jsgf, max_distance=self.max_distance, pronunciations=self.pronunciations
+        )
         hearing = await recognizer.recognize(audio)
         calls = self.grammar.parse(hearing.text) if hearing.accepted else []
         return AgentResponse(calls, raw=hearing, transcript=hearing.text)

@@ -143,7 +143,7 @@ def _read(phrase: str, lists: Mapping[str, Mapping[str, Any]]) -> _Phrase:
             argument, name = token["slot"], token["list"] or token["slot"]
             if name not in lists:
                 raise InvalidOptionError(
-                    f"the phrase {phrase!r} has a slot {name!r}, which is none of {', '.join(lists) or 'none'}"
+                    f"the phrase {phrase!r} has a slot {name!r}, which nobody fills: {_known(lists)}"
                 )
             slots[argument] = name
             jsgf.append(f"<{name}>")
@@ -155,6 +155,14 @@ def _read(phrase: str, lists: Mapping[str, Mapping[str, Any]]) -> _Phrase:
     if compiled.fullmatch(""):
         raise InvalidOptionError(f"the phrase {phrase!r} may be empty, and so would be found in silence")
     return _Phrase(" ".join(jsgf), compiled, slots)
+
+
+def _known(lists: Mapping[str, Any]) -> str:
+    return (
+        f"slots are {', '.join(lists)}"
+        if lists
+        else "give the grammar slots={...} with what may be said there"
+    )
 
 
 def _check_slot(name: str, phrases: Mapping[str, Any]) -> None:

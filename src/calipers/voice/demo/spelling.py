@@ -1,7 +1,11 @@
 """Text as it is spoken: lower case, no punctuation, numbers in words.
 
-"Wake me up at 6:30!" becomes `wake me up at six thirty`. Only what changes no meaning is taken away: a character that is
-neither punctuation nor part of a word stays, and so does a number too large to spell out.
+"Wake me up at 6:30!" becomes `wake me up at six thirty`, and "$1,500.50 by the 2nd" becomes `one thousand five hundred dollars
+fifty cents by the second`. Only what changes no meaning is taken away: a character that is neither punctuation nor part of a
+word stays, and so does a number too large to spell out.
+
+English alone is known, and each number has one spelling. A comma separates thousands and a point decimals; the digits of
+a number that begins with 0 are read one by one. Room 101 is not `one oh one`, nor is a telephone number known for one.
 """
 
 import re
@@ -11,14 +15,31 @@ _ONES = (
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
 )  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_TOKEN = re.compile(r"(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)|(?P<number>\d+)|[^\W\d]+(?:'[^\W\d]+)*|\S")
+_SCALES = ("thousand", "million", "billion", "trillion")
+_ORDINALS = {
+    "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth",
+    "twelve": "twelfth",
+}  # fmt: skip
+_MONEY = {
+    "$": ("dollar", "dollars", "cents"),
+    "€": ("euro", "euros", "cents"),
+    "£": ("pound", "pounds", "pence"),
+}
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
+_TOKEN = re.compile(
+    r"(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?!\d)"
+    rf"|(?P<symbol>[$€£])(?P<amount>{_DIGITS}(?:\.\d+)?)(?:\s?(?P<scale>{'|'.join(_SCALES)})\b)?"
+    rf"|(?P<ordinal>{_DIGITS})(?:st|nd|rd|th)\b"
+    rf"|(?P<number>{_DIGITS}(?:\.\d+)*)"
+    r"|[^\W\d]+(?:'[^\W\d]+)*|\S"
+)
 _PUNCTUATION = frozenset(".,;:!?\"'()-\u2026\u2013\u2014\u201c\u201d")
-LARGEST_NUMBER = 999
+LARGEST_NUMBER = 10**15 - 1
 """The largest number that is spelled out."""
 
 
 def number_words(number: int) -> str:
-    """A whole number from 0 to 999 as it is said: `seventy two`, `two hundred five`."""
+    """A whole number from 0 on as it is said: `seventy two`, `two hundred five`, `one thousand five hundred`."""
     if not 0 <= number <= LARGEST_NUMBER:
         raise ValueError(f"only numbers from 0 to {LARGEST_NUMBER} are spelled out, got {number!r}")
     if number < len(_ONES):
@@ -26,22 +47,70 @@ def number_words(number: int) -> str:
     if number < 100:
         tens, ones = divmod(number, 10)
         return _TENS[tens - 2] + (f" {_ONES[ones]}" if ones else "")
-    hundreds, rest = divmod(number, 100)
-    return f"{_ONES[hundreds]} hundred" + (f" {number_words(rest)}" if rest else "")
+    name, size = "hundred", 100
+    for power, scale in enumerate(_SCALES, 1):
+        if number >= 1000**power:
+            name, size = scale, 1000**power
+    count, rest = divmod(number, size)
+    return f"{number_words(count)} {name}" + (f" {number_words(rest)}" if rest else "")
+
+
+def ordinal_words(number: int) -> str:
+    """The place in a row as it is said: `second`, `twenty first`, `one hundredth`."""
+    before, space, last = number_words(number).rpartition(" ")
+    usual = f"{last[:-1]}ieth" if last.endswith("y") else f"{last}th"
+    return f"{before}{space}{_ORDINALS.get(last, usual)}"
 
 
 def spoken_words(text: str) -> list[str]:
     """The words of a text, as they are said."""
     plain = text.lower().replace("\u2019", "'").replace("%", " percent ")
-    plain = re.sub(r"(?<!\w)-(?=\d)", " minus ", plain)
+    plain = re.sub(r"\b([ap])\.\s?m\b\.?", r"\1m", plain)
+    plain = re.sub(r"(?<!\w)-(?=[$€£]?\d)", " minus ", plain)
     words: list[str] = []
     for token in _TOKEN.finditer(plain):
         if token["hour"]:
-            words += number_words(int(token["hour"])).split()
             minute = int(token["minute"])
-            words += ["oh"] * (0 < minute < 10) + (number_words(minute).split() if minute else [])
-        elif token["number"] and len(token["number"]) <= len(str(LARGEST_NUMBER)):
-            words += number_words(int(token["number"])).split()
+            words.append(number_words(int(token["hour"])))
+            words += ["oh"] * (0 < minute < 10) + ([number_words(minute)] if minute else [])
+        elif token["symbol"]:
+            words.append(_money(token["symbol"], token["amount"], token["scale"]))
+        elif token["ordinal"]:
+            words.append(_ordinal(token["ordinal"], token[0]))
+        elif token["number"]:
+            words.append(_number(token["number"]))
         elif token[0] not in _PUNCTUATION:
             words.append(token[0])
-    return words
+    return " ".join(words).split()
+
+
+def _number(text: str) -> str:
+    """A number of digits, with or without decimals; `1.2.3` is no number, and every point in it is said."""
+    whole, *parts = text.replace(",", "").split(".")
+    if len(whole) > len(str(LARGEST_NUMBER)):
+        return ".".join([whole, *parts])
+    said = " ".join(_ONES[int(digit)] for digit in whole) if _is_code(whole) else number_words(int(whole))
+    return " point ".join([said, *(" ".join(_ONES[int(digit)] for digit in part) for part in parts)])
+
+
+def _is_code(digits: str) -> bool:
+    return len(digits) > 1 and int(digits[0]) == 0
+
+
+def _ordinal(digits: str, whole: str) -> str:
+    number = digits.replace(",", "")
+    if len(number) > len(str(LARGEST_NUMBER)):
+        return f"{number} {whole[-2:]}"
+    return ordinal_words(int(number))
+
+
+def _money(symbol: str, amount: str, scale: str | None) -> str:
+    """An amount of money: whole and hundredths apart, unless it is one of thousands or millions."""
+    one, many, hundredths = _MONEY[symbol]
+    whole, _, cents = amount.replace(",", "").partition(".")
+    if scale is not None or len(cents) not in {0, 2} or len(whole) > len(str(LARGEST_NUMBER)):
+        return f"{_number(amount)} {scale or ''} {many}"
+    small = f"{number_words(int(cents))} {hundredths}" if cents and int(cents) else ""
+    if small and not int(whole):
+        return small
+    return f"{_number(whole)} {one if int(whole) == 1 else many} {small}"

@@ -15,8 +15,9 @@ misspelled. An `error` that is reported beside an empty list is an error, too.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
+from calipers.errors import InvalidOptionError
 from calipers.voice.response import AgentResponse
 
 from .draft import Draft, excerpt, is_list, read
@@ -50,6 +51,10 @@ class JsonResponseParser:
     """Whether there is one call in the place of the list."""
     merge: Merge = "all"
     """Which messages count, if there are several."""
+
+    def __post_init__(self) -> None:
+        if self.merge not in get_args(Merge):
+            raise InvalidOptionError(f"merge={self.merge!r}: it is one of {', '.join(get_args(Merge))}")
 
     def parse(self, raw: Any) -> AgentResponse:
         """The calls and words of an answer: an object, JSON text, or a list of messages."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calipers.errors import InvalidOptionError
 from calipers.voice.audio import Audio
 
-from .perturbation import Perturbation, at_ratio, check_decibels, check_whole, power
+from .perturbation import Perturbation, as_sound, at_ratio, check_decibels, check_whole, power
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,9 +56,9 @@ class Babble(Perturbation):
         Raises:
             InvalidOptionError: no voice is audible and another than the sound.
         """
+        sound = as_sound(audio)
         import numpy as np
 
-        sound = audio.decode()
         if not sound.frames:
             return sound
         rng = self.rng(sound)

@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidAudioError, InvalidOptionError
 from calipers.voice.audio import Audio
 from calipers.voice.identity import NotPlainError, canonical
+from calipers.voice.samples import require_numpy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,8 +54,13 @@ class Perturbation:
     """Part of the key: another version may give another sound."""
 
     def apply(self, audio: Audio) -> Audio:
-        """The sound as it is heard through this."""
-        sound = audio.decode()
+        """The sound as it is heard through this.
+
+        Raises:
+            InvalidAudioError: this is no sound, or none that can be read.
+            MissingExtraError: numpy or soxr is not installed.
+        """
+        sound = as_sound(audio)
         if not sound.frames:
             return sound
         return sound.with_samples(self.change(sound))
@@ -102,7 +108,15 @@ class Perturbation:
 
     @classmethod
     def levels(cls, values: Iterable[Any], **options: Any) -> "dict[Any, Self]":
-        """One perturbation for each value of the first option: `Noise.levels([20, 10, 0], seed=7)`."""
+        """One perturbation for each value of the first option: `Noise.levels([20, 10, 0], seed=7)`.
+
+        Raises:
+            InvalidOptionError: the values are no list, or one of them cannot be.
+        """
+        if not isinstance(values, Iterable) or isinstance(values, str):
+            raise InvalidOptionError(
+                f"levels takes a list of values, as in {cls.__name__}.levels([...]), got {values!r:.200}"
+            )
         make = cast("Callable[..., Self]", cls)
         return {value: make(value, **options) for value in values}
 
@@ -135,7 +149,7 @@ class Chain(Perturbation):
 
     def apply(self, audio: Audio) -> Audio:
         """The sound as it is heard through all of them."""
-        sound = audio.decode()
+        sound = as_sound(audio)
         for part in self.parts:
             sound = part.apply(sound)
         return sound
@@ -160,6 +174,21 @@ class Chain(Perturbation):
             if len(self.parts) > 1
             else f"Chain({', '.join(map(repr, self.parts))})"
         )
+
+
+def as_sound(audio: Any) -> Audio:
+    """A sound that can be calculated with.
+
+    Raises:
+        InvalidAudioError: this is no sound, or none that can be read.
+        MissingExtraError: numpy is not installed.
+    """
+    if not isinstance(audio, Audio):
+        raise InvalidAudioError(
+            f"a perturbation changes an Audio, got {audio!r:.200}: Audio.load reads a file"
+        )
+    require_numpy()
+    return audio.decode()
 
 
 MOST_DECIBELS = 200.0

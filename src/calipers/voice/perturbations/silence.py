@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from calipers.voice.audio import Audio
 
-from .perturbation import Perturbation, check_number
+from .perturbation import Perturbation, as_sound, check_number
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Silence(Perturbation):
 
     def apply(self, audio: Audio) -> Audio:
         """Put silence around the sound; around none, it is silence alone."""
-        sound = audio.decode()
+        sound = as_sound(audio)
         before, after = (
             Audio.silence(
                 seconds,

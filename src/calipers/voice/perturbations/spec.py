@@ -72,6 +72,9 @@ def _build(name: Any, options: Any, kinds: Mapping[str, type[Perturbation]]) -> 
     if name not in kinds:
         close = difflib.get_close_matches(str(name), kinds, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
+        first, colon, option = str(name).partition(":")
+        if colon and first.strip() in kinds:  # YAML takes it for one word
+            hint = f" (did you mean '{first.strip()}: {option.strip()}', with a space?)"
         raise InvalidOptionError(
             f"{name!r} is no kind of perturbation{hint}: choose from {', '.join(sorted(kinds))}"
         )

@@ -63,6 +63,11 @@ class Recognizer:
     """Words that the dictionary lacks, with their phones in the ARPAbet: `{"frobnicator": "F R AA B N IH K EY T ER"}`."""
 
     def __post_init__(self) -> None:
+        if self.grammar is not None and not isinstance(self.grammar, str):
+            hint = ": give its jsgf" if hasattr(self.grammar, "jsgf") else ""
+            raise InvalidOptionError(
+                f"grammar must be a text in the JSpeech Grammar Format, or None, got {self.grammar!r:.200}{hint}"
+            )
         limit = self.max_distance
         if not isinstance(limit, int | float) or isinstance(limit, bool) or not limit >= 0:
             raise InvalidOptionError(f"max_distance must be a number from 0 up, got {limit!r}")

@@ -135,8 +135,11 @@ def _check_name(kind: str, name: str, known: tuple[str, ...], *, whole: str) -> 
     folded = {each.lower(): each for each in known}
     longer = [each for each in folded if name and each.startswith(name.lower())]
     similar = get_close_matches(name.lower(), folded, n=_CLOSE_ONES, cutoff=0.5)
-    close = [repr(folded[each]) for each in dict.fromkeys(longer + similar)][:_CLOSE_ONES]
+    # The names are codes of languages, of which most begin as the language does in English.
+    code = [each for each in folded if each.partition("-")[0] == name[:2].lower()]
+    close = [repr(folded[each]) for each in dict.fromkeys(longer + similar or code)][:_CLOSE_ONES]
     hint = f"close ones: {', '.join(close)}; " if close else ""
     raise InvalidOptionError(
-        f"voice={whole!r}: espeak-ng has no {kind} {name!r} ({hint}EspeakSynthesizer.{kind}s() lists all)"
+        f"voice={whole!r}: espeak-ng has no {kind} {name!r} ({hint}`calipers voice voices` and "
+        f"EspeakSynthesizer.{kind}s() list all)"
     )
