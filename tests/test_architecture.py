@@ -42,7 +42,9 @@ LAYERS = (
     "report",
     "report_evaluator",
     "comparison",
+    "gate",
     "journal",
+    "early_stop",
     "runner",
     "workers",
     "interrupt",
@@ -75,6 +77,7 @@ FRONT_DOORS = {
     ("calipers.dataset", "calipers.runner"),
     ("calipers.dataset", "calipers.stores.keeping"),
     ("calipers.dataset", "calipers.views.progress"),
+    ("calipers.gate.policy", "calipers.files.policy_file"),
     ("calipers.report", "calipers.views.terminal"),
     ("calipers.styles", "calipers.rollouts.graph_data"),
 }

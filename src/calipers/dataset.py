@@ -19,13 +19,14 @@ from .retry import Retry
 if TYPE_CHECKING:
     from os import PathLike
 
+    from .early_stop import StopRule
     from .evaluation import Progress
     from .files.catalog import Kind
     from .files.format import Format
     from .files.table import Source
     from .journal import Keeping
     from .report import Report
-    from .runner import Record
+    from .runner import Options, Record
     from .stores.store import Store
     from .task import Invokable
 
@@ -49,6 +50,7 @@ class EvaluateOptions(TypedDict, total=False):
     seed: int | None
     keep: Literal["all", "failed"]
     on_record: "Callable[[Record], None] | None"
+    stop_when: "StopRule | None"
     progress: "bool | Progress"
     store: "str | PathLike[str] | Store | None"
     resume: str | bool | None
@@ -228,6 +230,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         seed: int | None = None,
         keep: Literal["all", "failed"] = "all",
         on_record: "Callable[[Record], None] | None" = None,
+        stop_when: "StopRule | None" = None,
         progress: "bool | Progress" = True,
         store: "str | PathLike[str] | Store | None" = None,
         resume: str | bool | None = None,
@@ -250,21 +253,19 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             seed: from which all randomness of the run follows; default: drawn, and kept in the report.
             keep: which attempts the report keeps: all, or the first thousand that did not pass, with exact totals of all.
             on_record: called with each finished attempt, in the order they finish; to write it somewhere, say.
+            stop_when: says after an attempt why no more are needed (`calipers.gate.StopWhenDecided`); cases come in random order.
             progress: show a bar on a terminal; or an object that shows progress its own way.
             store: where to keep the run: a path, a URL such as `sqlite:///runs.db`, or a `calipers.stores.Store`.
             resume: go on with a stored run: its id, "latest", or True for the newest one that did not finish, if any.
             reuse: take over what any earlier run of the store has for the same case, task and evaluator.
             rerun_failed: with `resume`, make failed attempts and failed judgements again.
         """
-        from .evaluation import draw_seed, evaluate
+        from .evaluation import draw_seed
         from .runner import Options
 
-        return await evaluate(
-            self._readable(),
+        return await self._evaluate(
             task,
-            evaluators=self.evaluators,
-            report_evaluators=self.report_evaluators,
-            options=Options(
+            Options(
                 max_concurrency=max_concurrency,
                 task_timeout=task_timeout,
                 evaluator_timeout=evaluator_timeout,
@@ -275,12 +276,25 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
                 seed=draw_seed() if seed is None else seed,
                 keep=keep,
                 on_record=on_record,
+                stop_when=stop_when,
             ),
             name=_checked_name(name),
-            dataset_name=self.name,
             metadata=_checked_metadata(metadata),
             progress=_shown(progress),
             keeping=self._keeping(store, resume=resume, reuse=reuse, rerun_failed=rerun_failed, seed=seed),
+        )
+
+    async def _evaluate(self, task: Any, options: "Options", **given: Any) -> "Report":
+        from .evaluation import evaluate
+
+        return await evaluate(
+            self._readable(),
+            task,
+            evaluators=self.evaluators,
+            report_evaluators=self.report_evaluators,
+            dataset_name=self.name,
+            options=options,
+            **given,
         )
 
     def evaluate_sync(

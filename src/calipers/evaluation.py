@@ -14,12 +14,13 @@ from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
+from .early_stop import in_random_order
 from .errors import CalipersError, InvalidOptionError, StoreError
 from .interrupt import on_interrupt
 from .journal import Journal, Keeping, Setup
 from .plain import plain
 from .record import ReportCase, ReportCaseFailure
-from .report import Report
+from .report import Report, Stopping
 from .report_evaluator import run_report_evaluators
 from .result import describe_error
 from .runner import Options, Run
@@ -82,6 +83,10 @@ async def evaluate(
     plan = make_plan(evaluators)
     if options.keep != "all" and report_evaluators:
         raise InvalidOptionError("report evaluators look at every attempt: keep='all', or leave them out")
+    if options.stop_when is not None and not isinstance(cases, list):
+        raise InvalidOptionError(
+            "stop_when needs the cases in a random order: make the dataset from a list, such as list(cases)"
+        )
     total = len(cases) * options.repeat if isinstance(cases, list) else None
     name = name or the_task.name
     journal = None
@@ -139,6 +144,7 @@ def _reported(run: Run, total: int | None, **given: Any) -> Report:
         repeat=run.options.repeat,
         seed=run.options.seed,
         incomplete=_incomplete(run, total),
+        stopping=_stopping(run, total),
         unfinished=run.queue.handed_out - run.finished,
         blocked=run.scoring.blocked,
         **given,
@@ -209,14 +215,34 @@ def make_run(
         and any(make_plan(case.evaluators).needs_spans for case in cases if case.evaluators)
     )
     items = work_items(cases, plan, repeat=options.repeat)
+    if options.stop_when is not None:
+        items = in_random_order(items, options.seed)
     scoring = Scoring if journal is None else NotedScoring
-    return Run(
+    run = Run(
         task,
         WorkQueue(items if journal is None else journal.prepared(items)),
         scoring(timeout=options.evaluator_timeout),
         span_recorder(wants_spans),
         options,
         journal,
+    )
+    if run.early_stop is not None:
+        run.queue.follow(run.early_stop.follow)
+    return run
+
+
+def _stopping(run: Run, total: int | None) -> Stopping | None:
+    """What became of the rule that may end the run; `None` if it had none."""
+    early_stop = run.early_stop
+    if early_stop is None:
+        return None
+    assert total is not None
+    return Stopping(
+        why=early_stop.why,
+        heard=early_stop.heard,
+        total=total,
+        saved=total - run.queue.handed_out,
+        unheard=tuple(early_stop.unheard),
     )
 
 

@@ -76,6 +76,27 @@ class CaseGroup(msgspec.Struct, kw_only=True):
         return _average(self.runs)
 
 
+class Stopping(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of the rule that could end a run early. Whatever is said of such a run has to allow many looks."""
+
+    why: str | None = None
+    """Why no more attempts were needed; `None` if the rule never said so."""
+    heard: int
+    """Attempts that the rule had heard of when it said so."""
+    total: int
+    """Attempts that there were to make."""
+    saved: int = 0
+    """Those of them that were never begun."""
+    unheard: tuple[str, ...] = ()
+    """The names of attempts that finished when the rule had decided; the decision is not about them."""
+
+    def __str__(self) -> str:
+        after = f"after {self.heard:,} of {self.total:,} attempts"
+        if self.why is None:
+            return f"not decided {after}"
+        return f"{self.why} {after}" + (f"; {self.saved:,} task calls saved" if self.saved else "")
+
+
 class Report(msgspec.Struct, kw_only=True):
     """All results of one run."""
 
@@ -102,6 +123,8 @@ class Report(msgspec.Struct, kw_only=True):
     """Seconds the run took."""
     incomplete: str | None = None
     """Why the run ended before all cases were done; `None` if it did not."""
+    stopping: Stopping | None = None
+    """What came of the rule that could end the run (`stop_when`), which looked at it many times; `None`: it had none."""
     unfinished: int = 0
     """Attempts that were begun and given up when the run ended early."""
     blocked: dict[str, BlockedLoop] = {}

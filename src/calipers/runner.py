@@ -22,6 +22,7 @@ import msgspec
 
 from .case import Case
 from .context import EvaluatorContext
+from .early_stop import EarlyStop, StopRule
 from .errors import AttemptTimeoutError, InvalidOptionError, TaskContractError
 from .journal import Journal
 from .lifecycle import CaseLifecycle, LifecycleFactory, RunHooks
@@ -88,6 +89,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Which attempts to keep; with "failed", the first thousand that did not pass, and exact totals of all."""
     on_record: Callable[[Record], None] | None = None
     """Called with each finished attempt, in the order they finish."""
+    stop_when: StopRule | None = None
+    """Asked after each attempt whether enough is known; the cases are then begun in a random order."""
 
     def __post_init__(self) -> None:
         for name in ("max_concurrency", "repeat"):
@@ -102,7 +105,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                 isinstance(value, bool) or not isinstance(value, int | float) or not value > 0
             ):
                 raise InvalidOptionError(f"{name} must be a number of seconds above 0, got {value!r}")
-        for name in ("lifecycle", "on_record"):
+        for name in ("lifecycle", "on_record", "stop_when"):
             value = getattr(self, name)
             if value is not None and not callable(value):
                 raise InvalidOptionError(f"{name} must be callable, got {value!r}")
@@ -133,6 +136,7 @@ class Run:
         self.scoring = scoring
         self.journal = journal
         self.on_record = options.on_record
+        self.early_stop = None if options.stop_when is None else EarlyStop(options.stop_when)
         self.recorder = spans if isinstance(spans, SpanRecorder) else None
         self.no_spans = None if isinstance(spans, SpanRecorder) else spans
         """Why no spans are recorded, for whoever reads them."""
@@ -188,6 +192,8 @@ class Run:
             if position > len(records):
                 records.extend([None] * (position + 1 - len(records)))
             records[position] = record
+        if self.early_stop is not None:
+            self._ask(self.early_stop, position, record)
 
     def _tell(self, record: Record) -> None:
         """Hand the record to whoever listens. If that fails (a full disk, say), no new work begins, and nothing is lost."""
@@ -198,6 +204,17 @@ class Run:
             _, message, _ = describe_error(error)
             self.stopped = f"on_record failed ({message})"
             self.on_record = None
+            self.queue.close()
+
+    def _ask(self, early_stop: EarlyStop, position: int, record: Record) -> None:
+        """Begin nothing more if the rule has heard enough, or cannot be asked any more."""
+        try:
+            enough = early_stop.finished(position, record)
+        except Exception as error:
+            _, message, _ = describe_error(error)
+            self.stopped = self.stopped or f"stop_when failed ({message})"
+            self.early_stop, enough = None, True
+        if enough:
             self.queue.close()
 
     def stop(self, why: str | None = None) -> None:

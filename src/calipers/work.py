@@ -6,7 +6,7 @@ no case, or evaluators that are none, cost that item alone: it is recorded as a 
 """
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -87,6 +87,10 @@ class WorkQueue:
         """Items that somebody has begun to work on."""
         self.broken: BaseException | None = None
         """What the dataset raised while its cases were read."""
+
+    def follow(self, follower: Callable[[Iterator[Work]], Iterator[Work]]) -> None:
+        """Let somebody see the items as they are handed out; to be called before the first one is."""
+        self._items = follower(self._items)
 
     def next(self) -> Work | None:
         """The next item, or `None` when there is no more."""

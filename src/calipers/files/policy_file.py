@@ -1,0 +1,115 @@
+"""The policy of a gate as a YAML or JSON file: read with all that is wrong, each problem at its place.
+
+`$schema` is for editors and is not read. An evaluator with nothing behind its name only has to give results.
+"""
+
+import errno
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from calipers.errors import InvalidOptionError
+from calipers.gate.policy import Growth, HumanAgreement, Policy, Rules, wrong_with
+
+from .case_data import check_keys
+from .document import read_data
+from .format import DOCUMENTS, format_of
+from .lazy import raise_if_any
+from .problem import ABSENT, Problems, Steps
+
+_Part = TypeVar("_Part", bound=msgspec.Struct)
+
+_PARTS: dict[str, type[msgspec.Struct]] = {
+    "agreement": HumanAgreement,
+    "pass_rate": Rules,
+    "duration": Growth,
+}
+_NAMED: dict[str, type[msgspec.Struct]] = {"evaluators": Rules, "metrics": Growth}
+"""Keys whose mapping has names of the user's own."""
+
+
+def load_policy(path: str | PathLike[str]) -> Policy:
+    """The policy in a file.
+
+    Raises:
+        DatasetFileError: something is wrong with the file; the error lists all of it, with line and column.
+        InvalidOptionError: the file is neither YAML nor JSON by its name.
+        OSError: the file cannot be read.
+    """
+    where = Path(path)
+    form = format_of(where)
+    if form not in DOCUMENTS:
+        raise InvalidOptionError(f"a policy is a .yaml or .json file, got {str(path)!r}")
+    if where.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder, not a policy file", str(path))
+    problems = Problems(str(path))
+    data = read_data(where, form, problems)
+    policy = None
+    if data is not ABSENT:
+        if isinstance(data, dict):
+            data.pop("$schema", None)
+        policy = _read(Policy, data, (), problems)
+    problems.found.sort(key=lambda problem: (problem.line or 0, problem.column or 0))
+    raise_if_any(problems)
+    assert policy is not None
+    return policy
+
+
+def policy_schema() -> dict[str, Any]:
+    """The JSON Schema of policy files, with which editors complete and check them."""
+    schema = msgspec.json.schema(Policy)
+    for part in schema["$defs"].values():
+        part["additionalProperties"] = False
+    rules = schema["$defs"]["Policy"]["properties"]
+    rules["$schema"] = {"type": "string"}
+    nothing = {"type": "null"}
+    rules["evaluators"]["additionalProperties"] = {
+        "anyOf": [rules["evaluators"]["additionalProperties"], nothing]
+    }
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _read(kind: type[_Part], data: Any, steps: Steps, problems: Problems) -> _Part | None:
+    """A part of the policy, or `None` if something is wrong with it; what it is was added to the problems."""
+    fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    if not isinstance(data, dict):
+        problems.add(steps, f"expected a mapping with {', '.join(fields)}", data)
+        return None
+    before = len(problems.found)
+    check_keys(data, tuple(fields), steps, problems)
+    found: dict[str, Any] = {}
+    for name, value in data.items():
+        if name not in fields:
+            continue
+        here = (*steps, name)
+        if name in _NAMED:
+            found[name] = _read_named(_NAMED[name], value, here, problems)
+        elif name in _PARTS and value is not None:
+            found[name] = _read(_PARTS[name], value, here, problems)
+        elif (wrong := wrong_with(value, fields[name])) is not None:
+            problems.add(here, wrong, value)
+        else:
+            found[name] = msgspec.convert(value, fields[name])
+    if len(problems.found) > before:
+        return None
+    try:
+        return kind(**found)
+    except InvalidOptionError as error:
+        problems.add(steps, str(error))
+        return None
+
+
+def _read_named(kind: type[_Part], data: Any, steps: Steps, problems: Problems) -> dict[str, _Part | None]:
+    if not isinstance(data, dict):
+        problems.add(steps, "expected a mapping of names", data)
+        return {}
+    found: dict[str, _Part | None] = {}
+    for name, value in data.items():
+        if not isinstance(name, str) or not name:
+            problems.add((*steps, name), "expected a name, as text", of_key=True)
+            continue
+        is_required_only = value is None and kind.__name__ == Rules.__name__
+        found[name] = _read(kind, {} if is_required_only else value, (*steps, name), problems)
+    return found

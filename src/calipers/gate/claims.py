@@ -1,0 +1,138 @@
+"""A claim: a number on the good side of a limit. Its interval decides, and several claims share one chance of a false alarm.
+
+PASS   the interval, at the confidence of the policy, lies on the good side of the limit;
+FAIL   the interval, at a confidence that is corrected for the number of claims, lies on the bad side;
+INCONCLUSIVE   neither.
+
+A gate fails if any claim does, so each claim has its part of the chance: Holm's step-down ("A Simple Sequentially Rejective
+Multiple Test Procedure", 1979). A gate passes only if every claim does, which needs no correction: all of them would have to be
+wrong at once (Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling", 1982).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from calipers.stats import Interval
+
+from .measure import Measure
+from .verdict import Finding, Outcome, Unit
+from .wording import about, change, interval_words, plural, quantity
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """Something that has to be so."""
+
+    subject: str
+    rule: str
+    measure: Measure
+    limit: float
+    above: bool = True
+    """Whether the good side is above the limit."""
+    unit: Unit = "number"
+    signed: bool = False
+    """Whether the value is a difference."""
+    noun: str = "case"
+    """What there could be more of."""
+    anytime: bool = False
+
+    def holds(self, interval: Interval | None) -> bool:
+        """Whether the whole interval lies on the good side."""
+        if interval is None:
+            return False
+        return interval.low > self.limit if self.above else interval.high < self.limit
+
+    def fails(self, interval: Interval | None) -> bool:
+        """Whether the whole interval lies on the bad side."""
+        if interval is None:
+            return False
+        return interval.high < self.limit if self.above else interval.low > self.limit
+
+
+def judge_claims(claims: Sequence[Claim], *, confidence: float, correct: bool) -> list[Finding]:
+    """What became of each claim."""
+    failed = failing(
+        len(claims),
+        lambda index, level: claims[index].fails(claims[index].measure.interval(level)),
+        confidence=confidence,
+        correct=correct,
+    )
+    return [_finding(claim, index in failed, confidence) for index, claim in enumerate(claims)]
+
+
+def failing(count: int, fails: Callable[[int, float], bool], *, confidence: float, correct: bool) -> set[int]:
+    """Which of the claims fail, by Holm's step-down.
+
+    Args:
+        count: of the claims.
+        fails: whether a claim fails at a confidence.
+        confidence: of the policy.
+        correct: share the chance of a false alarm among the claims.
+    """
+    failed = set[int]()
+    while True:
+        parts = count - len(failed) if correct else 1
+        level = 1 - (1 - confidence) / max(1, parts)
+        more = {index for index in range(count) if index not in failed and fails(index, level)}
+        if not more:
+            return failed
+        failed |= more
+
+
+def _finding(claim: Claim, failed: bool, confidence: float) -> Finding:
+    measure = claim.measure
+    interval, value = measure.interval(confidence), measure.value
+    outcome: Outcome = "FAIL" if failed else "PASS" if claim.holds(interval) else "INCONCLUSIVE"
+    more = None
+    if outcome == "INCONCLUSIVE" and value is not None:
+        needed = measure.needed(claim.limit, confidence)
+        more = needed - measure.n if needed is not None and needed > measure.n else None
+    return Finding(
+        subject=claim.subject,
+        rule=claim.rule,
+        outcome=outcome,
+        said=_said(claim, value, interval),
+        advice=_advice(claim, outcome, value, interval, more),
+        value=value,
+        limit=claim.limit,
+        interval=interval,
+        unit=claim.unit,
+        n=measure.n,
+        more_cases=more,
+    )
+
+
+def _said(claim: Claim, value: float | None, interval: Interval | None) -> str:
+    if value is None:
+        return "it was not measured"
+    shown = change(value, claim.unit) if claim.signed else quantity(value, claim.unit)
+    size = plural(claim.measure.n, claim.noun)
+    if interval is None:
+        why = (
+            "values outside the bounds of the policy, or clusters, have no interval that allows many looks"
+            if claim.anytime
+            else "too few, or too much alike, to say how far to trust it"
+        )
+        return f"{shown} on {size}: {why}"
+    return f"{shown}, {interval_words(interval, claim.unit, signed=claim.signed)}, on {size}"
+
+
+def _advice(
+    claim: Claim, outcome: Outcome, value: float | None, interval: Interval | None, more: int | None
+) -> str | None:
+    if outcome == "PASS":
+        return None
+    if outcome == "FAIL":
+        return "fix it, or change the limit and say why"
+    if value is None:
+        return "measure it, and gate again"
+    on_good_side = value > claim.limit if claim.above else value < claim.limit
+    if interval is not None and claim.fails(interval):
+        return "beyond the limit, and with so many rules it may still be chance: more cases would tell"
+    if more is not None:
+        least = "at least " if claim.anytime else "about "
+        lean = "" if on_good_side else "; so far it leans to the wrong side"
+        return f"needs {least}{about(more)} more {claim.noun}s{lean}"
+    if interval is None:
+        return f"add {claim.noun}s"
+    return "too close to the limit for any number of cases to tell: widen the limit, or decide by hand"

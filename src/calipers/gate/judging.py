@@ -1,0 +1,81 @@
+"""The verdict on a run: every rule of a policy, held against the run and its baseline.
+
+Nothing vacuous passes. What is argued here, once:
+
+- An evaluator or a metric that the policy names and the run has no result of: FAIL, for what it guards is unguarded.
+- Too few cases, no baseline to compare with, no case that both runs have, a run that ended by Ctrl-C or an error: INCONCLUSIVE,
+  since more of the same could settle it.
+- An evaluator that is not the same in both runs (its arguments or version differ): INCONCLUSIVE, since a difference between
+  two yardsticks is no difference between two agents.
+- A run that a rule could end (`Report.stopping`) was looked at many times. Its intervals are those that
+  allow that (`anytime_interval`), over the attempts that the rule had heard of. Times and metrics have no bounds, and so no such interval: INCONCLUSIVE.
+"""
+
+import msgspec
+
+from calipers.report import Report
+
+from .claims import Claim, judge_claims
+from .facts import facts_of
+from .limits import Limits
+from .policy import Policy
+from .ratings import ReadRun
+from .sides import Sides
+from .verdict import Verdict, outcome_of
+
+
+def judge_run(
+    run: Report,
+    policy: Policy,
+    *,
+    baseline: Report | None = None,
+    read_run: ReadRun | None = None,
+    anytime: bool | None = None,
+) -> Verdict:
+    """What the gate says of a run.
+
+    Args:
+        run: the candidate.
+        policy: what it has to meet.
+        baseline: the run to compare with, where a rule does; it needs the same cases.
+        read_run: finds a run by what the policy calls it, for rules about the agreement of judges with people.
+        anytime: use intervals that hold however often one looks at a growing run; default: where a rule could end
+            the run early (`stop_when`).
+
+    Raises:
+        InvalidOptionError: a rule makes no sense for what the run holds, or a report does not keep every attempt.
+        OSError: a file of labels cannot be read.
+    """
+    looked_often = run.stopping is not None if anytime is None else anytime
+    sides = Sides(_heard(run), baseline)
+    parts = [
+        *facts_of(run, policy),
+        *Limits(policy, sides, anytime=looked_often, read_run=read_run).parts(),
+    ]
+    claims = [part for part in parts if isinstance(part, Claim)]
+    judged = iter(judge_claims(claims, confidence=policy.confidence, correct=policy.correction == "holm"))
+    findings = tuple(next(judged) if isinstance(part, Claim) else part for part in parts)
+    return Verdict(
+        outcome=outcome_of(findings),
+        findings=findings,
+        run=run.name,
+        baseline=None if baseline is None else baseline.name,
+        cases=len(sides.run.cases),
+        paired=None if sides.pairing is None else sides.pairing.pairs,
+        confidence=policy.confidence,
+        correction=policy.correction,
+        anytime=looked_often,
+        notes=tuple(sides.notes(stopped=run.stopping is not None)),
+    )
+
+
+def _heard(run: Report) -> Report:
+    """The run without attempts that were in flight when it was decided: with them, a decision would be undone half the time."""
+    if run.stopping is None or not run.stopping.unheard:
+        return run
+    unheard = set(run.stopping.unheard)
+    return msgspec.structs.replace(
+        run,
+        cases=[case for case in run.cases if case.name not in unheard],
+        failures=[failure for failure in run.failures if failure.name not in unheard],
+    )

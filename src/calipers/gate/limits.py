@@ -1,0 +1,230 @@
+"""What a policy asks of evaluators, the pass rate, times and metrics, as claims to be decided and facts that are plain."""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from calipers.comparison.cases import RunCase
+from calipers.comparison.columns import ColumnKey, Columns, differing, durations, metric, passes
+from calipers.errors import InvalidOptionError
+
+from .claims import Claim
+from .facts import absent, enough, few
+from .measure import Change, Grown, Level
+from .policy import Growth, Policy, Rules
+from .ratings import Ratings, ReadRun, read_ratings
+from .sides import Sides, Values, column_of
+from .verdict import Finding, Unit
+from .wording import limit_words, loss, plural
+
+PASS_RATE = "pass rate"  # noqa: S105 - no password
+TASK_TIME = "task time"
+
+Part: TypeAlias = Finding | Claim
+
+
+class Limits:
+    """The rules of a policy, applied to two sides."""
+
+    def __init__(self, policy: Policy, sides: Sides, *, anytime: bool, read_run: ReadRun | None) -> None:
+        self.policy = policy
+        self.sides = sides
+        self.anytime = anytime
+        self.read_run = read_run
+
+    def parts(self) -> Iterator[Part]:
+        """Everything that is asked of single evaluators, the pass rate, times and metrics."""
+        policy, run, old = self.policy, self.sides.run, self.sides.baseline
+        if policy.pass_rate is not None:
+            if run.asserts:
+                differs = "asserts nothing" if old is not None and not old.asserts else None
+                yield from self._rules(PASS_RATE, policy.pass_rate, passes, passes, "rate", differs)
+            else:
+                yield absent(PASS_RATE, "nothing was asserted in this run")
+        for name, rules in policy.evaluators.items():
+            yield from self._evaluator(name, rules)
+        if policy.duration is not None:
+            yield from self._growth(TASK_TIME, policy.duration, durations, "seconds")
+        for name, growth in policy.metrics.items():
+            if name not in run.metrics:
+                there = ", ".join(map(repr, run.metrics)) or "none"
+                yield absent(name, f"the run has no metric of this name; there are {there}")
+            else:
+                yield from self._growth(name, growth, _metric(name), "number")
+
+    # ------------------------------------------------------------------ evaluators
+
+    def _evaluator(self, name: str, rules: Rules) -> Iterator[Part]:
+        run, old = self.sides.run, self.sides.baseline
+        key = column_of(run, name)
+        if key is None:
+            there = ", ".join(dict.fromkeys(repr(each) for each, _ in run.by_key)) or "none"
+            yield absent(name, f"it gave no result in this run; there are {there}")
+            return
+        limited = not (rules.margin is rules.at_least is rules.at_most is None)
+        if key[1] == "label" and limited:
+            raise InvalidOptionError(
+                f"the policy limits {name!r}, which gives labels: a label has no mean to be held against a number"
+            )
+        if rules.max_errors is not None:
+            attempts = sum(len(case.attempts) for case in run.cases)
+            yield few(name, "errors", run.lost(key)["evaluator"], attempts, rules.max_errors)
+        if rules.agreement is not None:
+            yield from self._agreement(name, rules)
+        if not limited and rules.agreement is None:
+            yield Finding(subject=name, rule="has to be there", outcome="PASS", said="it gave results")
+        if key[1] == "label":
+            return
+        differs: str | None = None
+        before: Values = _nothing
+        if old is not None:
+            before_key = column_of(old, name)
+            if before_key is None:
+                differs = "has no result of it"
+            else:
+                how = differing(old.by_key[before_key], run.by_key[key])
+                differs = None if how is None else f"was judged by another evaluator ({how})"
+                before = _scores(old, before_key)
+        unit: Unit = "rate" if key[1] == "assertion" else "number"
+        yield from self._rules(name, rules, _scores(run, key), before, unit, differs)
+
+    def _rules(
+        self, subject: str, rules: Rules, values: Values, before: Values, unit: Unit, differs: str | None
+    ) -> Iterator[Part]:
+        bounds = (0.0, 1.0) if unit == "rate" else rules.bounds
+        alone = self.sides.alone(values)
+        if rules.min_cases is not None:
+            yield enough(subject, len(alone.cases), rules.min_cases, kind=" judged")
+        if rules.margin is not None:
+            yield self._margin(subject, rules, values, before, unit, differs)
+        level = Level(
+            cases=alone.cases,
+            clusters=alone.clusters,
+            bounds=bounds,
+            is_rate=unit == "rate",
+            anytime=self.anytime,
+        )
+        for limit, above in ((rules.at_least, True), (rules.at_most, False)):
+            if limit is not None:
+                yield Claim(
+                    subject=subject,
+                    rule=f"{'at least' if above else 'at most'} {limit_words(limit, unit)}",
+                    measure=level,
+                    limit=limit,
+                    above=above,
+                    unit=unit,
+                    anytime=self.anytime,
+                )
+
+    def _margin(
+        self, subject: str, rules: Rules, values: Values, before: Values, unit: Unit, differs: str | None
+    ) -> Part:
+        assert rules.margin is not None
+        rule = (
+            f"not worse than the baseline by {loss(rules.margin, unit)} or more"
+            if rules.margin
+            else "better than the baseline"
+        )
+        if self.sides.baseline is None:
+            return _open(subject, rule, "there is no baseline to compare with", "name one with --baseline")
+        if differs is not None:
+            way = "judge the baseline again with the evaluators of this run: `calipers score`"
+            return _open(subject, rule, f"the baseline {differs}", way)
+        both = self.sides.both(values, before)
+        if not both.run:
+            return _open(subject, rule, "no case was judged in both runs", "run both on the same cases")
+        if rules.min_cases is not None and len(both.run) < rules.min_cases:
+            said = f"only {plural(len(both.run), 'case')} of {rules.min_cases:,} were judged in both runs"
+            return _open(subject, rule, said, "run both on the same cases")
+        width = 1.0 if unit == "rate" else rules.bounds[1] - rules.bounds[0]
+        return Claim(
+            subject=subject,
+            rule=rule,
+            measure=Change(
+                run=both.run,
+                baseline=both.baseline,
+                clusters=both.clusters,
+                bounds=(-width, width),
+                sign=1 if rules.better == "higher" else -1,
+                anytime=self.anytime,
+            ),
+            limit=-rules.margin if rules.margin else 0.0,
+            unit=unit,
+            signed=True,
+            anytime=self.anytime,
+        )
+
+    def _agreement(self, name: str, rules: Rules) -> Iterator[Part]:
+        wanted = rules.agreement
+        assert wanted is not None
+        judge, human, stale = read_ratings(wanted, name, self.sides.run, self.read_run)
+        if wanted.kappa is not None:
+            yield _agreed(name, Ratings(judge=judge, human=human, by="kappa"), wanted.kappa, stale)
+        if wanted.share is not None:
+            yield _agreed(name, Ratings(judge=judge, human=human, by="share"), wanted.share, stale)
+
+    # ------------------------------------------------------------------ times and metrics
+
+    def _growth(self, subject: str, growth: Growth, values: Values, unit: Unit) -> Iterator[Part]:
+        if self.anytime:
+            said = "the run was looked at many times, and what has no bounds has no interval that allows it"
+            yield _open(subject, "limits", said, "gate a run by it that was not stopped early")
+            return
+        if growth.max_growth is not None:
+            rule = f"grows by less than {limit_words(growth.max_growth, 'growth')} against the baseline"
+            both = self.sides.both(values, values)
+            if not both.run:
+                none = self.sides.baseline is None
+                said = "there is no baseline to compare with" if none else "no case has it in both runs"
+                yield _open(subject, rule, said, "run both on the same cases")
+            else:
+                yield Claim(
+                    subject=subject,
+                    rule=rule,
+                    measure=Grown(run=both.run, baseline=both.baseline, clusters=both.clusters),
+                    limit=growth.max_growth,
+                    above=False,
+                    unit="growth",
+                )
+        if growth.at_most is not None:
+            alone = self.sides.alone(values)
+            yield Claim(
+                subject=subject,
+                rule=f"at most {limit_words(growth.at_most, unit)}",
+                measure=Level(cases=alone.cases, clusters=alone.clusters),
+                limit=growth.at_most,
+                above=False,
+                unit=unit,
+            )
+
+
+def _agreed(name: str, ratings: Ratings, limit: float, stale: str | None) -> Part:
+    unit: Unit = "number" if ratings.by == "kappa" else "rate"
+    what = "kappa with people" if ratings.by == "kappa" else "agreement with people"
+    rule = f"{what} at least {limit_words(limit, unit)}"
+    if stale is not None:
+        said = f"the agreement was measured with another judge ({stale})"
+        return _open(name, rule, said, "label cases that this judge has judged")
+    return Claim(subject=name, rule=rule, measure=ratings, limit=limit, unit=unit, noun="label")
+
+
+def _open(subject: str, rule: str, said: str, advice: str) -> Finding:
+    return Finding(subject=subject, rule=rule, outcome="INCONCLUSIVE", said=said, advice=advice)
+
+
+def _scores(columns: Columns, key: ColumnKey) -> Values:
+    def values(case: RunCase) -> list[float]:
+        return columns.scores(case, key)
+
+    return values
+
+
+def _metric(name: str) -> Values:
+    def values(case: RunCase) -> list[float]:
+        return metric(case, name)
+
+    return values
+
+
+def _nothing(case: RunCase) -> list[float]:
+    del case
+    return []

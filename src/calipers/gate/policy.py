@@ -1,0 +1,169 @@
+"""What a release has to meet: the rules of a gate, chosen before anybody looks at the numbers.
+
+Every evaluator that a policy names is required. There are three kinds of limits:
+
+- `margin`, `max_growth`: the loss against the baseline that would not matter. The interval of the paired difference decides.
+- `at_least`, `at_most`: a level that needs no baseline. The interval decides, not the point in its middle.
+- `min_cases`, `max_task_failures`, `max_evaluator_errors`, `max_errors`: facts about the run. They are counted.
+
+An interval can lie on the good side of its limit (PASS), on the bad side (FAIL), or hold it (INCONCLUSIVE).
+"""
+
+from math import isfinite
+from os import PathLike
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+
+from calipers.errors import InvalidOptionError
+
+Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+NotNegative: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class _Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a policy, whose fields are what they are declared to be."""
+
+    def __post_init__(self) -> None:
+        for field in msgspec.structs.fields(type(self)):
+            wrong = wrong_with(getattr(self, field.name), field.type)
+            if wrong is not None:
+                raise InvalidOptionError(f"{field.name}: {wrong}, got {getattr(self, field.name)!r}")
+
+
+class HumanAgreement(_Checked, frozen=True, kw_only=True):
+    """How well a judge has to agree with people before its verdicts count, by labels that are stored."""
+
+    labels: str | None = None
+    """A file, JSON Lines or CSV: each line has what the judge (`judge`) and people (`human`) said of one case."""
+    run: str | None = None
+    """A run, by its id or as a report file, in which both the judge and people have a column."""
+    human: str = "human"
+    """The column that holds what people said."""
+    kappa: Annotated[float, msgspec.Meta(ge=-1, le=1)] | None = None
+    """Cohen's kappa, the agreement beyond chance: its interval has to lie above this."""
+    share: Share | None = None
+    """The share of cases on which both say the same: its interval has to lie above this."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.labels is None) == (self.run is None):
+            raise InvalidOptionError("an agreement needs either labels, a file, or run; not both")
+        if self.kappa is None and self.share is None:
+            raise InvalidOptionError("an agreement needs kappa or share: how well is well enough?")
+
+
+class Rules(_Checked, frozen=True, kw_only=True):
+    """What one evaluator, or the pass rate, has to meet. Without any limit, it only has to give results."""
+
+    margin: NotNegative | None = None
+    """Against the baseline: the largest loss that would not matter, in the units of the result (0.02 is 2 points)."""
+    at_least: float | None = None
+    """The whole interval has to lie above this."""
+    at_most: float | None = None
+    """The whole interval has to lie below this."""
+    better: Literal["higher", "lower"] = "higher"
+    """Which way is better, for the margin."""
+    min_cases: Count | None = None
+    """Cases that have to be judged; with a margin, in both runs."""
+    max_errors: Share | None = None
+    """The share of attempts on which the evaluator may fail."""
+    bounds: tuple[float, float] = (0.0, 1.0)
+    """Between which every result lies. Decisions during a run need it."""
+    agreement: HumanAgreement | None = None
+    """What a judge is held to."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.bounds[0] < self.bounds[1]:
+            raise InvalidOptionError(f"bounds: the lower one comes first, got {self.bounds!r}")
+        if self.at_least is not None and self.at_most is not None and self.at_least >= self.at_most:
+            raise InvalidOptionError(
+                f"at_least {self.at_least!r} and at_most {self.at_most!r} leave nothing between them"
+            )
+
+
+class Growth(_Checked, frozen=True, kw_only=True):
+    """What the time of the task, or a metric such as its cost, has to meet. Less is better."""
+
+    max_growth: NotNegative | None = None
+    """Against the baseline: the growth of the mean that would not matter, as a share (0.1 is 10 %)."""
+    at_most: float | None = None
+    """The whole interval of the mean has to lie below this: seconds, or the units of the metric."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_growth is None and self.at_most is None:
+            raise InvalidOptionError("neither max_growth nor at_most is given: there is nothing to meet")
+
+
+class Policy(_Checked, frozen=True, kw_only=True):
+    """The rules of a gate. All have to pass for the gate to pass; one that fails makes it fail."""
+
+    evaluators: dict[str, Rules] = {}
+    """By the name of the column in the report; each has to be there."""
+    pass_rate: Rules | None = None
+    """The share of cases that pass in every respect."""
+    duration: Growth | None = None
+    """Seconds that the task takes."""
+    metrics: dict[str, Growth] = {}
+    """By the name of the metric."""
+    min_cases: Count = 1
+    """Cases that the run has to have."""
+    max_task_failures: Share | None = None
+    """The share of attempts whose task may fail; `None`: they count as not passed, and no more."""
+    max_evaluator_errors: Share | None = None
+    """The share of attempts on which any evaluator may fail; `None`: they count as not passed, and no more."""
+    confidence: Annotated[float, msgspec.Meta(ge=0.5, lt=1)] = 0.95
+    """Of the intervals. A rule passes, or fails, wrongly with at most half of what is missing to 1."""
+    correction: Literal["holm", "none"] = "holm"
+    """What keeps several rules from failing by chance more often than one. Passing needs none, since all have to."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rate = self.pass_rate
+        limited = rate is not None and not (rate.margin is rate.at_least is rate.at_most is None)
+        if not (self.evaluators or self.metrics or self.duration or limited):
+            raise InvalidOptionError(
+                "a policy without a rule would let everything pass: name an evaluator, or limit pass_rate, duration or metrics"
+            )
+
+    @property
+    def needs_baseline(self) -> bool:
+        """Whether a rule compares with another run."""
+        rules = [*self.evaluators.values(), *([self.pass_rate] if self.pass_rate else [])]
+        growths = [*self.metrics.values(), *([self.duration] if self.duration else [])]
+        return any(rule.margin is not None for rule in rules) or any(
+            growth.max_growth is not None for growth in growths
+        )
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> "Policy":
+        """The policy in a YAML or JSON file.
+
+        Raises:
+            DatasetFileError: something is wrong with the file; the error lists all of it, with line and column.
+            OSError: the file cannot be read.
+        """
+        from calipers.files.policy_file import load_policy
+
+        return load_policy(path)
+
+
+def wrong_with(value: Any, kind: Any) -> str | None:
+    """What keeps a value from being of the kind; `None` if nothing does. NaN and infinity are no numbers."""
+    if isinstance(value, msgspec.Struct | dict):
+        return None if isinstance(value, dict) or _is_of(value, kind) else "expected a mapping"
+    numbers = value if isinstance(value, tuple | list) else [value]
+    if any(isinstance(number, float) and not isfinite(number) for number in numbers):
+        return "expected a finite number"
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        return str(error).partition(" - at ")[0].replace("`", "").replace("Expected", "expected")
+    return None
+
+
+def _is_of(value: msgspec.Struct, kind: Any) -> bool:
+    return any(each is type(value) for each in (kind, *getattr(kind, "__args__", ())))

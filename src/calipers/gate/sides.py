@@ -1,0 +1,86 @@
+"""The two sides of a gate: the run, the baseline if there is one, and which of their cases are the same."""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from calipers.comparison.cases import Pair, Pairing, RunCase, cases_of, pair_cases
+from calipers.comparison.columns import ColumnKey, Columns
+from calipers.report import Report
+
+from .measure import Cases
+
+Values: TypeAlias = Callable[[RunCase], list[float]]
+"""The numbers of a case's attempts; none if it was not measured."""
+
+
+class Alone(NamedTuple):
+    """What the run has, case by case."""
+
+    cases: Cases
+    clusters: Sequence[Hashable] | None
+
+
+class Both(NamedTuple):
+    """What both have on the same cases."""
+
+    run: Cases
+    baseline: Cases
+    clusters: Sequence[Hashable] | None
+
+
+class Sides:
+    """The run and the baseline, to be measured."""
+
+    def __init__(self, run: Report, baseline: Report | None) -> None:
+        self.run = Columns(cases_of(run))
+        self.baseline = None if baseline is None else Columns(cases_of(baseline))
+        self.pairs: list[Pair] = []
+        self.pairing: Pairing | None = None
+        if self.baseline is not None:
+            self.pairs, self.pairing = pair_cases(self.baseline.cases, self.run.cases)
+
+    def alone(self, values: Values) -> Alone:
+        """The cases of the run that were measured."""
+        found = [(case, numbers) for case in self.run.cases if (numbers := values(case))]
+        return Alone([numbers for _, numbers in found], _clusters([case for case, _ in found]))
+
+    def both(self, values: Values, before: Values) -> Both:
+        """The cases that were measured on both sides."""
+        found = [
+            (case, numbers, earlier)
+            for old, case in self.pairs
+            if (numbers := values(case)) and (earlier := before(old))
+        ]
+        return Both(
+            [numbers for _, numbers, _ in found],
+            [earlier for _, _, earlier in found],
+            _clusters([case for case, _, _ in found]),
+        )
+
+    def notes(self, *, stopped: bool) -> Iterator[str]:
+        """What a reader should know of the pairing; of a run that was stopped, everybody knows that cases are missing."""
+        pairing = self.pairing
+        if pairing is None:
+            return
+        if pairing.changed:
+            names = ", ".join(repr(case.name) for case in pairing.changed[:3])
+            more = f" and {len(pairing.changed) - 3} more" if len(pairing.changed) > 3 else ""
+            yield f"not compared, since the case is another one in the baseline: {names}{more}"
+        if pairing.baseline_only and not stopped:
+            yield f"{len(pairing.baseline_only):,} of the baseline's cases are not in this run"
+        if pairing.candidate_only:
+            yield f"{len(pairing.candidate_only):,} cases of this run are not in the baseline"
+
+
+def column_of(columns: Columns, name: str) -> ColumnKey | None:
+    """The column that a policy means by a name; where several kinds share it, `name (score)` says which."""
+    found = [key for key in columns.by_key if name == key[0] or name == f"{key[0]} ({key[1]})"]
+    exact = [key for key in found if name != key[0]]
+    return next(iter(exact or sorted(found, key=lambda key: key[1] == "label")), None)
+
+
+def _clusters(cases: Sequence[RunCase]) -> list[Hashable] | None:
+    """The cluster of each case, alone where it names none; `None` if no case does."""
+    if all(case.cluster is None for case in cases):
+        return None
+    return [(number,) if case.cluster is None else case.cluster for number, case in enumerate(cases)]

@@ -1,0 +1,78 @@
+"""What a gate says: one finding per rule, and the outcome of all of them.
+
+- PASS: every rule passed.
+- FAIL: at least one rule failed.
+- INCONCLUSIVE: no rule failed, and at least one could not be decided. It is no pass.
+"""
+
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from calipers.stats import Interval
+
+Outcome: TypeAlias = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+"""What became of a rule, or of a whole gate."""
+
+Unit: TypeAlias = Literal["rate", "number", "seconds", "growth"]
+"""How the numbers of a finding are to be read: shares, plain numbers, seconds, or a growth of 0.1 for 10 %."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule, and what the run says to it."""
+
+    subject: str
+    """What the rule is about: the name of an evaluator or metric, `pass rate`, `task time` or `run`."""
+    rule: str
+    """The rule in words: `at least 80 %`."""
+    outcome: Outcome
+    said: str
+    """Why, in one sentence."""
+    advice: str | None = None
+    """What to do next; `None` where there is nothing to do."""
+    value: float | None = None
+    """The estimate: a rate, a mean, a difference or a growth; `None` if it was not measured."""
+    limit: float | None = None
+    """What it is held against, on the same scale."""
+    interval: Interval | None = None
+    """Where the true value may lie."""
+    unit: Unit = "number"
+    n: int | None = None
+    """Cases behind the estimate."""
+    more_cases: int | None = None
+    """About how many more would decide it; `None` if nobody can tell, or none are needed."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What a gate says of a run."""
+
+    outcome: Outcome
+    findings: tuple[Finding, ...]
+    """In the order of the policy."""
+    run: str
+    """The name of the run."""
+    baseline: str | None = None
+    """The name of the run that it was compared with; `None` without one."""
+    cases: int
+    """Cases of the run."""
+    paired: int | None = None
+    """Cases that both runs have; `None` without a baseline."""
+    confidence: float
+    correction: str
+    anytime: bool = False
+    """Whether the intervals hold however often one looks, as they must for a run that was stopped when decided."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know besides: cases that could not be paired, say."""
+
+    def count(self, outcome: Outcome) -> int:
+        """How many rules came out so."""
+        return sum(finding.outcome == outcome for finding in self.findings)
+
+
+def outcome_of(findings: Iterable[Finding]) -> Outcome:
+    """The outcome of all rules together; without any, nothing is known."""
+    outcomes = {finding.outcome for finding in findings}
+    if "FAIL" in outcomes:
+        return "FAIL"
+    return "PASS" if outcomes == {"PASS"} else "INCONCLUSIVE"
