@@ -349,7 +349,9 @@ class RunJournal:
                 self.store.finish_run(self.info.id, status="failed")
                 return counts
             complete = report.incomplete is None
-            if complete and self._done is not None and (gone := self._done.left()):
+            # What a rule left out is not gone.
+            all_seen = complete and report.stopping is None
+            if all_seen and self._done is not None and (gone := self._done.left()):
                 self.store.remove_attempts(self.info.id, gone)
                 counts.notes.append(
                     f"stored attempts left out, since their cases are gone or have changed: {len(gone)}"
