@@ -19,7 +19,6 @@ from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import AnyIdentity, Unknown
 from calipers.identity.tasks import task_identity
 from calipers.journal import Keeping, Setup
-from calipers.plain import plain
 from calipers.recalled import Recalled, Reuse
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
@@ -30,6 +29,7 @@ from calipers.task import Attempt
 from calipers.work import Work
 
 from .identities import Columns, Keys
+from .kept_metrics import kept_metrics
 from .notes import AttemptNotes, CellNotes, attempt_notes, with_attempt_notes, with_notes
 from .opening import open_store
 from .output_type import is_plain, output_type
@@ -377,4 +377,4 @@ def _original(record: ReportCase | ReportCaseFailure, judge: Judge) -> Any:
     if not isinstance(judge.evaluator, RolloutEvaluator) or not isinstance(record, ReportCase):
         return None
     mine = (result.original for result in record.results if result.evaluator == judge.name)
-    return plain(next(mine, None))
+    return kept_metrics(next(mine, None))

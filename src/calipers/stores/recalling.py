@@ -11,7 +11,6 @@ those hold whose evaluator is the same, and
 The record is made anew of the present case: what the store has of inputs, metadata and expectation is only their plain form.
 """
 
-import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -26,6 +25,7 @@ from calipers.styles import RolloutEvaluator
 from calipers.work import Work
 
 from .identities import Columns
+from .kept_metrics import read_metrics
 from .notes import AttemptNotes, CellNotes, attempt_notes, cell_notes
 from .output_type import OutputType
 from .packing import Facts, unpack, unpack_cells
@@ -132,8 +132,8 @@ class Recaller:
             return None
         only = Facts(format=FORMAT, task_duration=0.0, total_duration=0.0, evaluators=(stored.evaluator,))
         results, failures, skipped = unpack_cells([stored], only, self.evaluators(stored.run))
-        if isinstance(judge.evaluator, RolloutEvaluator) and isinstance(notes.original, dict):
-            original = types.SimpleNamespace(**notes.original)
+        original = read_metrics(notes.original) if isinstance(judge.evaluator, RolloutEvaluator) else None
+        if original is not None:
             results = tuple(msgspec.structs.replace(result, original=original) for result in results)
         return Cell(results=results, failures=failures, skipped=skipped, saw_results=notes.after is not None)
 

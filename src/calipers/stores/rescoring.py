@@ -11,7 +11,6 @@ content is the same; with `output_type`, outputs are made again. What an evaluat
 been something else, is counted in `Report.reuse.judged_as_plain`.
 """
 
-import types
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,6 @@ from calipers.evaluation import Counts, Progress, run_sync
 from calipers.identity.cases import case_key
 from calipers.identity.evaluators import evaluator_identity
 from calipers.interrupt import on_interrupt
-from calipers.plain import plain
 from calipers.recalled import Recalled, Reuse
 from calipers.record import ReportCase
 from calipers.report import Report
@@ -42,6 +40,7 @@ from calipers.work import Work, WorkQueue
 from calipers.workers import LoopWorkers
 
 from .identities import Columns, column_key
+from .kept_metrics import kept_metrics, read_metrics
 from .notes import CellNotes, attempt_notes, cell_notes, with_notes
 from .opening import open_store
 from .output_type import OutputType
@@ -262,9 +261,9 @@ class _Again:
             # What was combined before is combined anew.
             report.analyses = [analysis for analysis in report.analyses if analysis.title != judge.name]
             for cell in self.store.cells(self.info.id, evaluator=place):
-                original = cell_notes(cell.body).original
-                if isinstance(original, dict):
-                    originals[names[cell.position], judge.name] = types.SimpleNamespace(**original)
+                original = read_metrics(cell_notes(cell.body).original)
+                if original is not None:
+                    originals[names[cell.position], judge.name] = original
         for case in report.cases:
             case.results = tuple(
                 msgspec.structs.replace(result, original=originals.get((case.name, result.evaluator)))
@@ -278,7 +277,7 @@ def _original(judge: Judge, record: ReportCase) -> Any:
     if not isinstance(judge.evaluator, RolloutEvaluator):
         return None
     mine = (result.original for result in record.results if result.evaluator == judge.name)
-    return plain(next(mine, None))
+    return kept_metrics(next(mine, None))
 
 
 class _Found:
