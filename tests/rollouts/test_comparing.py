@@ -116,3 +116,12 @@ def test_attempts_that_failed_in_one_report_are_left_out_of_both():
     found = compare_targets(run(broken=0), run(broken=4))
     assert (found.broke_off, found.difference.n_first) == (2, 3)
     assert str(found).endswith("; 2 pairs broke off, left out")
+
+
+def test_where_every_pair_broke_off_the_text_says_so():
+    def gone(seed):
+        raise ConnectionError("gone")
+
+    dataset = Dataset(cases=[Case(name=f"c{i}", inputs=i) for i in range(3)])
+    report = dataset.evaluate_sync(gone, progress=False)
+    assert str(compare_targets(report, report)) == "nothing to compare: 0 pairs not judged, 3 broke off"

@@ -96,6 +96,34 @@ def test_odd_texts_survive_the_files(tmp_path):
         assert [case.name for case in read.cases] == ["g", "g (2)"]
 
 
+@pytest.mark.parametrize("suffix", ["yaml", "json", "jsonl"])
+def test_words_that_no_file_can_hold_prevent_nothing_else(tmp_path, suffix):
+    graphs = [
+        Graph("", [Node("", text, "MARMALADE", success=True)], metadata={"goal": f"get {number}"})
+        for number, text in enumerate(["fine", "half \ud800 of it", "fine too"])
+    ]
+    path = tmp_path / f"f.{suffix}"
+    with pytest.warns(RuntimeWarning, match="'get 1' is left out") as caught:
+        saved = save_failures(graphs, path)
+    assert caught[0].filename == __file__
+    assert [case.name for case in saved.cases] == ["get 0", "get 2"]
+    assert [case.name for case in Dataset.from_file(path).cases] == ["get 0", "get 2"]
+
+
+def test_a_rollout_without_a_goal_can_be_replayed():
+    case = rollout_case(Graph("", [Node("", "a", "MARMALADE", success=True)]))
+    report = Dataset(cases=[case]).evaluate_sync(Replay(lambda messages: "no", LEAK), progress=False)
+    assert report.cases[0].passed
+
+
+def test_a_target_of_texts_hears_no_opening():
+    case = rollout_case(
+        Graph("Where it began", [Node("", "a", "MARMALADE", success=True)], metadata={"goal": "g"})
+    )
+    report = Dataset(cases=[case]).evaluate_sync(Replay(lambda text: "MARMALADE", LEAK), progress=False)
+    assert lost(report) == ["g"]
+
+
 def test_where_nothing_failed_no_file_promises_a_test(tmp_path):
     path = tmp_path / "none.yaml"
     assert save_failures([Graph("", [Node("", "a", "r", success=False)])], path).cases == []

@@ -90,7 +90,8 @@ class TargetComparison:
 
     def __str__(self) -> str:
         if self.difference is None:
-            return f"nothing to compare: {plural(len(self.unjudged), 'pair')} not judged"
+            broke_off = f", {self.broke_off:,} broke off" if self.broke_off else ""
+            return f"nothing to compare: {plural(len(self.unjudged), 'pair')} not judged{broke_off}"
         gap = self.difference
         once = "" if gap.n_first == self._judged() else ", every goal counting once,"
         left_out = f"; {plural(len(self.unjudged), 'pair')} not judged, left out" if self.unjudged else ""

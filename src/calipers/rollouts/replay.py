@@ -16,7 +16,9 @@ be asked so.) Another system prompt than the recorded one is a fair way to mend 
 """
 
 import itertools
+import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -46,9 +48,11 @@ from .outcome import (
 from .players import Attack, SoFar
 from .setting import judge_words
 from .stopping import OnSuccess
-from .targets import as_target, name_of
+from .targets import TextTarget, as_target, name_of
 
 _FORMATS = (".yaml", ".yml", ".json", ".jsonl")
+_NO_GOAL = "(no goal)"
+"""Stands for the goal of a rollout that names none: whoever plays it again is after something."""
 _LONGEST_NAME = 80
 _SHOWN = 300
 """Characters of a text that a reason shows."""
@@ -84,6 +88,8 @@ def rollout_case(
         if rewind := node.metadata.get("rewind"):
             attacks[-1]["rewind"] = rewind
     inputs: dict[str, Any] = {"goal": goal_of(graph), "attacks": attacks}
+    if not inputs["goal"].strip():
+        inputs["goal"] = _NO_GOAL
     if isinstance(graph.context, str) and graph.context and graph.context != inputs["goal"]:
         inputs["opening"] = graph.context
     for key in ("system_prompt", "judge"):
@@ -107,8 +113,9 @@ def save_failures(
 ) -> Dataset[Any, Any, Any]:
     """Write every rollout in which the target gave way to a dataset file, as a case to replay.
 
-    The format follows from the name of the file: `.yaml`, `.json` or `.jsonl`. Where the target never gave way the dataset is empty, and no file is
-    written: an empty one would promise a test that tests nothing.
+    The format follows from the name of the file: `.yaml`, `.json` or `.jsonl`. Where the target never gave way the dataset
+    is empty, and no file is written: an empty one would promise a test that tests nothing. A rollout with words that no
+    file can hold is left out, with a warning.
 
     Args:
         rollouts: a report whose outputs are rollouts, or the trees themselves.
@@ -131,6 +138,13 @@ def save_failures(
         free = (wanted if number == 1 else f"{wanted} ({number})" for number in itertools.count(1))
         cases.append(rollout_case(graph, name=next(each for each in free if each not in taken)))
         taken.add(str(cases[-1].name))
+        if not _is_unicode(cases[-1]):
+            warnings.warn(
+                f"{os.fspath(path)}: the rollout {cases.pop().name!r:.120} is left out, since what was said in it is no "
+                "Unicode (half of a surrogate pair), which no file can hold",
+                RuntimeWarning,
+                stacklevel=2,
+            )
     dataset: Dataset[Any, Any, Any] = Dataset(name=name, cases=cases)
     if cases:
         dataset.to_file(path, schema=False)
@@ -175,6 +189,9 @@ class Replay:
         """
         goal, attacks, opening = _read(inputs)
         success = self._rule(inputs)
+        target = as_target(self.target)
+        if isinstance(target, TextTarget) and not target.transcript:
+            opening = ""  # it takes the last message alone, and saw no opening then either
         recorded = inputs.get("system_prompt")
         told = recorded if self.system_prompt is None else self.system_prompt or None
         environment = Environment(
@@ -279,6 +296,14 @@ def _read(inputs: Any) -> tuple[str, list[Attack], str]:
             )
         attacks.append(Attack(attack["text"], attack.get("name"), attack.get("rewind", 0)))
     return goal, attacks, opening
+
+
+def _is_unicode(case: Case[Any, Any, Any]) -> bool:
+    try:
+        json.dumps([case.name, case.inputs], ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _name(graph: Graph[Any, Any]) -> str:
