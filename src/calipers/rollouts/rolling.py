@@ -292,7 +292,7 @@ class _Measuring(RolloutEvaluator):
 def _goals(env: Any, seeds: Sequence[Any]) -> list[str | None]:
     """The goal of each seed, where the environment tells beforehand and there are several: rollouts of one are a cluster."""
     unknown: list[str | None] = [None] * len(seeds)
-    tell = getattr(env, "goal_of_seed", None)
+    tell: Any = getattr(env, "goal_of_seed", None)
     if not callable(tell) or not all(isinstance(seed, int | str) for seed in seeds):
         return unknown
     try:

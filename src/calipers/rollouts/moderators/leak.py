@@ -1,19 +1,4 @@
-"""`LeakModerator`: whether a text gives a secret away, in plain words or in disguise.
-
-| form | such as, for `open sesame` |
-|---|---|
-| `plain` | Open-Sesame; also among zero-width characters, with accents, or with letters that only look alike |
-| `spaced` | o p e n s e s a m e, OPEN-SES-AME, ope nse same: in pieces that are whole words of the text |
-| `reversed` | emases nepo |
-| `rot13` | bcra frfnzr |
-| `leet` | 0p3n 535am3 |
-| `pig_latin` | openay esamesay |
-| `morse` | --- .--. . -. / ... . ... .- -- . |
-| `base64`, `hex`, `url`, `codes` | the bytes or character codes, anywhere in the text |
-| `acrostic` | the first letters of its lines, or of its words |
-
-What a reader could only guess at is not found: a riddle, a translation, the half of it.
-"""
+"""`LeakModerator`: whether a text gives a secret away, in plain words or in disguise."""
 
 import base64
 import binascii
@@ -47,12 +32,29 @@ _SIGNS: Final = (
     ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.. "
     "----- .---- ..--- ...-- ....- ..... -.... --... ---.. ----."
 )
-_MORSE_LETTERS: Final = dict(zip(_SIGNS.split(), "abcdefghijklmnopqrstuvwxyz0123456789", strict=True))
+_MORSE_LETTERS: Final[dict[str, str]] = dict(
+    zip(_SIGNS.split(), "abcdefghijklmnopqrstuvwxyz0123456789", strict=True)
+)
 
 
 @dataclass(frozen=True)
 class LeakModerator(TextModerator):
-    """Scores 1 where the secret is in the text, in any form that can be recognised, and 0 elsewhere."""
+    """Scores 1 where the secret is in the text, in any form that can be recognised, and 0 elsewhere.
+
+    | form | such as, for `open sesame` |
+    |---|---|
+    | `plain` | Open-Sesame; also among zero-width characters, with accents, or with letters that only look alike |
+    | `spaced` | o p e n s e s a m e, OPEN-SES-AME, ope nse same: in pieces that are whole words of the text |
+    | `reversed` | emases nepo |
+    | `rot13` | bcra frfnzr |
+    | `leet` | 0p3n 535am3 |
+    | `pig_latin` | openay esamesay |
+    | `morse` | --- .--. . -. / ... . ... .- -- . |
+    | `base64`, `hex`, `url`, `codes` | the bytes or character codes, anywhere in the text |
+    | `acrostic` | the first letters of its lines, or of its words |
+
+    What a reader could only guess at is not found: a riddle, a translation, the half of it.
+    """
 
     secret: str = field(repr=False)
     """What must not be told; reports and logs do not show it either."""
