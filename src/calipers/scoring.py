@@ -10,7 +10,7 @@ every case, whatever evaluators a single case adds. A name that is taken gets `_
 
 import asyncio
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import isawaitable
 from math import isfinite
 from time import perf_counter
@@ -113,7 +113,7 @@ class Judge:
 class Plan:
     """The judges of an attempt, in the order they run."""
 
-    __slots__ = ("judges", "keys", "may_look", "names", "needs_spans")
+    __slots__ = ("judges", "keys", "may_look", "names", "needs_spans", "nothing_noted")
 
     def __init__(self, judges: Sequence[Judge], keys: dict[tuple[str, str], str] | None = None) -> None:
         self.judges = tuple(judges)
@@ -123,6 +123,8 @@ class Plan:
         self.names = tuple(judge.name for judge in judges)
         self.needs_spans = any(judge.evaluator.needs_spans for judge in judges)
         self.may_look = any(judge.may_look for judge in judges)
+        self.nothing_noted = dict.fromkeys(self.names, _NOTHING)
+        """What is noted of most attempts: every judge was asked, and none looked beyond the attempt."""
 
     def name_of(self, judge: Judge, key: str) -> str:
         """What a key of an evaluator's mapping is called in this run."""
@@ -345,30 +347,17 @@ class NotedScoring(Scoring):
     async def score(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> ReportCase:
         """What the evaluators of the plan say of an attempt, or are known to have said."""
         said: _Said = ([], [], [])
-        results, failures, skipped = said
-        asked: set[str] = set()
-        ctx._asked = asked  # noqa: SLF001 - the scorer asks what judges look at
-        self._show(attempt, ctx, results)
-        noted = attempt.asked = {}
-        if attempt.recalled is None and not plan.may_look:
-            # All of them at once is faster than one by one, and none of them can look at anything else.
-            await self._ask(plan.judges, plan, ctx, said)
-            noted.update(dict.fromkeys(plan.names, _NOTHING))
-            return self._record(attempt, said)
-        cells: Mapping[str, Cell] = {} if attempt.recalled is None else attempt.recalled.cells
-        holds = True
-        """Whether all that was said so far is what was said then."""
-        for judge in plan.judges:
-            cell = cells.get(judge.name)
-            if cell is not None and (holds or not cell.saw_results) and plan.claims(judge, cell):
-                results.extend(cell.results)
-                failures.extend(cell.failures)
-                skipped.extend(cell.skipped)
-                continue
-            holds = False
-            asked.clear()
-            await self._ask((judge,), plan, ctx, said)
-            noted[judge.name] = frozenset(asked)
+        looked: set[str] = set()
+        ctx._asked = looked  # noqa: SLF001 - the scorer asks what judges look at
+        self._show(attempt, ctx, said[0])
+        if attempt.recalled is None:
+            noted: dict[str, frozenset[str]] = {}
+            judges = _watched(plan.judges, looked, noted) if plan.may_look else plan.judges
+            await self._ask(judges, plan, ctx, said)
+            attempt.asked = {**plan.nothing_noted, **noted} if noted else plan.nothing_noted
+        else:
+            noted = attempt.asked = {}
+            await self._ask(_lacking(plan, attempt.recalled.cells, said, looked, noted), plan, ctx, said)
         return self._record(attempt, said)
 
     def _show(
@@ -379,6 +368,35 @@ class NotedScoring(Scoring):
     ) -> None:
         """Let the judges of an attempt see what earlier ones said, or will have said."""
         ctx._earlier = results  # noqa: SLF001 - the scorer fills in what earlier judges said
+
+
+def _watched(judges: Iterable[Judge], looked: set[str], noted: dict[str, frozenset[str]]) -> Iterator[Judge]:
+    """The judges; after each has judged, it is noted if it looked beyond the attempt."""
+    for judge in judges:
+        yield judge
+        if looked:
+            noted[judge.name] = frozenset(looked)
+            looked.clear()
+
+
+def _lacking(
+    plan: Plan, cells: Mapping[str, Cell], said: _Said, looked: set[str], noted: dict[str, frozenset[str]]
+) -> Iterator[Judge]:
+    """The judges that have no cell to be taken; what the others said is added where their turn would have been."""
+    results, failures, skipped = said
+    holds = True
+    """Whether all that was said so far is what was said then."""
+    for judge in plan.judges:
+        cell = cells.get(judge.name)
+        if cell is not None and (holds or not cell.saw_results) and plan.claims(judge, cell):
+            results.extend(cell.results)
+            failures.extend(cell.failures)
+            skipped.extend(cell.skipped)
+            continue
+        holds = False
+        looked.clear()
+        yield judge
+        noted[judge.name] = frozenset(looked)
 
 
 async def within(seconds: float, awaitable: Any, late: Exception) -> Any:

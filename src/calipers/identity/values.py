@@ -45,7 +45,9 @@ def written(value: Any, refer: Callable[[Any], str] | None = None) -> bytes:
     # Most values are as simple as this, and every case of a run passes here.
     if kind is str and value.isascii():
         return b"s%d:%s" % (len(value), value.encode())
-    if value is None or kind is bool or kind is int or kind is float:
+    if kind is int:
+        return b"%#x;" % value
+    if value is None or kind is bool or kind is float:
         return _scalar(value)
     out: list[bytes] = []
     try:
@@ -63,7 +65,7 @@ def written(value: Any, refer: Callable[[Any], str] | None = None) -> bytes:
 
 def _scalar(value: float | None) -> bytes:
     # Python refuses to write very large integers in decimal digits.
-    return b"%s;" % (hex(value) if type(value) is int else repr(value)).encode()
+    return b"%#x;" % value if type(value) is int else b"%a;" % value
 
 
 class _Writing:

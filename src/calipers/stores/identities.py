@@ -5,7 +5,6 @@ content, by which of them it is. A column of results is known by the evaluator a
 result is never shown under another name than it was given.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +22,8 @@ from .run_info import StoredEvaluator
 
 _MOST_KEPT = 10_000
 """Evaluators of single cases whose identity is remembered."""
+_END = 8
+"""Bytes of an attempt's key that stand for task, repeat and place among cases of the same content."""
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -120,7 +121,8 @@ class Keys:
         """
         self._task = task.key.encode() if isinstance(task, Identity) else None
         self._bounded = bounded
-        self._seen: Counter[bytes] = Counter()
+        self._seen: dict[bytes, int] = {}
+        self._ends: dict[tuple[int, bytes], bytes] = {}
         self.unknown_cases = 0
         """Cases whose content has no form."""
 
@@ -135,18 +137,25 @@ class Keys:
                 which = b"" if case is None else self._which(case, work)
             if case is not None:
                 work.case_key = case
-                work.attempt_key = self._attempt(case, work.repeat_index, which)
+                end = self._end(work.repeat_index, which)
+                work.attempt_key = None if end is None else case + end
             yield work
 
-    def _attempt(self, case: bytes, repeat: int, which: bytes) -> bytes | None:
+    def _end(self, repeat: int, which: bytes) -> bytes | None:
+        """What follows the key of a case in the key of an attempt; the same for most attempts of a run."""
         if self._task is None:
             return None
-        return raw_digest(b"%s %s %d %s" % (case, self._task, repeat, which))
+        found = self._ends.get((repeat, which))
+        if found is None:
+            found = raw_digest(b"%s %d %s" % (self._task, repeat, which))[:_END]
+            if len(self._ends) < _MOST_KEPT:
+                self._ends[repeat, which] = found
+        return found
 
     def _which(self, case: bytes, work: Work) -> bytes:
         """What tells a case from earlier ones of the same content: how many there were, or else its name."""
         if self._bounded and len(self._seen) >= REMEMBERED_NAMES and case not in self._seen:
             return work.case_name.encode("utf-8", "surrogatepass")
-        earlier = self._seen[case]
+        earlier = self._seen.get(case, 0)
         self._seen[case] = earlier + 1
         return b"%d" % earlier

@@ -251,6 +251,8 @@ class RunJournal:
                 return
         elif self._done is not None:
             place = self._done.place(work)
+        asked = attempt.asked
+        noted = recalled is not None or seat.has_rollouts or (asked is not None and any(asked.values()))
         stored, cells = pack(
             record,
             place,
@@ -259,9 +261,11 @@ class RunJournal:
             key=work.attempt_key,
             case_hash=work.case_key,
             origin=None if recalled is None or recalled.origin == self.info.id else recalled.origin,
+            in_row=not noted,
         )
         self._note(stored, work, attempt, source)
-        self._note_cells(cells, seat, work, attempt, record, source)
+        if noted:
+            self._note_cells(cells, seat, work, attempt, record, source)
         self._writer.add(stored, cells)
 
     def _count(self, work: Work, attempt: Attempt, source: Any) -> None:
@@ -308,8 +312,6 @@ class RunJournal:
     ) -> None:
         """Add what a later run has to know to tell whether the results still hold."""
         asked = attempt.asked or {}
-        if source is None and not seat.has_rollouts and not any(asked.values()):
-            return
         for cell in cells:
             judge = seat.judges[cell.evaluator]
             if judge.name not in asked and isinstance(source, Source):

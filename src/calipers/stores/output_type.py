@@ -6,13 +6,16 @@ only if the result, as plain data, is exactly what is stored; otherwise evaluato
 
 import functools
 import inspect
+import math
 import typing
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from calipers.plain import plain
+
+_WIDE: Final = 1 << 63
 
 
 class OutputType:
@@ -72,12 +75,14 @@ def is_plain(value: Any) -> bool:
     kind = type(value)
     if value is None or kind is bool or (kind is str and value.isascii()):
         return True
-    if kind is str or kind is int or kind is float:
-        return bool(plain(value) == value)
+    if kind is float:
+        return math.isfinite(value)
+    if kind is str or kind is int:
+        return (kind is int and -_WIDE < value < _WIDE) or bool(plain(value) == value)
     if kind is list:
         return all(map(is_plain, value))
     if kind is dict:
-        return _is_plain_mapping(value)
+        return not value or _is_plain_mapping(value)
     return False
 
 

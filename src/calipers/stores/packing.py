@@ -24,6 +24,7 @@ from calipers.result import (
 )
 from calipers.trace_data import read_trace, trace_data
 
+from .blobs import LARGEST_INLINE
 from .records import FORMAT, StoredAttempt, StoredCell
 from .run_info import StoredEvaluator
 
@@ -110,7 +111,7 @@ class Panel:
         """What of it an attempt has to say: nothing, if these are the shared ones of its run."""
         self.shared: dict[int, tuple[EvaluationResult, tuple[int, str]]] = {}
         """Results that are only a value, with the place of their evaluator and the body of their cell, by id."""
-        self._sources: dict[int, tuple[EvaluatorSpec, bool]] = {}
+        self._sources: dict[int, tuple[EvaluatorSpec, StoredEvaluator, bool]] = {}
         self._by_name = {evaluators[index].name: (index, evaluators[index]) for index in self.indexes}
 
     def find(self, name: str) -> tuple[int, StoredEvaluator]:
@@ -124,12 +125,13 @@ class Panel:
 
     def body(self, result: EvaluationResult) -> tuple[int, str | None]:
         """The place of a result's evaluator and, if the result says no more than its value, the body of its cell."""
-        index, evaluator = self.find(result.evaluator)
+        name = result.evaluator
+        index, evaluator = self._by_name.get(name) or self.find(name)
         value = result.value
         if type(value) is float and not math.isfinite(value):
             raise StoreError(f"the result {result.name!r} cannot be stored: its value {value!r} is no number")
         if (
-            result.name != evaluator.name
+            result.name != name
             or result.reason is not None
             or result.verdict is not None
             or result.score is not None
@@ -138,23 +140,23 @@ class Panel:
             or not self.is_of(result.source, evaluator)
         ):
             return index, None
+        if type(value) is float:
+            return index, _encode(value).decode()
         body = _encode(_plain(value)).decode()
         # Results are immutable, and those that are a bare True, False or frequent label are one object in a whole run.
-        if type(value) is not float and len(self.shared) < _MOST_SHARED:
+        if len(self.shared) < _MOST_SHARED:
             self.shared[id(result)] = (result, (index, body))
         return index, body
 
     def is_of(self, source: EvaluatorSpec, evaluator: StoredEvaluator) -> bool:
         """Whether a source is what is stored of an evaluator, up to being plain data."""
-        if source is evaluator.spec:
-            return True
         known = self._sources.get(id(source))
-        if known is None or known[0] is not source:
+        if known is None or known[0] is not source or known[1] is not evaluator:
             # All results of one evaluator share their source, so it is looked at once.
-            known = (source, _plain_spec(source) == evaluator.spec)
+            known = (source, evaluator, _plain_spec(source) == evaluator.spec)
             if len(self._sources) < _MOST_SHARED:
                 self._sources[id(source)] = known
-        return known[1]
+        return known[2]
 
 
 # ---------------------------------------------------------------------- in
@@ -169,6 +171,7 @@ def pack(
     key: bytes | None = None,
     case_hash: bytes | None = None,
     origin: str | None = None,
+    in_row: bool = False,
 ) -> tuple[StoredAttempt, list[StoredCell]]:
     """A finished attempt and its results as what a store keeps.
 
@@ -180,6 +183,8 @@ def pack(
         key: what later runs find it by; see `StoredAttempt.key`.
         case_hash: see `StoredAttempt.case_hash`.
         origin: the run it was taken over from.
+        in_row: let the attempt hold its results (`StoredAttempt.cells`) if they are no more than values, which most are:
+            there are no cells then, and storing it takes half the time.
     """
     facts = Facts(
         format=FORMAT,
@@ -189,6 +194,8 @@ def pack(
         has_expected_output=record.has_expected_output,
         evaluators=panel.stored,
     )
+    inside: str | None = None
+    cells: list[StoredCell] = []
     if record.cluster is not None:
         facts.cluster = _plain(record.cluster)
     if record.trace_id is not None or record.span_id is not None:
@@ -199,13 +206,13 @@ def pack(
         if record.metrics:
             facts.metrics = plain(record.metrics)
         output = _Output(FORMAT, _plain(record.output), plain(record.attributes) if record.attributes else {})
-        cells = pack_cells(record, position, panel)
+        inside = _bare_cells(record, panel) if in_row else None
+        cells = [] if inside else pack_cells(record, position, panel)
     else:
         facts.error_type = _plain(record.error_type)
         if record.not_run != panel.names:
             facts.not_run = tuple(plain(record.not_run))
         output = _Output(FORMAT, None, {}, _plain(record.error_message), _plain(record.error_stacktrace))
-        cells = []
     given = _Given(FORMAT, _plain(record.inputs), _plain(record.metadata), _plain(record.expected_output))
     attempt = StoredAttempt(
         position=position,
@@ -220,8 +227,24 @@ def pack(
         given=_encode(given).decode(),
         output=_encode(output).decode(),
         trace=None if record.trace is None else _encode(trace_data(record.trace)).decode(),
+        cells=inside,
     )
     return attempt, cells
+
+
+def _bare_cells(record: ReportCase, panel: Panel) -> str | None:
+    """The results of an attempt as they stand in its row; `None` if there are none, or one says more than its value."""
+    if record.evaluator_failures or record.skipped:
+        return None
+    shared = panel.shared
+    found: dict[int, str] = {}
+    for result in record.results:
+        known = shared.get(id(result))
+        index, body = known[1] if known is not None and known[0] is result else panel.body(result)
+        if body is None or len(body) > LARGEST_INLINE:
+            return None
+        found[index] = f'"{index}":{body}'
+    return f"{{{','.join(found.values())}}}" if len(found) == len(record.results) else None
 
 
 def pack_cells(record: ReportCase, position: int, panel: Panel) -> list[StoredCell]:

@@ -47,6 +47,8 @@ class StoredAttempt(msgspec.Struct, kw_only=True, gc=False):
     given: str
     output: str
     trace: str | None = None
+    cells: str | None = None
+    """What evaluators said of it and stands in its row; see `row_cells`. Only on the way in: a store gives cells apart."""
     run: str = ""
     """The id of its run; filled in by the store when it is read."""
 

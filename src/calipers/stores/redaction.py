@@ -78,7 +78,7 @@ def redacted_data(data: Any, hooks: Sequence[Redact]) -> Any:
 
 
 def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredAttempt:
-    """An attempt after all hooks."""
+    """An attempt after all hooks, without cells: those are redacted one by one."""
     parts: dict[str, dict[str, Any]] = {
         part: msgspec.json.decode(getattr(attempt, part)) for part in ("given", "output")
     }
@@ -97,6 +97,7 @@ def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredA
     trace = told.get("trace")
     # A trace that is hidden as a whole is none any more.
     fields["trace"] = _text(trace) if isinstance(trace, dict) else None
+    fields["cells"] = None
     return msgspec.structs.replace(attempt, **fields)
 
 

@@ -20,18 +20,33 @@ _read: Final = msgspec.json.Decoder(dict[int, msgspec.Raw]).decode
 
 
 def split_cells(
-    attempts: Sequence[StoredAttempt], cells: Iterable[StoredCell]
+    attempts: Sequence[StoredAttempt], cells: Sequence[StoredCell]
 ) -> tuple[list[str | None], list[StoredCell]]:
     """What stands in the row of each attempt, and the cells that need rows of their own."""
-    inside: dict[int, list[str]] = {attempt.position: [] for attempt in attempts}
+    if not cells:
+        return [attempt.cells for attempt in attempts], []
+    inside: dict[int, list[str]] = {attempt.position: [] for attempt in attempts if attempt.cells is None}
     outside: list[StoredCell] = []
     for cell in cells:
         known = inside.get(cell.position)
         if known is None or cell.origin is not None or len(cell.body) > LARGEST_INLINE:
             outside.append(cell)
         else:
-            known.append(f'"{cell.evaluator}":{cell.body}')
-    return [f"{{{','.join(texts)}}}" if texts else None for texts in inside.values()], outside
+            known.append(cell_in_row(cell.evaluator, cell.body))
+    return [
+        cells_in_row(texts) if (texts := inside.get(attempt.position)) else attempt.cells
+        for attempt in attempts
+    ], outside
+
+
+def cell_in_row(place: int, body: str) -> str:
+    """A cell as one of those in a row."""
+    return f'"{place}":{body}'
+
+
+def cells_in_row(texts: Iterable[str]) -> str:
+    """Cells as they stand in a row."""
+    return f"{{{','.join(texts)}}}"
 
 
 def read_cells(text: str | None, position: int, run: str) -> dict[int, StoredCell]:
@@ -48,3 +63,8 @@ def read_cells(text: str | None, position: int, run: str) -> dict[int, StoredCel
         place: StoredCell(position=position, evaluator=place, body=bytes(body).decode(), run=run)
         for place, body in found.items()
     }
+
+
+def cells_of(attempt: StoredAttempt) -> Iterable[StoredCell]:
+    """The cells that an attempt brings along to be stored in its row."""
+    return read_cells(attempt.cells, attempt.position, attempt.run).values()

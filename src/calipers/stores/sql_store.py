@@ -16,7 +16,7 @@ from .blobs import Blobs, references, restore
 from .records import Known, StoredAttempt, StoredCell
 from .redaction import redacted_attempt, redacted_cell
 from .reuse import find_known
-from .row_cells import read_cells, split_cells
+from .row_cells import cells_of, read_cells, split_cells
 from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
 from .sql_runs import SqlRuns, run_changed, run_number, unknown
@@ -28,8 +28,9 @@ _PAGE = 500
 _MOST_TEXT = 4_000_000
 """Characters of large values that are read at once."""
 
-# The columns are the fields of the records, all but the last, in which a table has the number of the run instead.
-_FIELDS = StoredAttempt.__struct_fields__[:-1]
+# The columns are the fields of the records, but for the run, of which a table has the number instead. The cells in the row
+# of an attempt are read apart from it.
+_FIELDS = StoredAttempt.__struct_fields__[:-2]
 _ATTEMPT = ", ".join(_FIELDS)
 _HEAD = ", ".join(_FIELDS[:-3])
 _CELL = ", ".join(StoredCell.__struct_fields__[:-1])
@@ -47,6 +48,7 @@ class SqlStore(SqlRuns):
         if any(attempt.position < 0 for attempt in attempts):
             raise StoreError("an attempt's position is its place in the run, from 0, and cannot be negative")
         if self.redact:
+            cells = [*cells, *(cell for one in attempts for cell in cells_of(one))]
             attempts = [redacted_attempt(attempt, self.redact) for attempt in attempts]
             cells = [redacted_cell(cell, self.redact) for cell in cells]
         # The last of several in one place wins.
@@ -64,7 +66,7 @@ class SqlStore(SqlRuns):
                 "attempts",
                 f"{_ATTEMPT}, run, cells",
                 [
-                    (*astuple(attempt)[:-1], number, text)
+                    (*astuple(attempt)[:-2], number, text)
                     for attempt, text in zip(attempts, inside, strict=True)
                 ],
             )
