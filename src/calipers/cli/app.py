@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "show": "Show or convert a kept run or a saved report.",
     "score": "Judge a kept run again with further evaluators.",
     "compare": "Say what changed between runs, and whether it is noise.",
+    "gate": "Say whether a run is good enough, by a policy.",
     "why": "Say why a result was computed or taken over.",
     "export": "Write a kept run to a file for other programs.",
     "import": "Keep runs that were made elsewhere.",

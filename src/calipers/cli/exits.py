@@ -1,7 +1,7 @@
 """What the exit code of a command says.
 
 Where several would apply, the one that leaves the least to trust comes first: interrupted, wrong usage, errored, nothing
-ran, failed, passed.
+ran, failed, inconclusive, passed.
 """
 
 from collections.abc import Iterable
@@ -17,10 +17,12 @@ ERRORED: Final = 3
 """A task or an evaluator did not finish, or something could not be read, written or imported."""
 NOTHING: Final = 4
 """Nothing ran, or nothing was judged: there is nothing to say about it."""
+INCONCLUSIVE: Final = 5
+"""A gate could not decide: nothing failed, and not everything passed."""
 INTERRUPTED: Final = 130
 """Ctrl-C, as shells number it."""
 
-PRECEDENCE: Final = (INTERRUPTED, USAGE, ERRORED, NOTHING, FAILED, PASSED)
+PRECEDENCE: Final = (INTERRUPTED, USAGE, ERRORED, NOTHING, FAILED, INCONCLUSIVE, PASSED)
 """Of several codes, the first of these is the one."""
 
 WORDS: Final = {
@@ -29,6 +31,7 @@ WORDS: Final = {
     USAGE: "usage",
     ERRORED: "errored",
     NOTHING: "nothing",
+    INCONCLUSIVE: "inconclusive",
     INTERRUPTED: "interrupted",
 }
 """The codes in words."""

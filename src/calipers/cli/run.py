@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from .command import Command, file_options
-from .completing import complete_files
+from .completing import complete_files, complete_run_or_file
 from .running_options import running_options
 
 EXAMPLES = """
@@ -23,6 +23,8 @@ calipers run cases.yaml --task app:answer --plugin citations
 calipers run eval_support.py --resume
 # after an edit: compute only what changed
 calipers run eval_support.py --reuse
+# stop as soon as it is known whether the run is good enough
+calipers run eval_support.py --stop-when-decided gate.yaml --baseline main
 # a score of your own, and a parameter of the evaluation
 calipers run eval_tone.py --param model=small --fail-under politeness=0.8
 """
@@ -42,6 +44,19 @@ calipers run eval_tone.py --param model=small --fail-under politeness=0.8
     multiple=True,
     help="A parameter of the evaluation functions, converted by its annotation. Repeatable.",
 )
+@click.option(
+    "--stop-when-decided",
+    metavar="POLICY",
+    shell_complete=complete_files,
+    help="End a run as soon as the policy of a gate is met, or cannot be, and exit with the code of `calipers gate`. The cases "
+    "come in a random order.",
+)
+@click.option(
+    "--baseline",
+    metavar="RUN|FILE",
+    shell_complete=complete_run_or_file,
+    help="The run that the policy of --stop-when-decided compares with.",
+)
 @file_options
 @running_options()
 def command(**options: Any) -> int:
@@ -51,7 +66,7 @@ def command(**options: Any) -> int:
     file together with --task. In a file, every function named eval_* is an evaluation: it returns a dataset and a
     task, or a finished report.
 
-    Exit codes: 0 passed, 1 failed, 2 wrong usage, 3 something errored, 4 nothing ran, 130 interrupted.
+    Exit codes: 0 passed, 1 failed, 2 wrong usage, 3 something errored, 4 nothing ran, 5 a gate could not decide, 130 interrupted.
     """
     from .running import RunOptions, run
 

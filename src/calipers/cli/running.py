@@ -26,8 +26,9 @@ from calipers.views.formats import Target, parse_target
 from calipers.views.numbers import plural
 from calipers.views.view import View
 
+from .deciding import make_decider
 from .digest import digest
-from .exits import ERRORED, FAILED, INTERRUPTED, NOTHING, USAGE, first_of
+from .exits import ERRORED, FAILED, INCONCLUSIVE, INTERRUPTED, NOTHING, USAGE, first_of
 from .keeping import Keeper, with_options
 from .message import CommandError, UserCodeError, describe, note, silence, trace
 from .output import PLACEHOLDER, Outputs, check_paths, clean_stdout, protect, reopen_streams
@@ -53,6 +54,9 @@ _FOR_RUNNING = (
     "resume",
 )
 """Options that say how to run, and mean nothing to a report that is finished."""
+
+_WORDS = {FAILED: "Failed: ", INCONCLUSIVE: "Inconclusive: ", INTERRUPTED: ""}
+"""What a complaint begins with; any other is an error."""
 
 _FOR_DATASET_FILES = ("types", "evaluator_type", "allow_module", "column")
 """Options that say how to read dataset files, and mean nothing where no target is one."""
@@ -94,6 +98,8 @@ class RunOptions:
     resume: str | None = None
     rerun_failed: bool = False
     reuse: bool = False
+    stop_when_decided: str | None = None
+    baseline: str | None = None
 
 
 def run(options: RunOptions, session_type: "type[Session] | None" = None) -> int:
@@ -159,6 +165,8 @@ class Session:
             reuse=options.reuse,
         )
         self.selection = Selection(filters=options.filter, tags=options.tag, limit=options.limit)
+        self.decider = make_decider(options.stop_when_decided, options.baseline, options.store)
+        """Ends evaluations that are decided; `None`: they all run to their end."""
         self.task: TaskLike | None = None
         """Takes the place of every other."""
         self.outcomes: list[Outcome] = []
@@ -303,7 +311,7 @@ class Session:
             return self._finished(evaluation, found)
         dataset, task = found
         protect(_files_of(dataset), self.outputs, self.names, folder=self.folder)
-        chosen = self.selection.of(dataset)
+        chosen = self._chosen(dataset)
         return chosen.evaluate_sync(task, **self._how_to_run(evaluation, chosen, task, files))
 
     async def _report_async(self, evaluation: Evaluation, made: Awaitable[Any], files: Outputs) -> Report:
@@ -314,8 +322,13 @@ class Session:
             return self._finished(evaluation, found)
         dataset, task = found
         protect(_files_of(dataset), self.outputs, self.names, folder=self.folder)
-        chosen = self.selection.of(dataset)
+        chosen = self._chosen(dataset)
         return await chosen.evaluate(task, **self._how_to_run(evaluation, chosen, task, files))
+
+    def _chosen(self, dataset: Dataset[Any, Any, Any]) -> Dataset[Any, Any, Any]:
+        """The cases to run; all of them have to be known where they come in a random order."""
+        chosen = self.selection.of(dataset)
+        return chosen if self.decider is None else self.decider.read(chosen)
 
     def _finished(self, evaluation: Evaluation, report: Report) -> Report:
         """A report that the evaluation made itself."""
@@ -354,6 +367,7 @@ class Session:
                 started_at=datetime.now(UTC).isoformat(),
             )
         )
+        rule = None if self.decider is None or evaluation.supporting else self.decider.rule()
         # A dataset that is not a list may have more cases than memory has room for attempts.
         is_lazy = not isinstance(dataset.cases, list)
         only_failed = is_lazy and options.include_cases != "all" and not dataset.report_evaluators
@@ -368,6 +382,7 @@ class Session:
             seed=seed,
             keep="failed" if only_failed else "all",
             on_record=files.add if files.grow else None,
+            stop_when=rule,
             progress=options.progress and not options.quiet,
             store=store,
             resume=None if resumed is None else resumed.id,
@@ -397,6 +412,9 @@ class Session:
             outcome.findings = compare(self.thresholds, report) if self.thresholds else None
         except InvalidOptionError as error:
             outcome.complaints.append(Complaint(USAGE, str(error)))
+        if self.decider is not None:
+            outcome.findings = outcome.findings or []  # the policy says what is good enough
+            outcome.complaints += self.decider.judge(report, shows=self.shows)
         outcome.complaints += judge(
             report,
             outcome.findings,
@@ -408,7 +426,7 @@ class Session:
         """Say what the exit code will say, and where the report went."""
         prefix = "" if alone else f"{outcome.label}: "
         for code, message in outcome.complaints:
-            word = "Failed: " if code == FAILED else "" if code == INTERRUPTED else "Error: "
+            word = _WORDS.get(code, "Error: ")
             text = f"{word}{prefix}{message}"
             note(text[0].upper() + text[1:] if alone else text)
         if self.options.quiet:

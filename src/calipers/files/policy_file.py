@@ -1,6 +1,7 @@
 """The policy of a gate as a YAML or JSON file: read with all that is wrong, each problem at its place.
 
-`$schema` is for editors and is not read. An evaluator with nothing behind its name only has to give results.
+`$schema` is for editors and is not read. An evaluator with nothing behind its name only has to give results. Paths count from
+where the policy is.
 """
 
 import errno
@@ -54,7 +55,9 @@ def load_policy(path: str | PathLike[str]) -> Policy:
     problems.found.sort(key=lambda problem: (problem.line or 0, problem.column or 0))
     raise_if_any(problems)
     assert policy is not None
-    return policy
+    return msgspec.structs.replace(
+        policy, evaluators={name: _beside(where, rules) for name, rules in policy.evaluators.items()}
+    )
 
 
 def policy_schema() -> dict[str, Any]:
@@ -69,6 +72,19 @@ def policy_schema() -> dict[str, Any]:
         "anyOf": [rules["evaluators"]["additionalProperties"], nothing]
     }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _beside(policy: Path, rules: Rules) -> Rules:
+    """The rules, with the files that they name found from where the policy is."""
+    wanted = rules.agreement
+    if wanted is None:
+        return rules
+    found = {
+        name: str(policy.parent / given)
+        for name, given in (("labels", wanted.labels), ("run", wanted.run))
+        if given is not None and (name == "labels" or given.endswith((".json", ".jsonl")))
+    }
+    return msgspec.structs.replace(rules, agreement=msgspec.structs.replace(wanted, **found))
 
 
 def _read(kind: type[_Part], data: Any, steps: Steps, problems: Problems) -> _Part | None:

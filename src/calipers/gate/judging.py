@@ -11,6 +11,8 @@ Nothing vacuous passes. What is argued here, once:
   allow that (`anytime_interval`), over the attempts that the rule had heard of. Times and metrics have no bounds, and so no such interval: INCONCLUSIVE.
 """
 
+from collections.abc import Mapping
+
 import msgspec
 
 from calipers.report import Report
@@ -30,6 +32,7 @@ def judge_run(
     *,
     baseline: Report | None = None,
     read_run: ReadRun | None = None,
+    changed_evaluators: Mapping[str, str] | None = None,
     anytime: bool | None = None,
 ) -> Verdict:
     """What the gate says of a run.
@@ -39,6 +42,8 @@ def judge_run(
         policy: what it has to meet.
         baseline: the run to compare with, where a rule does; it needs the same cases.
         read_run: finds a run by what the policy calls it, for rules about the agreement of judges with people.
+        changed_evaluators: what differs in evaluators that are known to be others in the baseline, by name; a store knows
+            it better than a report does.
         anytime: use intervals that hold however often one looks at a growing run; default: where a rule could end
             the run early (`stop_when`).
 
@@ -50,7 +55,9 @@ def judge_run(
     sides = Sides(_heard(run), baseline)
     parts = [
         *facts_of(run, policy),
-        *Limits(policy, sides, anytime=looked_often, read_run=read_run).parts(),
+        *Limits(
+            policy, sides, anytime=looked_often, read_run=read_run, changed=changed_evaluators or {}
+        ).parts(),
     ]
     claims = [part for part in parts if isinstance(part, Claim)]
     judged = iter(judge_claims(claims, confidence=policy.confidence, correct=policy.correction == "holm"))

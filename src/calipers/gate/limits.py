@@ -1,6 +1,6 @@
 """What a policy asks of evaluators, the pass rate, times and metrics, as claims to be decided and facts that are plain."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from calipers.comparison.cases import RunCase
@@ -25,11 +25,20 @@ Part: TypeAlias = Finding | Claim
 class Limits:
     """The rules of a policy, applied to two sides."""
 
-    def __init__(self, policy: Policy, sides: Sides, *, anytime: bool, read_run: ReadRun | None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        sides: Sides,
+        *,
+        anytime: bool,
+        read_run: ReadRun | None,
+        changed: Mapping[str, str],
+    ) -> None:
         self.policy = policy
         self.sides = sides
         self.anytime = anytime
         self.read_run = read_run
+        self.changed = changed
 
     def parts(self) -> Iterator[Part]:
         """Everything that is asked of single evaluators, the pass rate, times and metrics."""
@@ -81,7 +90,9 @@ class Limits:
             if before_key is None:
                 differs = "has no result of it"
             else:
-                how = differing(old.by_key[before_key], run.by_key[key])
+                makers = run.by_key[key].evaluators
+                known = [why for maker, why in self.changed.items() if maker in makers]
+                how = differing(old.by_key[before_key], run.by_key[key]) or next(iter(known), None)
                 differs = None if how is None else f"was judged by another evaluator ({how})"
                 before = _scores(old, before_key)
         unit: Unit = "rate" if key[1] == "assertion" else "number"

@@ -9,7 +9,7 @@ GitHub from obeying it.
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -77,11 +77,16 @@ def add_step_summary(report: Report, *, environ: Mapping[str, str] = os.environ)
     Returns:
         Whether it was added.
     """
+    return add_to_summary(lambda: report_markdown(report, limit=LIMIT), environ=environ)
+
+
+def add_to_summary(draw: Callable[[], str], *, environ: Mapping[str, str] = os.environ) -> bool:
+    """Add Markdown, drawn only where it is wanted, to the summary of the job; whether it was added."""
     path = environ.get("GITHUB_STEP_SUMMARY")
     if not path:
         return False
     file = Path(path)
-    text = report_markdown(report, limit=LIMIT).encode()
+    text = draw().encode()
     used = file.stat().st_size if file.exists() else 0
     if used + len(text) + 1 > _SUMMARY_BYTES:
         return False

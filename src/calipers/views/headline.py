@@ -47,6 +47,12 @@ def alerts(page: Page, report: Report) -> "Iterator[Text]":
     if report.incomplete is not None:
         lost = f" ({plural(report.unfinished, 'attempt')} begun and given up)" if report.unfinished else ""
         yield page.line(("INCOMPLETE: ", _LOUD), (page.fit(report.incomplete, 3 * page.width) + lost, "red"))
+    if report.stopping is not None:
+        yield page.line(
+            ("A rule could end this run: ", "bold"),
+            f"{page.fit(str(report.stopping), 3 * page.width)}. The intervals below do not allow for that; those of "
+            "`calipers gate` do.",
+        )
     counts = report.counts()
     if not counts.attempts:
         yield page.line(("No cases ran: nothing was measured.", _LOUD))

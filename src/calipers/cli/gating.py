@@ -1,0 +1,105 @@
+"""What `calipers gate` does: read the policy and the runs, judge, show and write the verdict."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from calipers.errors import DatasetFileError, InvalidOptionError
+from calipers.files.policy_file import load_policy
+from calipers.gate.judging import judge_run
+from calipers.gate.policy import Policy
+from calipers.gate.verdict import Outcome, Verdict
+from calipers.report import Report
+from calipers.views.formats import Target
+from calipers.views.gate.files import verdict_target, write_verdict
+from calipers.views.gate.markdown import verdict_markdown
+from calipers.views.gate.terminal import print_verdict
+from calipers.views.github import add_to_summary, commands_off
+
+from .comparing import changed_evaluators
+from .exits import FAILED, INCONCLUSIVE, PASSED
+from .message import CommandError, no_file, note, problem_lines, silence
+from .reports import is_file, named_reports
+
+CODES: Final[dict[Outcome, int]] = {"PASS": PASSED, "FAIL": FAILED, "INCONCLUSIVE": INCONCLUSIVE}
+
+
+def gate(
+    *,
+    run: str,
+    policy: str,
+    baseline: str | None = None,
+    store: str | None = None,
+    anytime: bool = False,
+    out: Sequence[str] = (),
+    quiet: bool = False,
+) -> int:
+    """Judge a run; returns the exit code."""
+    targets = [verdict_target(each) for each in out]
+    _check_targets([run, policy, *([baseline] if baseline is not None else [])], targets)
+    rules = read_policy(policy)
+    found = named_reports([run] if baseline is None else [run, baseline], store)
+    old = found[1] if baseline is not None else None
+    verdict = judge_run(
+        found[0].report,
+        rules,
+        baseline=None if old is None else old.report,
+        read_run=lambda name: _named(name, store),
+        changed_evaluators=None if old is None else changed_evaluators(old.info, found[0].info),
+        anytime=True if anytime else None,
+    )
+    verdict = msgspec.structs.replace(
+        verdict, run=found[0].label, baseline=None if old is None else old.label
+    )
+    for target in targets:
+        write_verdict(verdict, f"{target.format}:{target.path}")
+        if target.path != "-":
+            note(f"Wrote {target.path}")
+    add_to_summary(lambda: verdict_markdown(verdict))
+    if not quiet and not any(target.path == "-" for target in targets):
+        _show(verdict)
+    return CODES[verdict.outcome]
+
+
+def read_policy(path: str) -> Policy:
+    """The policy in a file.
+
+    Raises:
+        CommandError: there is none, or something is wrong with it; all of it is told.
+    """
+    if not Path(path).is_file():
+        raise no_file(path)
+    try:
+        return load_policy(path)
+    except DatasetFileError as error:
+        raise CommandError(problem_lines(error.problems)) from error
+
+
+def _named(name: str, store: str | None) -> Report:
+    return named_reports([name], store)[0].report
+
+
+def _show(verdict: Verdict) -> None:
+    try:
+        with commands_off():  # in a GitHub log, text that a model wrote must not become a command
+            print_verdict(verdict)
+    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
+        silence(sys.stdout)
+
+
+def _check_targets(sources: Sequence[str], targets: Sequence[Target]) -> None:
+    """Let nothing be written over what is judged, nor two files to one place."""
+    seen: set[str] = set()
+    for target in targets:
+        place = "-" if target.path == "-" else str(Path(target.path).resolve())
+        if place in seen:
+            raise InvalidOptionError(f"two --out write to {target.path!r}")
+        seen.add(place)
+        for name in sources:
+            if target.path != "-" and is_file(name) and str(Path(name).resolve()) == place:
+                raise InvalidOptionError(
+                    f"--out {target.path!r} would overwrite what is judged: name another file"
+                )

@@ -1,0 +1,60 @@
+"""Verdict files: which formats there are, and writing one whole or not at all."""
+
+import json
+import os
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from calipers.errors import InvalidOptionError
+from calipers.gate.verdict import Verdict
+from calipers.views.formats import Target, parse_target, write_chunks
+
+from .markdown import verdict_markdown
+from .terminal import verdict_text
+
+FORMAT_VERSION = 1
+
+
+def verdict_json(verdict: Verdict) -> str:
+    """The verdict as JSON, with a version; what was not measured is null."""
+    data = {"calipers_gate": FORMAT_VERSION, **msgspec.to_builtins(verdict)}
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+FORMATS: Final[dict[str, Callable[[Verdict], str]]] = {
+    "json": verdict_json,
+    "markdown": verdict_markdown,
+    "text": verdict_text,
+}
+"""The formats of verdict files, by name."""
+
+
+def verdict_target(target: str | os.PathLike[str]) -> Target:
+    """Where a verdict goes: `FORMAT:PATH`, or a path whose suffix tells the format; the path `-` is standard output.
+
+    Raises:
+        InvalidOptionError: verdicts have no such format.
+    """
+    found = parse_target(target)
+    if found.format not in FORMATS:
+        raise InvalidOptionError(
+            f"a verdict is written as {', '.join(FORMATS)}, and not as {found.format}, got {os.fspath(target)!r}"
+        )
+    return found
+
+
+def write_verdict(verdict: Verdict, target: str | os.PathLike[str]) -> None:
+    """Write a verdict to a file, or to standard output.
+
+    Args:
+        verdict: from `judge_run`.
+        target: as for `verdict_target`.
+
+    Raises:
+        InvalidOptionError: the format is not known, or the path is a folder.
+        OSError: the file cannot be written.
+    """
+    where = verdict_target(target)
+    write_chunks([FORMATS[where.format](verdict).encode("utf-8", "backslashreplace")], where.path)

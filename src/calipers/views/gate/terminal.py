@@ -1,0 +1,104 @@
+"""A verdict in the terminal: the outcome first, then every rule with what was found and what to do about it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from calipers.gate.verdict import Finding, Outcome, Verdict
+from calipers.views.numbers import confidence_text, plural
+from calipers.views.page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.text import Text
+
+_STYLES: Final[dict[Outcome, str]] = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow"}
+_GLYPHS: Final[dict[Outcome, tuple[str, str]]] = {
+    "PASS": ("✓", "+"),
+    "FAIL": ("✗", "x"),
+    "INCONCLUSIVE": ("?", "?"),
+}
+_NAME = 60
+"""Cells of a name."""
+_NARROWEST = 20
+
+
+def print_verdict(verdict: Verdict, *, console: "Console | None" = None, width: int | None = None) -> None:
+    """Show a verdict: in colour on a terminal, as plain text anywhere else.
+
+    Args:
+        verdict: from `judge_run`.
+        console: where; default: standard output.
+        width: in columns; default: that of the terminal.
+    """
+    from rich.console import Console
+
+    shown = console or Console(width=width)
+    if console is None and not shown.is_terminal and not shown.is_jupyter:
+        with shown.capture() as captured:
+            shown.print(VerdictView(verdict), width=width)
+        shown.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+        return
+    shown.print(VerdictView(verdict), width=width)
+
+
+def verdict_text(verdict: Verdict, *, width: int = 100) -> str:
+    """A verdict as plain text without colours."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    file = StringIO()
+    Console(file=file, width=width, color_system=None, force_terminal=False).print(VerdictView(verdict))
+    return "".join(line.rstrip() + "\n" for line in file.getvalue().splitlines())
+
+
+@dataclass(frozen=True)
+class VerdictView:
+    """A verdict, to be drawn by rich."""
+
+    verdict: Verdict
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
+        page = Page(max(options.max_width, _NARROWEST), console.encoding)
+        verdict = self.verdict
+        against = "" if verdict.baseline is None else f" against {page.fit(verdict.baseline, _NAME)}"
+        yield page.line(
+            (verdict.outcome, f"bold {_STYLES[verdict.outcome]}"),
+            (f"  {page.fit(verdict.run, _NAME)}{against}", "bold"),
+        )
+        yield from page.facts(facts_of(verdict), style="dim")
+        for finding in verdict.findings:
+            yield page.line("")
+            yield from _finding(page, finding)
+        if verdict.notes:
+            yield page.line("")
+            for line in verdict.notes:
+                yield page.hanging(f"Note: {line}", indent=0)
+
+
+def facts_of(verdict: Verdict) -> list[str]:
+    """What the verdict rests on, in short."""
+    facts = [plural(verdict.cases, "case")]
+    if verdict.paired is not None:
+        facts.append(f"{verdict.paired:,} compared")
+    facts.append(f"{confidence_text(verdict.confidence)} intervals")
+    if verdict.anytime:
+        facts.append("valid at every look")
+    facts += [f"{verdict.count(outcome):,} {outcome}" for outcome in _STYLES if verdict.count(outcome)]
+    return facts
+
+
+def _finding(page: Page, finding: Finding) -> "Iterator[Text | RenderableType]":
+    style = _STYLES[finding.outcome]
+    glyph = page.glyph(*_GLYPHS[finding.outcome])
+    word = "" if finding.outcome == "PASS" else f"{finding.outcome}  "
+    yield page.line(
+        (f"{glyph} {word}", style),
+        (page.fit(finding.subject, _NAME), "bold"),
+        f": {page.fit(finding.rule, 2 * page.width)}",
+    )
+    yield page.hanging(finding.said, indent=4)
+    if finding.advice is not None:
+        yield page.hanging(f"{page.glyph('→', '->')} {finding.advice}", indent=4)
