@@ -8,7 +8,7 @@ baseline; for times and metrics it is relative: 0.1 says a tenth more.
 | pass rates, assertions  | Newcombe, or t under repeats and clusters       | Newcombe                    |
 | scores                  | t of the differences                            | Welch                       |
 | how long a task takes   | t of the differences of logarithms              | Welch of the logarithms     |
-| metrics, such as cost   | ratio of the totals, by Fieller                 | Welch, of logarithms if positive |
+| metrics, such as cost   | ratio of the totals, by Fieller; t of the differences where that is open | Welch, of logarithms if positive |
 
 Times spread by factors, and a user waits for one answer: the logarithm asks how much slower a typical case got, and one
 case that hung does not drown the others. A bill is a sum: the ratio of totals asks how much larger it got, and the one case that
@@ -245,10 +245,12 @@ def _relative(question: Question) -> Change:
     positive = min(*candidate, *baseline) > 0
     if positive and (question.kind == "duration" or not question.paired):
         return _of_logarithms(question, candidate, baseline)
-    totals = min(*candidate, *baseline) >= 0 and fsum(baseline) > 0
-    if question.paired and totals:
-        return _of_totals(question, candidate, baseline)
     found = _difference(question, question.candidate, question.baseline)
+    if question.paired and not any(without_rounding(candidate, baseline)[0]):
+        found = msgspec.structs.replace(found, interval=None)  # amounts of 0 and 1 are no passes
+    totals = min(*candidate, *baseline) >= 0 and fsum(baseline) > 0
+    if question.paired and totals and (bill := _of_totals(question, found, candidate, baseline)) is not None:
+        return bill
     smallest = question.smallest_relative * abs(found.second)
     needed = _needed(question, question.candidate, question.baseline, smallest)
     return _change(question, found, scale="number", smallest=smallest, needed=needed)
@@ -272,9 +274,13 @@ def _of_logarithms(question: Question, candidate: list[float], baseline: list[fl
     )
 
 
-def _of_totals(question: Question, candidate: list[float], baseline: list[float]) -> Change:
-    """How much larger the bill is: a ratio of totals, whose test of 1 is the test of the difference."""
-    found = _difference(question, question.candidate, question.baseline)
+def _of_totals(
+    question: Question, found: Difference, candidate: list[float], baseline: list[float]
+) -> Change | None:
+    """How much larger the bill is: a ratio of totals, whose test of 1 is that of the difference found.
+
+    `None` where a few cases make up so much of the baseline's bill that no finite ratio is excluded.
+    """
     groups = question.baseline_clusters or range(len(baseline))
     tops, bottoms = _totals(candidate, groups), _totals(baseline, groups)
     ratio = ratio_of_totals(tops, bottoms, confidence=question.confidence)
@@ -283,6 +289,8 @@ def _of_totals(question: Question, candidate: list[float], baseline: list[float]
     interval = None
     if ratio.low is not None and ratio.high is not None:
         interval = Interval(ratio.low - 1, ratio.high - 1, question.confidence, "fieller")
+    elif found.interval is not None:
+        return None
     relative = msgspec.structs.replace(found, value=ratio.value - 1, interval=interval)
     smallest = question.smallest_relative * found.second
     needed = _needed(question, question.candidate, question.baseline, smallest)

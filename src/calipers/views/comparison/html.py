@@ -23,9 +23,9 @@ from .words import (
     label_text,
     lost_text,
     p_text,
+    p_values_text,
     sentence,
     summary_lines,
-    tests_text,
     value_text,
 )
 
@@ -170,7 +170,7 @@ def _headline(comparison: Comparison) -> Content:
             "div",
             element("p", sentence(change), class_=_TONES.get(change.outcome)),
             difference_svg(change, spans([change])[0]),
-            element("p", tests_text(change), class_="note"),
+            element("p", p_values_text(change), class_="note"),
             class_="scaled",
         ),
         class_="headline",

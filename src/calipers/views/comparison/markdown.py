@@ -24,9 +24,9 @@ from .words import (
     label_text,
     lost_text,
     p_text,
+    p_values_text,
     sentence,
     summary_lines,
-    tests_text,
     value_text,
 )
 
@@ -63,7 +63,7 @@ def _sections(comparison: Comparison, max_flips: int | None) -> Iterator[str]:
     if (change := comparison.pass_rate) is not None:
         yield f"**Pass rate {value_text(change, change.baseline)} → {value_text(change, change.candidate)}: {sentence(change)}**"
         yield ""
-        yield tests_text(change)
+        yield p_values_text(change)
         yield ""
     yield " · ".join(code(fit(fact, _NOTE)) for fact in summary_lines(comparison))
     yield ""

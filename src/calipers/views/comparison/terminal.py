@@ -27,9 +27,9 @@ from .words import (
     label_text,
     lost_text,
     p_text,
+    p_values_text,
     sentence,
     summary_lines,
-    tests_text,
     value_text,
 )
 
@@ -174,8 +174,8 @@ def _headline(page: Page, comparison: Comparison) -> "Iterator[Text]":
         f"{value_text(change, change.baseline)} {arrow} {value_text(change, change.candidate)}   ",
         (f"{mark} {sentence(change)}", style or "bold"),
     )
-    if tests := tests_text(change):
-        yield page.line((f"           {tests}", "dim"))
+    if p_values := p_values_text(change):
+        yield page.line((f"           {p_values}", "dim"))
 
 
 def _table(page: Page, header: str, changes: Sequence[Change], confidence: float) -> "Iterator[Text]":

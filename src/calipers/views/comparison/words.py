@@ -103,7 +103,7 @@ def word_for(change: Change, value: float) -> str:
     return "better" if good else "worse"
 
 
-def tests_text(change: Change) -> str:
+def p_values_text(change: Change) -> str:
     """The p-values of a change, with the one-sided one: `p 0.125 (adjusted 0.25, one-sided 0.062)`."""
     if change.p_value is None:
         return ""

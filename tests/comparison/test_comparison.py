@@ -1,0 +1,259 @@
+import json
+import math
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers.comparison import Comparison, LabelMove, compare_many, compare_reports
+from calipers.errors import InvalidOptionError, ReportFormatError
+from calipers.recalled import Reuse
+from calipers.stats import holm
+
+
+def test_the_headline_is_the_difference_of_the_pass_rates(judged_report):
+    one, two = judged_report([[1], [0], [0], [1]]), judged_report([[1], [1], [0], [1]], name="new")
+    found = compare_reports(one, two)
+    assert found.paired
+    assert (found.pass_rate.baseline, found.pass_rate.candidate) == (0.5, 0.75)
+    assert found.pass_rate.difference == two.pass_rate().value - one.pass_rate().value
+    assert (found.baseline.label, found.candidate.label) == ("run", "new")
+    assert found.change() is found.pass_rate
+    assert found.change("ok") is found.evaluators[0]
+    assert found.change("other") is None
+
+
+def test_failed_tasks_and_evaluators_count_as_in_the_report(attempt, report_of):
+    one = report_of([attempt(name, ok=True) for name in "abcd"])
+    two = report_of(
+        [
+            attempt("a", ok=True),
+            attempt("b", error="ValueError", ok=True),
+            attempt("c", ok=True, lost=("ok",)),
+            attempt("d", ok=True),
+        ]
+    )
+    found = compare_reports(one, two)
+    assert found.pass_rate.candidate == two.pass_rate().value == 0.5
+    column = found.change("ok")
+    assert column.candidate == two.summaries()["ok"].estimate.value == 0.5
+    assert (column.baseline_lost, column.candidate_lost) == (0, 1)
+    assert column.judged_difference == pytest.approx(-1 / 3)
+    assert found.candidate.failed == 1
+
+
+def test_an_agent_that_crashes_on_every_case_is_compared_all_the_same(attempt, report_of):
+    one = report_of([attempt(f"{place}", ok=True) for place in range(12)])
+    two = report_of([attempt(f"{place}", ok=True, error="ValueError") for place in range(12)])
+    found = compare_reports(one, two)
+    assert (found.pass_rate.outcome, found.change("ok").outcome) == ("worse", "worse")
+    assert found.change("ok").warning is None
+
+
+def test_runs_over_different_cases_are_compared_as_such_and_say_so(attempt, report_of):
+    one = report_of([attempt(f"a{place}", ok=True) for place in range(20)])
+    two = report_of([attempt(f"b{place}", ok=False) for place in range(20)])
+    found = compare_reports(one, two)
+    assert not found.paired
+    assert found.pass_rate.test == "fisher"
+    assert found.pass_rate.one_sided_p is None
+    assert found.pass_rate.outcome == "worse"
+    assert "no case is the same" in found.warnings[0]
+    assert found.flips == ()
+
+
+def test_what_is_not_the_same_case_is_named_counted_and_left_out(attempt, report_of):
+    one = report_of([attempt("a", ok=True), attempt("b", ok=True, inputs=1), attempt("c", ok=True)])
+    two = report_of([attempt("a", ok=True), attempt("b", ok=False, inputs=2), attempt("d", ok=False)])
+    found = compare_reports(one, two)
+    assert found.pass_rate.candidate_cases == 1
+    assert [case.name for case in found.pairing.changed] == ["b"]
+    assert found.warnings == (
+        "1 case has the same name and another content, and is left out",
+        "compared on the 1 cases that both have; 1 only in run #1 and 1 only in run #2",
+    )
+    assert compare_reports(one, two, pair_by="name").pass_rate.candidate_cases == 2
+
+
+def test_an_evaluator_that_is_not_the_same_is_compared_with_a_warning(attempt, report_of):
+    one, two = (
+        report_of([attempt("a", ok=True, size=1.0), attempt("b", ok=True, size=2.0)]),
+        report_of(
+            [attempt("a", ok=True, size=1.0, version="2"), attempt("b", ok=True, size=2.0, version="2")]
+        ),
+    )
+    assert "ok() version 2" in compare_reports(one, two).change("ok").warning
+    known = compare_reports(one, one, changed_evaluators={"ok": "its source changed"})
+    assert known.change("ok").warning == "not the same evaluator: its source changed"
+    assert known.change("size").warning is None
+
+
+def test_p_values_are_adjusted_over_the_evaluators_and_both_are_told(attempt, report_of):
+    values = {"a": [1] * 9, "b": [1] * 7 + [0] * 2, "c": [1] * 5 + [0] * 4}
+    one = report_of([attempt(f"{place}", a=False, b=False, c=False) for place in range(9)])
+    two = report_of(
+        [attempt(f"{place}", **{name: bool(v[place]) for name, v in values.items()}) for place in range(9)]
+    )
+    found = compare_reports(one, two)
+    raw = [change.p_value for change in found.evaluators]
+    assert [change.adjusted_p for change in found.evaluators] == holm(raw)
+    assert found.pass_rate.adjusted_p == found.pass_rate.p_value
+    bare = compare_reports(one, two, correction="none")
+    assert [change.adjusted_p for change in bare.evaluators] == raw
+    bh = compare_reports(one, two, correction="bh")
+    assert all(a.adjusted_p <= b.adjusted_p for a, b in zip(bh.evaluators, found.evaluators, strict=True))
+
+
+def test_several_candidates_are_adjusted_together(judged_report):
+    one = judged_report([[0]] * 8)
+    others = [judged_report([[1]] * 8, name="b"), judged_report([[1]] * 7 + [[0]], name="c")]
+    found = compare_many([one, *others])
+    raw = [each.pass_rate.p_value for each in found]
+    assert [each.pass_rate.adjusted_p for each in found] == holm(raw)
+    assert [each.candidate.label for each in found] == ["b", "c"]
+    assert compare_reports(one, others[0]).pass_rate.adjusted_p == raw[0]
+
+
+def test_labels_have_a_table_of_moves(attempt, report_of):
+    one = report_of([attempt(name, mood=label) for name, label in zip("abcd", "xxyy", strict=True)])
+    two = report_of([attempt(name, mood=label) for name, label in zip("abcd", "xyyy", strict=True)])
+    (found,) = compare_reports(one, two).labels
+    assert found.moves == (LabelMove("y", "y", 2), LabelMove("x", "x", 1), LabelMove("x", "y", 1))
+    assert (found.cases, found.changed.value) == (4, 0.25)
+
+
+def test_a_repeated_case_has_the_label_it_is_given_most_often(attempt, report_of):
+    one = report_of([attempt("a", repeat=k, mood=label) for k, label in enumerate("xyx")])
+    two = report_of([attempt("a", repeat=k, mood=label) for k, label in enumerate("yxy")])
+    (found,) = compare_reports(one, two).labels
+    assert found.moves == (LabelMove("x", "y", 1),)
+
+
+@pytest.mark.parametrize(
+    ("name", "better"),
+    [
+        ("cost", "lower"),
+        ("cost_usd", "lower"),
+        ("input_tokens", "lower"),
+        ("latency_ms", "lower"),
+        ("steps", None),
+        ("timeliness", None),
+        ("accosted", None),
+    ],
+)
+def test_less_is_good_for_times_costs_and_tokens(attempt, report_of, name, better):
+    one, two = (
+        report_of([attempt(f"{place}", metrics={name: base + place}) for place in range(4)])
+        for base in (1, 2)
+    )
+    found = compare_reports(one, two).measures
+    assert [(change.name, change.better) for change in found] == [("task duration", "lower"), (name, better)]
+    told = compare_reports(one, two, lower_is_better=[name]).measures
+    assert told[1].better == "lower"
+
+
+def test_columns_that_only_one_has_are_named(attempt, report_of):
+    one, two = report_of([attempt("a", ok=True, old=1.0)]), report_of([attempt("a", ok=True, new=1.0)])
+    found = compare_reports(one, two)
+    assert (found.baseline_only, found.candidate_only) == (("old",), ("new",))
+    chosen = compare_reports(one, two, evaluators=["ok"])
+    assert (chosen.pass_rate, len(chosen.evaluators), chosen.baseline_only) == (None, 1, ())
+
+
+def test_a_run_that_ended_early_and_a_run_beside_itself_are_told(attempt, report_of):
+    one = report_of([attempt("a", ok=True)], reuse=Reuse(run="r1"), incomplete="Ctrl-C")
+    assert compare_reports(one, one).warnings == (
+        "run #1 is incomplete: Ctrl-C",
+        "run #2 is incomplete: Ctrl-C",
+        "both are the same run, so nothing can differ",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"confidence": 1.5}, "confidence"),
+        ({"confidence": math.nan}, "confidence"),
+        ({"correction": "bonferroni"}, "correction must be one of"),
+        ({"smallest": 0}, "smallest must lie between 0 and 1"),
+        ({"smallest": math.nan}, "smallest must lie between 0 and 1"),
+        ({"smallest_relative": 3}, "smallest_relative must lie between"),
+        ({"pair_by": "inputs"}, "pair_by must be one of"),
+        ({"evaluators": ["okay"]}, "no evaluator of these reports is called 'okay'; there are 'ok'"),
+        ({"lower_is_better": ["x"]}, "no score or metric of these reports is called 'x'"),
+        ({"labels": ["one"]}, "every report needs its label"),
+    ],
+)
+def test_options_out_of_their_range_are_refused(judged_report, options, match):
+    one = judged_report([[1]])
+    with pytest.raises(ValueError, match=match):
+        compare_reports(one, one, **options)
+
+
+@pytest.mark.parametrize("reports", [[], ["one"]], ids=len)
+def test_a_comparison_needs_two_reports(judged_report, reports):
+    with pytest.raises(InvalidOptionError, match="needs a baseline and a candidate"):
+        compare_many([judged_report([[1]]) for _ in reports])
+
+
+def test_what_is_no_report_is_refused(judged_report):
+    with pytest.raises(InvalidOptionError, match=r"of reports, got \{\}: Dataset\.evaluate returns one"):
+        compare_reports(judged_report([[1]]), {})
+
+
+def test_empty_reports_have_nothing_to_compare(report_of):
+    found = compare_reports(report_of([]), report_of([]))
+    assert (found.pass_rate, found.evaluators, found.measures, found.flips) == (None, (), (), ())
+
+
+@pytest.mark.parametrize(
+    ("data", "match"),
+    [
+        ({}, "this is no comparison"),
+        ([], "this is no comparison"),
+        ({"calipers_comparison": 99}, "format version 99"),
+        ({"calipers_comparison": 1, "baseline": 3}, "the comparison is damaged"),
+    ],
+)
+def test_what_is_no_stored_comparison_is_refused(data, match):
+    with pytest.raises(ReportFormatError, match=match):
+        Comparison.from_dict(data)
+
+
+_outcomes = st.lists(
+    st.tuples(*[st.lists(st.sampled_from([True, False, "lost", "error"]), min_size=1, max_size=3)] * 2),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(_outcomes)
+def test_any_comparison_survives_json_and_agrees_with_the_reports(attempt, report_of, cases):
+    def side(index):
+        return report_of(
+            attempt(
+                f"case {number}",
+                repeat=place,
+                ok=outcome is True,
+                size=float(number),
+                mood="x" if outcome is True else "y",
+                lost=("ok",) if outcome == "lost" else (),
+                error="ValueError" if outcome == "error" else None,
+                metrics={"cost": place},
+            )
+            for number, case in enumerate(cases)
+            for place, outcome in enumerate(case[index])
+        )
+
+    one, two = side(0), side(1)
+    found = compare_reports(one, two)
+    again = Comparison.from_dict(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+    assert again == found
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Comparison) == found
+    rates = one.pass_rate(), two.pass_rate()
+    if all(rates) and found.pass_rate is not None:
+        assert found.pass_rate.baseline == pytest.approx(rates[0].value)
+        assert found.pass_rate.candidate == pytest.approx(rates[1].value)
+    if found.change("ok") and one.summaries()["ok"].estimate and two.summaries()["ok"].estimate:
+        assert found.change("ok").candidate == pytest.approx(two.summaries()["ok"].estimate.value)

@@ -1,0 +1,69 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from calipers.comparison import compare_reports
+from calipers.errors import InvalidOptionError
+from calipers.views.comparison.terminal import ComparisonView, comparisons_text, print_comparisons
+
+
+def test_the_page_tells_everything_in_order(comparisons):
+    text = comparisons_text(comparisons[:1], width=120)
+    parts = [
+        "new against old",
+        "41 cases in both",
+        "Note: 1 case has the same name and another content, and is left out",
+        "  changed: another inputs",
+        "Pass rate",
+        "Evaluator ",
+        "▲ ok: better by ",
+        "  Note: its evaluator did not finish on 0 attempts of the baseline and 1 of the candidate",
+        "mood: ",
+        "Measure ",
+        "▼ task duration: slower by ",
+        "▼ cost: costlier by ",
+        "Flipped: ",
+        "Each case was attempted once",
+        "The unit is the case",
+        "Times are those of two runs",
+    ]
+    places = [text.find(part) for part in parts]
+    assert -1 not in places, parts[places.index(-1)]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 120])
+def test_no_line_is_wider_than_the_page_and_no_name_moves_the_cursor(comparisons, width):
+    text = comparisons_text(comparisons, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "\x1b" not in text
+    assert text.isprintable() or all(line.isprintable() for line in text.splitlines())
+
+
+def test_flips_are_listed_as_far_as_asked(comparisons):
+    flips = len(comparisons[0].flips)
+    assert flips > 2
+    assert f"… and {flips - 2} more" in comparisons_text(comparisons[:1], max_flips=2)
+    assert "more: max_flips" not in comparisons_text(comparisons[:1], max_flips=None)
+    with pytest.raises(InvalidOptionError, match="max_flips must be a whole number from 0"):
+        comparisons_text(comparisons, max_flips=-1)
+
+
+def test_an_encoding_that_knows_few_characters_gets_those(comparisons):
+    file = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    Console(file=file, width=100).print(ComparisonView(tuple(comparisons), 5, ""))
+    file.flush()
+    assert b"[-" in file.buffer.getvalue()
+
+
+def test_a_comparison_of_nothing_says_so(records):
+    empty = records.report()
+    assert "Nothing can be compared" in comparisons_text([compare_reports(empty, empty)])
+
+
+def test_it_is_printed_without_trailing_blanks(comparisons, capsys):
+    print_comparisons(comparisons, width=100)
+    lines = capsys.readouterr().out.splitlines()
+    assert "new against old" in lines[0]
+    assert lines == [line.rstrip() for line in lines]

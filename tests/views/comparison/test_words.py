@@ -1,0 +1,143 @@
+import pytest
+
+from calipers.comparison import LabelChange, LabelMove
+from calipers.stats import Estimate, Interval
+from calipers.views.comparison.words import (
+    difference_text,
+    label_text,
+    lost_text,
+    p_text,
+    p_values_text,
+    sentence,
+)
+
+
+@pytest.mark.parametrize(
+    ("ends", "fields", "words"),
+    [
+        ((0.012, 0.07), {"outcome": "better"}, "better by 4.1 points, 95 % interval 1.2 to 7.0"),
+        (
+            (-0.07, -0.012),
+            {"outcome": "worse", "difference": -0.041},
+            "worse by 4.1 points, 95 % interval 1.2 to 7.0",
+        ),
+        (
+            (0.001, 0.02),
+            {"outcome": "better", "difference": 0.01},
+            "better by 1.0 points, 95 % interval 0.1 to 2.0: less than the 3 points worth seeing",
+        ),
+        ((-0.018, 0.002), {"outcome": "same"}, "no difference larger than 1.8 points either way"),
+        ((), {"outcome": "identical", "difference": 0.0}, "the same in every one of 100 cases"),
+        (
+            (-0.02, 0.05),
+            {"needed_cases": 478},
+            "cannot tell: between 2.0 points worse and 5.0 points better; about 380 more cases would show 3 points",
+        ),
+        (
+            (-0.02, 0.05),
+            {"needed_cases": 1478, "paired": False},
+            "cannot tell: between 2.0 points worse and 5.0 points better; about 1,400 more cases on each side would show 3 points",
+        ),
+        (
+            (-0.02, 0.05),
+            {"needed_cases": 80},
+            "cannot tell: between 2.0 points worse and 5.0 points better; more cases would narrow it",
+        ),
+        (
+            (0.01, 0.07),
+            {"p_value": 0.03, "adjusted_p": 0.2},
+            "perhaps better by 4.1 points, 95 % interval 1.0 to 7.0: alone it would count, among all that was compared it may be luck",
+        ),
+        (
+            (0.5, 1.0),
+            {"p_value": 0.125, "candidate_cases": 4, "difference": 1.0},
+            "cannot tell: seen better by 100.0 points, 95 % interval 50.0 to 100.0, but 4 cases are too few to exclude luck (p 0.12)",
+        ),
+        (
+            (),
+            {"candidate_cases": 1, "baseline_cases": 1},
+            "cannot tell: one case shows no spread, so no interval can be made",
+        ),
+        ((), {"clusters": 1}, "cannot tell: one cluster shows no spread, so no interval can be made"),
+        (
+            (0.03, 0.22),
+            {
+                "kind": "duration",
+                "scale": "relative",
+                "better": "lower",
+                "outcome": "worse",
+                "difference": 0.12,
+                "smallest": 0.1,
+            },
+            "slower by 12.0 %, 95 % interval 3.0 % to 22.0 %",
+        ),
+        (
+            (-0.22, -0.03),
+            {
+                "kind": "metric",
+                "name": "cost_usd",
+                "scale": "relative",
+                "better": "lower",
+                "outcome": "better",
+                "difference": -0.12,
+                "smallest": 0.1,
+            },
+            "cheaper by 12.0 %, 95 % interval 3.0 % to 22.0 %",
+        ),
+        (
+            (-0.2, 0.1),
+            {"kind": "metric", "name": "output_tokens", "scale": "relative", "better": "lower"},
+            "cannot tell: between 20.0 % fewer and 10.0 % more; more cases would narrow it",
+        ),
+        (
+            (2.0, 4.0),
+            {"kind": "score", "scale": "number", "better": None, "outcome": "higher", "difference": 3.0},
+            "higher by 3, 95 % interval 2 to 4",
+        ),
+        (
+            (0.00001, 0.0001),
+            {"outcome": "better", "difference": 0.0001},
+            "better by 0.01 points, 95 % interval 0.001 to 0.01: less than the 3 points worth seeing",
+        ),
+    ],
+)
+def test_each_outcome_has_its_sentence(change, ends, fields, words):
+    assert sentence(change(*ends, **fields)) == words
+
+
+@pytest.mark.parametrize(
+    ("p_value", "text"), [(None, ""), (0.0, "< 0.0001"), (0.00012, "0.00012"), (0.125, "0.12"), (1.0, "1")]
+)
+def test_a_p_value_is_never_0(p_value, text):
+    assert p_text(p_value) == text
+
+
+def test_p_values_are_told_with_what_was_done_to_them(change):
+    found = change(p_value=0.125, adjusted_p=0.25, one_sided_p=0.0625)
+    assert p_values_text(found) == "p 0.12 (adjusted 0.25, one-sided 0.062)"
+    assert p_values_text(change(p_value=1.0, adjusted_p=1.0, one_sided_p=0.5)) == "p 1"
+    assert p_values_text(change()) == ""
+
+
+def test_a_difference_shows_its_signs(change):
+    assert difference_text(change(-0.012, 0.07)) == ("+4.1", "[-1.2, +7.0]")
+    assert difference_text(change(difference=0.0)) == ("0.0", "")
+
+
+def test_what_evaluators_lost_is_told_with_the_difference_without_it(change):
+    assert lost_text(change()) == ""
+    assert lost_text(change(candidate_lost=2, judged_difference=0.01)) == (
+        "its evaluator did not finish on 0 attempts of the baseline and 2 of the candidate, which count as not passed; without "
+        "them the difference is +1.0 points"
+    )
+    assert "have no score" in lost_text(change(kind="score", baseline_lost=1))
+
+
+def test_labels_that_moved_are_counted():
+    moved = LabelChange(
+        name="mood",
+        cases=4,
+        moves=(LabelMove("x", "y", 1),),
+        changed=Estimate(0.25, Interval(0.046, 0.699), n_units=4, n_observations=4),
+    )
+    assert label_text(moved) == "1 of 4 cases have another label: 25.0 % [4.6, 69.9]"
