@@ -296,7 +296,7 @@ def _goals(env: Any, seeds: Sequence[Any]) -> list[str | None]:
     if not callable(tell) or not all(isinstance(seed, int | str) for seed in seeds):
         return unknown
     try:
-        goals = [tell(seed) for seed in seeds]
+        goals: list[str | None] = [tell(seed) for seed in seeds]
     except InvalidOptionError:  # every rollout will say so
         return unknown
     return goals if len(set(goals)) > 1 else unknown
