@@ -26,6 +26,7 @@ from calipers.scoring import unique
 from calipers.styles import RolloutEvaluator, as_evaluator
 from calipers.task import current_attempt
 
+from .environment import Environment
 from .graph import Graph
 from .metrics import GraphMetrics, MeasuredRollouts, RolloutFailure
 
@@ -292,11 +293,10 @@ class _Measuring(RolloutEvaluator):
 def _goals(env: Any, seeds: Sequence[Any]) -> list[str | None]:
     """The goal of each seed, where the environment tells beforehand and there are several: rollouts of one are a cluster."""
     unknown: list[str | None] = [None] * len(seeds)
-    tell: Any = getattr(env, "goal_of_seed", None)
-    if not callable(tell) or not all(isinstance(seed, int | str) for seed in seeds):
+    if not isinstance(env, Environment) or not all(isinstance(seed, int | str) for seed in seeds):
         return unknown
     try:
-        goals: list[str | None] = [tell(seed) for seed in seeds]
+        goals: list[str | None] = [env.goal_of_seed(seed) for seed in seeds]
     except InvalidOptionError:  # every rollout will say so
         return unknown
     return goals if len(set(goals)) > 1 else unknown
