@@ -51,7 +51,7 @@ from calipers.views.comparison.words import (
         (
             (0.5, 1.0),
             {"p_value": 0.125, "candidate_cases": 4, "difference": 1.0},
-            "cannot tell: seen better by 100.0 points, 95 % interval 50.0 to 100.0, but 4 cases are too few to exclude luck (p 0.12)",
+            "cannot tell: seen better by 100.0 points, 95 % interval 50.0 to 100.0, but 4 cases are too few to exclude luck (p 0.125)",
         ),
         (
             (),
@@ -106,7 +106,7 @@ def test_each_outcome_has_its_sentence(change, ends, fields, words):
 
 
 @pytest.mark.parametrize(
-    ("p_value", "text"), [(None, ""), (0.0, "< 0.0001"), (0.00012, "0.00012"), (0.125, "0.12"), (1.0, "1")]
+    ("p_value", "text"), [(None, ""), (0.0, "< 0.0001"), (0.00012, "0.00012"), (0.125, "0.125"), (1.0, "1")]
 )
 def test_a_p_value_is_never_0(p_value, text):
     assert p_text(p_value) == text
@@ -114,7 +114,7 @@ def test_a_p_value_is_never_0(p_value, text):
 
 def test_p_values_are_told_with_what_was_done_to_them(change):
     found = change(p_value=0.125, adjusted_p=0.25, one_sided_p=0.0625)
-    assert p_values_text(found) == "p 0.12 (adjusted 0.25, one-sided 0.062)"
+    assert p_values_text(found) == "p 0.125 (adjusted 0.25, one-sided 0.0625)"
     assert p_values_text(change(p_value=1.0, adjusted_p=1.0, one_sided_p=0.5)) == "p 1"
     assert p_values_text(change()) == ""
 

@@ -79,10 +79,10 @@ def value_text(change: Change, value: float) -> str:
 
 
 def p_text(p_value: float | None) -> str:
-    """A p-value to two digits; never 0."""
+    """A p-value to three digits; never 0."""
     if p_value is None:
         return ""
-    return "< 0.0001" if p_value < 0.0001 else f"{p_value:.2g}"
+    return "< 0.0001" if p_value < 0.0001 else f"{p_value:.3g}"
 
 
 def word_for(change: Change, value: float) -> str:
@@ -104,7 +104,7 @@ def word_for(change: Change, value: float) -> str:
 
 
 def p_values_text(change: Change) -> str:
-    """The p-values of a change, with the one-sided one: `p 0.125 (adjusted 0.25, one-sided 0.062)`."""
+    """The p-values of a change, with the one-sided one: `p 0.125 (adjusted 0.25, one-sided 0.0625)`."""
     if change.p_value is None:
         return ""
     others = []

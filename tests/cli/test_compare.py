@@ -1,0 +1,159 @@
+import json
+import re
+
+import pytest
+
+EVALS = """
+    from calipers import Case, Dataset
+
+    def correct(output):
+        return output
+
+    def old(inputs):
+        return False
+
+    def new(inputs):
+        return True
+
+    cases = [Case(name=f"question {each}", inputs=each) for each in range(4)]
+
+    def eval_old():
+        return Dataset(name="questions", cases=cases, evaluators=[correct]), old
+
+    def eval_new():
+        return Dataset(name="questions", cases=cases, evaluators=[correct]), new
+"""
+
+
+def squeezed(text):
+    return " ".join(text.split())
+
+
+@pytest.fixture
+def two_runs(calipers, write):
+    """A store with two runs, `old` and `new`, of 4 cases with 3 attempts each, and a file of each."""
+    write("eval_questions.py", EVALS)
+    for name in ("old", "new"):
+        done = calipers(
+            "run", f"eval_questions.py:eval_{name}", "--repeat", "3", "--quiet", "--out", f"json:{name}.json"
+        )
+        assert done.exit_code in {0, 1}, done.output
+    return calipers
+
+
+@pytest.mark.parametrize(
+    "names", [("old", "new"), ("old.json", "new.json"), ("old.json", "latest")], ids=" ".join
+)
+def test_four_cases_of_three_attempts_give_the_p_value_of_four_cases(two_runs, names):
+    """Pooled, the twelve attempts would give 1 in 4096."""
+    done = two_runs("compare", *names)
+    assert done.exit_code == 0, done.output
+    text = squeezed(done.stdout)
+    assert "Pass rate 0.0 % → 100.0 % ? cannot tell: seen better by 100.0 points" in text
+    assert "4 cases are too few to exclude luck (p 0.125)" in text
+    assert "p 0.125 (one-sided 0.0625)" in text
+    assert "4 cases in both · 12 attempts of the baseline · 12 attempts of the candidate" in text
+    data = json.loads(two_runs("compare", *names, "--out", "json:-").stdout)
+    headline = data["comparisons"][0]["pass_rate"]
+    assert (headline["p_value"], headline["one_sided_p"]) == (1 / 8, 1 / 16)
+
+
+def test_runs_are_named_by_id_and_by_its_beginning(two_runs, kept):
+    new, old = kept.runs()
+    done = two_runs("compare", old.id, new.id[:-3])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith(f"new ({new.id}) against old ({old.id})")
+
+
+def test_several_candidates_are_each_compared_with_the_first(two_runs):
+    done = two_runs("compare", "old.json", "new.json", "old", "--max-flips", "1")
+    assert done.exit_code == 0, done.output
+    assert re.findall(r"(\S+) .*against old\.json", done.stdout) == ["new.json", "old"]
+    assert "… and 3 more: --max-flips 0 lists all" in done.stdout
+
+
+@pytest.mark.parametrize("suffix", ["html", "md", "json", "txt"])
+def test_a_comparison_can_be_written_to_a_file_beside_the_tables(two_runs, folder, suffix):
+    done = two_runs("compare", "old", "new", "--out", f"out/found.{suffix}")
+    assert done.exit_code == 0, done.output
+    assert "Pass rate" in done.stdout
+    assert f"Wrote out/found.{suffix}" in done.stderr
+    assert "better by 100.0 points" in squeezed(
+        (folder / "out" / f"found.{suffix}").read_text(encoding="utf-8")
+    )
+
+
+def test_an_evaluator_whose_code_changed_is_compared_with_a_warning(calipers, write, folder):
+    for rule in ("output > 0", "output >= 0"):
+        text = f"""
+            from calipers import Case, Dataset
+
+            def positive(output):
+                return {rule}
+
+            def eval_it():
+                return Dataset(cases=[Case(inputs=1), Case(inputs=2)], evaluators=[positive]), abs
+        """
+        name = f"eval_{'strict' if '>=' not in rule else 'lax'}"
+        write(f"{name}.py", text)
+        calipers("run", f"{name}.py", "--quiet", "--name", name)
+    done = calipers("compare", "eval_strict", "eval_lax")
+    assert done.exit_code == 0, done.output
+    assert "Note: not the same evaluator: its source changed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        ([], 2, "Missing argument"),
+        (["old"], 2, "a comparison needs a baseline and a candidate, got 'old' alone"),
+        (["old", "old.json", "old"], 2, "'old' and 'old' are the same run: name two that differ"),
+        (["old.json", "./old.json"], 2, "'old.json' and './old.json' are the same file"),
+        (["old", "nwe"], 2, "has no run 'nwe'; did you mean 'new'?"),
+        (["old", "nowhere.json"], 2, "there is no file 'nowhere.json'"),
+        (["old", "other.json"], 3, "'other.json' cannot be compared: this is no stored report"),
+        (["old", "new", "--evaluator", "corect"], 2, "no evaluator of these reports is called 'corect'"),
+        (["old", "new", "--confidence", "95"], 2, "--confidence must lie between 0 and 1"),
+        (["old", "new", "--confidence", "nan"], 2, "--confidence must lie between 0 and 1"),
+        (["old", "new", "--smallest", "3"], 2, "smallest must lie between 0 and 1"),
+        (["old", "new", "--out", "x.xml"], 2, "a comparison is written as json, markdown, html, text"),
+        (["old.json", "new.json", "--out", "new.json"], 2, "would overwrite a report that is compared"),
+        (["old", "new", "--out", "x.md", "--out", "./x.md"], 2, "two --out write to './x.md'"),
+        (["old", "new", "--store", "nowhere.db"], 3, "nowhere.db"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_with_the_way_out(two_runs, write, args, code, message):
+    write("other.json", "{}")
+    done = two_runs("compare", *args)
+    assert message in done.stderr
+    assert done.exit_code == code
+    assert done.stdout == ""
+
+
+def test_without_a_store_files_can_be_compared_and_runs_are_told_where_to_look(two_runs, folder):
+    (folder / ".calipers").rename(folder / "moved")
+    assert two_runs("compare", "old.json", "new.json").exit_code == 0
+    done = two_runs("compare", "old.json", "new")
+    assert (done.exit_code, "there is no store" in done.stderr) == (2, True)
+    assert two_runs("compare", "old", "new.json", "--store", "moved/runs.db").exit_code == 0
+
+
+def test_other_cases_of_the_same_name_are_named_and_left_out(calipers, write_eval):
+    write_eval(
+        """
+        def eval_one():
+            return numbers(1, 2, 3), task
+
+        def eval_two():
+            data = numbers(1, 2, 3)
+            data.cases[0].inputs = -1
+            return data, task
+        """
+    )
+    for name in ("one", "two"):
+        calipers("run", f"eval_numbers.py:eval_{name}", "--quiet", "--name", name)
+    done = calipers("compare", "one", "two")
+    assert "2 cases in both" in done.stdout
+    assert "1 case has the same name and another content, and is left out" in squeezed(done.stdout)
+    assert "number 1: another inputs" in done.stdout
+    assert "3 cases in both" in calipers("compare", "one", "two", "--pair-by", "name").stdout
