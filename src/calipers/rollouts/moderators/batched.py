@@ -95,12 +95,14 @@ class _Window:
     @staticmethod
     def _fail(batch: "list[tuple[list[str], asyncio.Future[list[float]]]]", error: BaseException) -> None:
         """Tell everybody who waits: nobody may wait for ever."""
-        task = asyncio.current_task()
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:  # there is no event loop any more, and nobody in it
+            return
         ours = isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
-        if isinstance(
-            error, asyncio.CancelledError
-        ):  # from within: to those who wait it would look like their own end
-            error = InvalidRolloutError("the moderator was cancelled while it scored")
+        if isinstance(error, asyncio.CancelledError | GeneratorExit):
+            # To those who wait it would look like their own end.
+            error = InvalidRolloutError(f"the moderator was ended while it scored: {type(error).__name__}")
         for _, future in batch:
             if future.done():
                 continue
@@ -117,7 +119,7 @@ class _Window:
                 scores += await scores_of(self.moderator, every[start : start + self.max_batch])
         except BaseException as error:
             self._fail(batch, error)
-            if isinstance(error, KeyboardInterrupt | SystemExit | asyncio.CancelledError):
+            if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
                 raise
             return
         start = 0
