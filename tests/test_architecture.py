@@ -43,6 +43,7 @@ LAYERS = (
     "report_evaluator",
     "comparison",
     "gate",
+    "planning",
     "journal",
     "early_stop",
     "runner",

@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "score": "Judge a kept run again with further evaluators.",
     "compare": "Say what changed between runs, and whether it is noise.",
     "gate": "Say whether a run is good enough, by a policy.",
+    "plan": "Say how many cases a comparison needs, and what it costs.",
     "why": "Say why a result was computed or taken over.",
     "export": "Write a kept run to a file for other programs.",
     "import": "Keep runs that were made elsewhere.",

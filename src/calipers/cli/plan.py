@@ -1,0 +1,94 @@
+"""`calipers plan`: how many cases and repeats a comparison needs."""
+
+from typing import Any
+
+import click
+
+from .command import Command
+from .completing import complete_run_or_file
+from .store_options import store_option
+
+EXAMPLES = """
+# from a run that was made: what would show 3 points?
+calipers plan latest --effect 0.03
+# from two runs over the same cases, for a score
+calipers plan latest --baseline main --evaluator helpfulness --effect 0.1
+# nothing has run yet: about 80 % pass, and 5 points matter
+calipers plan --rate 0.8 --effect 0.05
+# what can the 200 cases that there are show?
+calipers plan latest --cases 200
+"""
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@click.argument("pilot", metavar="[RUN|FILE]", required=False, shell_complete=complete_run_or_file)
+@click.option(
+    "--baseline",
+    metavar="RUN|FILE",
+    shell_complete=complete_run_or_file,
+    help="A second pilot over the same cases, of what the first will be compared with.",
+)
+@store_option
+@click.option("--evaluator", metavar="NAME", help="Whose results will be compared. Default: the pass rate.")
+@click.option(
+    "--effect",
+    metavar="NUMBER",
+    type=float,
+    help="The true difference worth finding, or the margin of a gate: 0.03 is 3 points of a rate.",
+)
+@click.option(
+    "--cases",
+    metavar="N",
+    type=click.IntRange(min=2),
+    help="The cases that there are. Default: those of the pilot.",
+)
+@click.option(
+    "--repeat",
+    metavar="N",
+    type=click.IntRange(min=1),
+    multiple=True,
+    help="Attempts at each case to plan for. Repeatable. Default: 1, 2, 3, 5 and 10.",
+)
+@click.option("--rate", metavar="SHARE", type=float, help="Without a pilot: the pass rate that is expected.")
+@click.option(
+    "--flips",
+    metavar="SHARE",
+    type=float,
+    help="With --rate, the share of cases that only one of the two will pass. Default: as if they had nothing in common.",
+)
+@click.option(
+    "--correlation",
+    metavar="NUMBER",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="With one pilot, how alike the two are from case to case: from 0.3 to 0.7 between models, more between versions of "
+    "one agent.",
+)
+@click.option(
+    "--power",
+    metavar="SHARE",
+    type=float,
+    default=0.8,
+    show_default=True,
+    help="The chance to find the effect.",
+)
+@click.option(
+    "--confidence",
+    metavar="SHARE",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Of the interval that will judge it.",
+)
+@click.option("--json", is_flag=True, help="Print the plan as JSON.")
+def command(**options: Any) -> int:
+    """Say how many cases and repeats show a difference, and how small a difference the cases that there are can show.
+
+    A pilot is a RUN that is kept or a report FILE; it tells how much results vary, how long they take and what they cost. Without one, --rate and --effect are guesses.
+
+    Exit codes: 0 planned, 2 wrong usage, or no such run or file, 3 it could not be read.
+    """
+    from .planned import make_plan
+
+    return make_plan(**options)

@@ -1,0 +1,66 @@
+"""What `calipers plan` does: read the pilot, plan, and print the plan."""
+
+from collections.abc import Sequence
+
+import click
+
+from calipers.errors import InvalidOptionError
+from calipers.planning import REPEATS, Plan, plan_from_pilot, plan_from_rate
+from calipers.views.plan import plan_json, plan_text
+
+from .exits import PASSED
+from .reports import named_reports
+
+
+def make_plan(
+    *,
+    pilot: str | None = None,
+    baseline: str | None = None,
+    store: str | None = None,
+    evaluator: str | None = None,
+    effect: float | None = None,
+    cases: int | None = None,
+    repeat: Sequence[int] = (),
+    rate: float | None = None,
+    flips: float | None = None,
+    correlation: float = 0.5,
+    power: float = 0.8,
+    confidence: float = 0.95,
+    json: bool = False,
+) -> int:
+    """Plan, and print the plan; returns the exit code."""
+    if (pilot is None) == (rate is None):
+        raise InvalidOptionError(
+            "name a pilot, a run or a report file, or give --rate; not both"
+            if pilot is not None
+            else "a plan needs a pilot, which is a run or a report file, or --rate and --effect"
+        )
+    found: Plan
+    if pilot is not None:
+        if flips is not None:
+            raise InvalidOptionError("--flips is for --rate: a pilot tells how many cases flip")
+        reports = named_reports([pilot] if baseline is None else [pilot, baseline], store)
+        found = plan_from_pilot(
+            reports[0].report,
+            baseline=reports[1].report if baseline is not None else None,
+            evaluator=evaluator,
+            effect=effect,
+            cases=cases,
+            repeats=tuple(repeat) or REPEATS,
+            power=power,
+            confidence=confidence,
+            correlation=correlation,
+        )
+    else:
+        assert rate is not None
+        if effect is None:
+            raise InvalidOptionError("--rate needs --effect: the difference worth finding")
+        if baseline is not None or evaluator is not None or repeat:
+            raise InvalidOptionError(
+                "--baseline, --evaluator and --repeat need a pilot, and --rate is a guess"
+            )
+        found = plan_from_rate(
+            rate, effect=effect, flips=flips, cases=cases, power=power, confidence=confidence
+        )
+    click.echo(plan_json(found) if json else plan_text(found), nl=False)
+    return PASSED

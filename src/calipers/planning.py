@@ -1,0 +1,324 @@
+"""Before a run: how many cases and repeats would show a difference, what that costs, and what a given number can show.
+
+A plan needs a spread: how much the difference between two runs varies from case to case. The best source is a pilot of both
+ways over the same cases; then one pilot, and a guess how alike the two ways are; then nothing but rates. Where cases were
+attempted several times, the spread has two parts, and the plan can say what repeats would save; where they were attempted once,
+it cannot, and plans for as many attempts as the pilot had.
+
+The effect is the true difference worth finding. To plan a gate with a margin, the effect is the margin: the distance between no
+difference and the largest loss that would be shipped.
+"""
+
+from collections.abc import Sequence
+from math import fsum
+from typing import Literal
+
+import msgspec
+
+from calipers.comparison.cases import RunCase, cases_of, pair_cases
+from calipers.comparison.columns import ColumnKey, Columns, passes
+from calipers.errors import InvalidOptionError
+from calipers.report import Report
+from calipers.stats import (
+    Moments,
+    VarianceComponents,
+    cases_needed,
+    paired_components,
+    repeats_needed,
+    smallest_effect,
+    spread_of_difference,
+    spread_of_paired_rates,
+    spread_of_pilot,
+    variance_components,
+)
+
+PASS_RATE = "pass rate"  # noqa: S105 - no password
+REPEATS = (1, 2, 3, 5, 10)
+"""Attempts at each case for which a plan is made, unless others are asked for."""
+_COSTS = ("cost", "price", "usd", "eur", "token")
+"""What a metric is called that somebody pays for."""
+
+
+class PlanRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to find the effect."""
+
+    repeats: int
+    """Attempts at each case."""
+    cases: int
+    calls: int
+    """Task calls of one run."""
+    seconds: float | None = None
+    """How long one run takes at the pace of the pilot; `None` without a pilot."""
+    costs: dict[str, float] = {}
+    """What one run costs, by the metrics of the pilot."""
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    """What a number of cases can show."""
+
+    cases: int
+    repeats: int
+    effect: float
+    """The smallest true difference that shows with the power of the plan."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """How large a comparison has to be."""
+
+    subject: str
+    """What is compared: the name of an evaluator, or `pass rate`."""
+    unit: Literal["rate", "number"]
+    """Whether an effect of 0.03 is 3 points."""
+    effect: float | None
+    """The true difference worth finding; `None` if nobody said."""
+    power: float
+    """The chance to find it."""
+    confidence: float
+    """Of the interval that will judge it."""
+    spread: VarianceComponents
+    """Of the difference between two runs, from case to case and within cases."""
+    source: str
+    """Where the spread comes from, in words."""
+    knows_repeats: bool
+    """Whether it is known what repeats would save."""
+    rows: tuple[PlanRow, ...] = ()
+    """Ways to find the effect; none if nobody said which."""
+    reaches: tuple[Reach, ...] = ()
+    """What the cases that there are can show."""
+    repeats_enough: int | None = None
+    """Attempts at each of the cases that there are that would show the effect; `None` if no number would, or nobody knows."""
+
+
+def plan_from_pilot(
+    pilot: Report,
+    *,
+    baseline: Report | None = None,
+    evaluator: str | None = None,
+    effect: float | None = None,
+    cases: int | None = None,
+    repeats: Sequence[int] = REPEATS,
+    power: float = 0.8,
+    confidence: float = 0.95,
+    correlation: float = 0.5,
+) -> Plan:
+    """A plan from a run that was made, or from two over the same cases.
+
+    Args:
+        pilot: a run of what is to be measured.
+        baseline: a run of what it will be compared with, over the same cases; without it, that is taken to spread alike.
+        evaluator: whose results will be compared; default: the pass rate.
+        effect: the true difference worth finding: 0.03 is 3 points of a rate.
+        cases: the cases that there are; default: those of the pilot.
+        repeats: attempts at each case to plan for.
+        power: the chance to find the effect.
+        confidence: of the interval that will judge it.
+        correlation: how alike the two ways are from case to case, where there is one pilot: 0 not at all, 1 completely.
+
+    Raises:
+        InvalidOptionError: the pilot has no such evaluator, or shows no spread.
+    """
+    columns = Columns(cases_of(pilot))
+    key = _column(columns, evaluator)
+    values = [_values(columns, case, key) for case in columns.cases]
+    measured = [each for each in values if each]
+    if baseline is None:
+        spread, source = _of_one(measured, correlation)
+        known = any(len(each) > 1 for each in measured)
+    else:
+        spread, source, known = _of_two(columns, Columns(cases_of(baseline)), key)
+    if spread is None or spread.between + spread.within == 0:
+        raise InvalidOptionError(
+            f"the pilot shows no spread ({len(measured)} cases, all alike): nothing can be planned from it; "
+            "give rates instead, or a larger pilot"
+        )
+    return _plan(
+        subject=evaluator or PASS_RATE,
+        unit="number" if key is not None and key[1] == "score" else "rate",
+        effect=effect,
+        cases=cases or len(measured),
+        repeats=repeats if known else (max(map(len, measured)),),
+        power=power,
+        confidence=confidence,
+        spread=spread,
+        source=source,
+        known=known,
+        pace=_pace(pilot),
+        costs=_costs(pilot),
+    )
+
+
+def plan_from_rate(
+    rate: float,
+    *,
+    effect: float,
+    flips: float | None = None,
+    cases: int | None = None,
+    power: float = 0.8,
+    confidence: float = 0.95,
+) -> Plan:
+    """A plan from a guess: the pass rate that is expected.
+
+    Args:
+        rate: the pass rate of one of the two.
+        effect: the true difference worth finding; the other's rate is the first plus this.
+        flips: the share of cases that only one of them passes; default: as if they had nothing in common, which is the
+            cautious end.
+        cases: the cases that there are.
+        power: the chance to find the effect.
+        confidence: of the interval that will judge it.
+
+    Raises:
+        InvalidOptionError: rates that cannot be.
+    """
+    other = rate + effect
+    if not (0 < rate < 1 and 0 <= other <= 1):
+        raise InvalidOptionError(
+            f"rates must lie between 0 and 1, got {rate!r} and {other!r} ({rate!r} plus the effect)"
+        )
+    share = rate * (1 - other) + other * (1 - rate) if flips is None else flips
+    if not abs(effect) <= share <= 1:
+        raise InvalidOptionError(
+            f"the share of cases that flip must lie between the effect, {abs(effect)!r}, and 1, got {flips!r}"
+        )
+    said = "a guess: none of what one passes tells what the other does" if flips is None else "a guess"
+    return _plan(
+        subject=PASS_RATE,
+        unit="rate",
+        effect=effect,
+        cases=cases,
+        repeats=(1,),
+        power=power,
+        confidence=confidence,
+        spread=spread_of_paired_rates((share + effect) / 2, (share - effect) / 2),
+        source=f"{said}; {100 * share:.3g} % of the cases flip",
+        known=False,
+        pace=None,
+        costs={},
+    )
+
+
+def _plan(
+    *,
+    subject: str,
+    unit: Literal["rate", "number"],
+    effect: float | None,
+    cases: int | None,
+    repeats: Sequence[int],
+    power: float,
+    confidence: float,
+    spread: VarianceComponents,
+    source: str,
+    known: bool,
+    pace: float | None,
+    costs: dict[str, float],
+) -> Plan:
+    rows: list[PlanRow] = []
+    reaches: list[Reach] = []
+    enough: int | None = None
+    try:
+        for each in repeats:
+            counted = each if known else 1  # an unknown spread is that of as many attempts as the pilot had
+            if effect is not None:
+                n = cases_needed(effect, spread, repeats=counted, power=power, confidence=confidence)
+                calls = n * each
+                rows.append(
+                    PlanRow(
+                        repeats=each,
+                        cases=n,
+                        calls=calls,
+                        seconds=None if pace is None else pace * calls,
+                        costs={name: cost * calls for name, cost in costs.items()},
+                    )
+                )
+            if cases is not None:
+                found = smallest_effect(cases, spread, repeats=counted, power=power, confidence=confidence)
+                reaches.append(Reach(cases=cases, repeats=each, effect=found))
+        if known and effect is not None and cases is not None:
+            enough = repeats_needed(effect, cases, spread, power=power, confidence=confidence)
+    except ValueError as error:
+        raise InvalidOptionError(str(error)) from error
+    return Plan(
+        subject=subject,
+        unit=unit,
+        effect=effect,
+        power=power,
+        confidence=confidence,
+        spread=spread,
+        source=source,
+        knows_repeats=known,
+        rows=tuple(rows),
+        reaches=tuple(reaches),
+        repeats_enough=enough,
+    )
+
+
+def _of_one(cases: Sequence[Sequence[float]], correlation: float) -> tuple[VarianceComponents | None, str]:
+    """The spread of a difference, from one run."""
+    alone = variance_components(cases)
+    if alone is None:
+        means = [fsum(each) / len(each) for each in cases]
+        variance = Moments.of(means).variance if len(means) > 1 else None
+        alone = None if variance is None else VarianceComponents(variance, 0.0)
+    if alone is None:
+        return None, ""
+    try:
+        spread = spread_of_difference(alone, correlation=correlation)
+    except ValueError as error:
+        raise InvalidOptionError(str(error)) from error
+    return spread, f"one pilot, and a guess that both ways correlate by {correlation:g} from case to case"
+
+
+def _of_two(
+    columns: Columns, old: Columns, key: ColumnKey | None
+) -> tuple[VarianceComponents | None, str, bool]:
+    """The spread of the difference between two runs over the same cases, and whether it has two parts."""
+    if key is not None and key not in old.by_key:
+        raise InvalidOptionError(f"the baseline has no result of {key[0]!r}")
+    pairs, _ = pair_cases(old.cases, columns.cases)
+    both = [
+        (new, before)
+        for earlier, case in pairs
+        if (new := _values(columns, case, key)) and (before := _values(old, earlier, key))
+    ]
+    first, second = [new for new, _ in both], [before for _, before in both]
+    if len(both) < 2:
+        raise InvalidOptionError("the two pilots share fewer than two cases that were judged in both")
+    source = f"two pilots over the same {len(both):,} cases"
+    parts = paired_components(first, second)
+    return (spread_of_pilot(first, second), source, False) if parts is None else (parts, source, True)
+
+
+def _column(columns: Columns, name: str | None) -> ColumnKey | None:
+    if name is None:
+        if not columns.asserts:
+            there = ", ".join(dict.fromkeys(repr(each) for each, _ in columns.by_key)) or "none"
+            raise InvalidOptionError(f"the pilot asserts nothing: name an evaluator; there are {there}")
+        return None
+    for key in columns.by_key:
+        if key[0] == name and key[1] != "label":
+            return key
+    there = ", ".join(dict.fromkeys(repr(each) for each, kind in columns.by_key if kind != "label")) or "none"
+    raise InvalidOptionError(f"the pilot has no assertion or score of {name!r}; there are {there}")
+
+
+def _values(columns: Columns, case: RunCase, key: ColumnKey | None) -> list[float]:
+    return passes(case) if key is None else columns.scores(case, key)
+
+
+def _pace(pilot: Report) -> float | None:
+    """Seconds for each attempt: of the whole run, which made several at once, or else of the task alone."""
+    attempts = len(pilot.cases) + len(pilot.failures)
+    if pilot.duration and attempts:
+        return pilot.duration / attempts
+    found = pilot.durations()
+    return None if found is None else found.mean
+
+
+def _costs(pilot: Report) -> dict[str, float]:
+    """What an attempt costs, by each metric that somebody pays for."""
+    found: dict[str, list[float]] = {}
+    for case in pilot.cases:
+        for name, value in case.metrics.items():
+            if any(word in name.lower() for word in _COSTS):
+                found.setdefault(name, []).append(float(value))
+    return {name: fsum(values) / len(values) for name, values in found.items()}

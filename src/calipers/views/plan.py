@@ -1,0 +1,90 @@
+"""A plan in words and tables, and as JSON."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from calipers.planning import Plan
+
+from .numbers import confidence_text, number, plural, seconds
+from .text import fit
+
+FORMAT_VERSION = 1
+
+
+def plan_text(plan: Plan) -> str:
+    """The plan as plain text."""
+    return "".join(f"{line}\n" for line in _lines(plan))
+
+
+def plan_json(plan: Plan) -> str:
+    """The plan as JSON, with a version."""
+    data = {"calipers_plan": FORMAT_VERSION, **msgspec.to_builtins(plan)}
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def effect_text(plan: Plan, effect: float) -> str:
+    """A difference: `3 points`, `0.12`."""
+    return f"{100 * abs(effect):.3g} points" if plan.unit == "rate" else f"{abs(effect):.3g}"
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    yield f"{fit(plan.subject, 60)}: {confidence_text(plan.confidence)} interval, power {confidence_text(plan.power)}"
+    yield f"Spread from {plan.source}."
+    if plan.rows:
+        yield ""
+        yield f"To see a difference of {effect_text(plan, plan.effect or 0.0)}:"
+        yield from _table(plan)
+    if plan.reaches:
+        yield ""
+        first = plan.reaches[0]
+        yield f"With {plural(first.cases, 'case')}, the smallest difference that shows is"
+        for reach in plan.reaches:
+            times = "attempted once" if reach.repeats == 1 else f"attempted {reach.repeats} times"
+            yield f"  {effect_text(plan, reach.effect):>12}  {times}"
+        yield from _enough(plan, first.cases)
+    if not plan.knows_repeats:
+        yield ""
+        yield "What repeats would save is not known: a pilot with --repeat 2 or more would tell."
+
+
+def _enough(plan: Plan, cases: int) -> Iterator[str]:
+    if plan.effect is None or not plan.knows_repeats:
+        return
+    wanted = effect_text(plan, plan.effect)
+    if plan.repeats_enough is None:
+        yield f"No number of repeats shows {wanted} with {plural(cases, 'case')}: it takes more cases."
+    else:
+        yield f"{plural(plan.repeats_enough, 'attempt')} at each of them would show {wanted}."
+
+
+def _table(plan: Plan) -> Iterator[str]:
+    costs = list(dict.fromkeys(name for row in plan.rows for name in row.costs))
+    timed = any(row.seconds is not None for row in plan.rows)
+    header = [
+        "attempts each",
+        "cases",
+        "task calls",
+        *(["time"] if timed else []),
+        *(fit(name, 30) for name in costs),
+    ]
+    rows = [
+        [
+            f"{row.repeats:,}",
+            f"{row.cases:,}",
+            f"{row.calls:,}",
+            *([seconds(row.seconds)] if row.seconds is not None else []),
+            *(number(round(row.costs[name], 6)) for name in costs),
+        ]
+        for row in plan.rows
+    ]
+    widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
+    for row in [header, *rows]:
+        yield "  " + _row(row, widths)
+    if timed or costs:
+        yield "  Time and cost are those of one run, at the pace and the prices of the pilot."
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
