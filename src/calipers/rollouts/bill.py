@@ -64,9 +64,8 @@ class Bill:
 
     def _tell(self, *, tester: bool, target: bool) -> None:
         priced = (self._priced[0] or tester, self._priced[1] or target)
-        if (
-            priced != self._priced
-        ):  # so those turns of which it did not tell are not known, the earlier ones too
+        if priced != self._priced:
+            # Those turns of which it did not tell are not known, the earlier ones too.
             self._priced, self._settled, self._known = priced, 0, []
 
     def _sum(self, *costs: float | None) -> float | None:

@@ -202,9 +202,8 @@ def _score_points(graphs: Sequence[Graph[Any, Any]], name: Score, confidence: fl
         interval = found.interval
         # The moderator's scores lie between 0 and 1, and so does their mean, whatever a t interval says.
         bounded = name != "reward" and 0 <= found.value <= 1
-        if interval is not None and interval.width <= 1e-12 * abs(
-            found.value
-        ):  # all agree: a t interval knows no doubt
+        if interval is not None and interval.width <= 1e-12 * abs(found.value):
+            # All agree, and a t interval then knows no doubt.
             n = found.n_units
             interval = wilson_of_rate(found.value, n, confidence=confidence) if bounded else None
         elif interval is not None and bounded:

@@ -13,9 +13,9 @@ which needs random draws:
 
 Counts need the second. Where nearly every unit has its success, the sample shows hardly any spread of the bottom, and
 Fieller's interval takes that for knowledge: of units that cost the same and succeed 9 times in 10, simulated 95 % intervals
-of five units cover 40 %. With `most` they cover 91 to 97 % at rates of success from 0.3 to 0.98 and 5 to 50 units, for costs
-that vary moderately; 88 to 95 % where a few units make up most of the cost (log-normal, of a spread of 1 in the logarithm). Fieller's interval also
-assumes that both means are about normal, which few units need not be.
+of five units cover 40 %. With `most` they cover 90 to 99 % at rates of success from 0.3 to 0.98 and 5 to 50 units, for costs
+that vary moderately; 88 to 96 % where a few units make up most of the cost (log-normal, of a spread of 1 in the
+logarithm). Fieller's interval also assumes that both means are about normal, which those of few units need not be.
 
 Units that all agree show no spread at all, and the interval would be a point: it is then not given.
 """
