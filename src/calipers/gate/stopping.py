@@ -10,7 +10,6 @@ looks.
 """
 
 from collections import defaultdict
-from math import isclose
 from typing import Literal
 
 from calipers.comparison.cases import RunCase, cases_of, pair_cases
@@ -19,8 +18,8 @@ from calipers.errors import InvalidOptionError
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import Kind, kind_of
-from calipers.stats import EProcess
 
+from .bet import Bet
 from .limits import PASS_RATE
 from .policy import Policy, Rules
 from .sides import column_of
@@ -123,33 +122,6 @@ class StopWhenDecided:
         return (lost is None or self._lost <= lost * n) and (broken is None or self._broken <= broken * n)
 
 
-class _Bet:
-    """One limit of a policy, and the evidence on both of its sides."""
-
-    def __init__(self, rule: str, limit: float, bounds: tuple[float, float], *, above: bool) -> None:
-        low, high = bounds
-        if not low < limit < high or isclose(limit, low) or isclose(limit, high):
-            raise InvalidOptionError(
-                f"{rule}: the limit has to lie inside the bounds {low:g} to {high:g} to be decided during a run; "
-                "set bounds: in the policy, or gate the run when it is over"
-            )
-        self.rule = rule
-        self._above = EProcess(limit, low=low, high=high)
-        self._below = EProcess(limit, low=low, high=high, alternative="less")
-        self._good = self._above if above else self._below
-        self._bad = self._below if above else self._above
-
-    def add(self, value: float) -> None:
-        self._above.add(value)
-        self._below.add(value)
-
-    def passes(self, doubt: float) -> bool:
-        return self._good.e_value >= 1 / doubt
-
-    def fails(self, doubt: float) -> bool:
-        return self._bad.e_value >= 1 / doubt
-
-
 class _Subject:
     """An evaluator, or the pass rate, with its limits."""
 
@@ -166,20 +138,20 @@ class _Subject:
         self._evaluators = evaluators
         if rules.margin is not None and not is_pass_rate and self._key is None:
             raise InvalidOptionError(f"the baseline has no result of {name!r}, which the policy compares")
-        self.bets: list[_Bet] = []
-        self._levels: list[_Bet] = []
-        self._change: _Bet | None = None
+        self.bets: list[Bet] = []
+        self._levels: list[Bet] = []
+        self._change: Bet | None = None
         self._sign = 1 if rules.better == "higher" else -1
         low, high = rules.bounds
         unit: Literal["rate", "number"] = "rate" if rules.bounds == (0.0, 1.0) else "number"
         if rules.margin is not None:
             rule = f"not worse than the baseline by {loss(rules.margin, unit)} or more"
-            self._change = _Bet(rule, -rules.margin, (low - high, high - low), above=True)
+            self._change = Bet(rule, -rules.margin, (low - high, high - low), above=True)
             self.bets.append(self._change)
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
             if limit is not None:
                 rule = f"{'at least' if above else 'at most'} {limit_words(limit, unit)}"
-                self._levels.append(_Bet(rule, limit, rules.bounds, above=above))
+                self._levels.append(Bet(rule, limit, rules.bounds, above=above))
         self.bets += self._levels
 
     @property

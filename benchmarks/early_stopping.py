@@ -1,0 +1,115 @@
+"""What `--stop-when-decided` saves: the table of docs/explanation/gates.md.
+
+An old agent passes 80 % of the cases, the policy allows a loss of 5 points, and the new agent is truly better or worse by what the
+rows say. The fixed plan has as many cases as it takes to pass an equal agent four times in five (`cases_needed`). The stopping
+rule has the same chances of being wrong, and may use as many cases as the plan, or three times as many. The draws come from fixed
+seeds. Takes a few minutes; `--update-docs` writes the table into the page, between its markers.
+"""
+
+import argparse
+import sys
+import zlib
+from concurrent.futures import ProcessPoolExecutor
+from random import Random
+
+from calipers.gate.bet import Bet
+from calipers.stats import cases_needed, spread_of_paired_rates
+from false_alarms import DOUBT, PAGE, at_the_end, update
+
+SETS = 500
+RATE = 0.8
+MARGIN = 0.05
+FLIPS = 0.2
+"""The share of cases that only one of two equal agents passes."""
+DIFFERENCES = (-0.2, -0.1, -0.05, -0.02, 0.0, 0.02, 0.05, 0.1)
+LONGER = 3
+"""How many times the fixed plan the rule may use."""
+
+
+def plan():
+    return cases_needed(MARGIN, spread_of_paired_rates(FLIPS / 2, FLIPS / 2))
+
+
+def comparison(draw, n, difference):
+    """Outcomes of the new and the old agent on n cases."""
+    new_only, old_only = (FLIPS + difference) / 2, (FLIPS - difference) / 2
+    if min(new_only, old_only) < 0:
+        new_only, old_only = max(difference, 0.0), max(-difference, 0.0)
+    pairs = []
+    for _ in range(n):
+        place = draw.random()
+        if place < new_only:
+            pairs.append((True, False))
+        elif place < new_only + old_only:
+            pairs.append((False, True))
+        else:
+            same = draw.random() < RATE
+            pairs.append((same, same))
+    return pairs
+
+
+def stopped(pairs):
+    """What the rule decides, and after how many cases."""
+    bet = Bet("", -MARGIN, (-1.0, 1.0), above=True)
+    for number, (new, old) in enumerate(pairs, 1):
+        bet.add(float(new) - float(old))
+        if bet.fails(DOUBT):
+            return "FAIL", number
+        if bet.passes(DOUBT):
+            return "PASS", number
+    return "INCONCLUSIVE", len(pairs)
+
+
+def row(cell):
+    """For the fixed plan and both budgets: the cases used on average, and how often PASS and FAIL."""
+    difference, sets = cell
+    n = plan()
+    draw = Random(zlib.crc32(f"{difference}".encode()))
+    runs = [comparison(draw, LONGER * n, difference) for _ in range(sets)]
+    fixed = [(at_the_end(run[:n], MARGIN), n) for run in runs]
+    longer = [stopped(run) for run in runs]
+    short = [found if found[1] <= n else ("INCONCLUSIVE", n) for found in longer]
+    return [
+        (
+            sum(used for _, used in found) / sets,
+            sum(outcome == "PASS" for outcome, _ in found) / sets,
+            sum(outcome == "FAIL" for outcome, _ in found) / sets,
+        )
+        for found in (fixed, short, longer)
+    ]
+
+
+def table(sets):
+    n = plan()
+    with ProcessPoolExecutor() as pool:
+        found = dict(zip(DIFFERENCES, pool.map(row, [(each, sets) for each in DIFFERENCES]), strict=True))
+    yield (
+        f"| true difference | fixed, {n} cases: PASS / FAIL | up to {n} cases: PASS / FAIL | cases used | saved "
+        f"| up to {LONGER * n} cases: PASS / FAIL | cases used | saved |"
+    )
+    yield "|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for difference, (fixed, short, longer) in found.items():
+        cells = [f"{100 * difference:+.0f} points", _shares(fixed)]
+        for part in (short, longer):
+            cells += [_shares(part), f"{part[0]:.0f}", f"{100 * (1 - part[0] / n):.0f} %"]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _shares(part):
+    return f"{100 * part[1]:.0f} / {100 * part[2]:.0f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=SETS, help="simulated comparisons for each row")
+    parser.add_argument("--update-docs", action="store_true")
+    options = parser.parse_args()
+    lines = list(table(options.sets))
+    print("\n".join(lines))
+    if options.update_docs:
+        update(PAGE, "early stopping", lines)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

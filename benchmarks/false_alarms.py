@@ -1,0 +1,154 @@
+"""How often a gate fails, or passes, an agent that is exactly as good as its limit: the tables of docs/explanation/gates.md.
+
+Two agents meet the same cases. Each case has its own chance to be passed, the same for both, so that they differ by noise alone;
+for a margin, the second loses exactly the margin on average. Nobody may then be failed, or passed, more often than the policy
+says: 2.5 % each way at a confidence of 95 %. The draws come from fixed seeds, so the tables repeat exactly. Takes a few minutes;
+`--update-docs` writes the tables into the page, between their markers.
+"""
+
+import argparse
+import sys
+import zlib
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from random import Random
+
+from calipers.gate.bet import Bet
+from calipers.gate.claims import Claim, judge_claims
+from calipers.gate.measure import Change
+from calipers.stats import paired_difference
+
+SETS = 2000
+CASES = 200
+FIRST_LOOK = 10
+DOUBT = 0.025
+RATES = (0.5, 0.8, 0.95)
+MARGINS = (0.0, 0.05)
+RULES = (1, 5, 20)
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "gates.md"
+
+
+def comparison(draw, n, rate, loss=0.0):
+    """Outcomes of both agents on n cases: the new one, and the old one, which is better by `loss`."""
+    pairs = []
+    for _ in range(n):
+        chance = draw.betavariate(3 * rate, 3 * (1 - rate))
+        better = chance + loss * (1 - chance) / (1 - rate)
+        pairs.append((draw.random() < chance, draw.random() < better))
+    return pairs
+
+
+def claim(pairs, margin):
+    new, old = ([[float(pair[side])] for pair in pairs] for side in (0, 1))
+    return Claim(
+        subject="", rule="", measure=Change(run=new, baseline=old), limit=-margin, unit="rate", signed=True
+    )
+
+
+def at_the_end(pairs, margin):
+    return judge_claims([claim(pairs, margin)], confidence=1 - 2 * DOUBT, correct=True)[0].outcome
+
+
+def at_every_look(pairs, margin):
+    """What somebody decides who looks at the ordinary interval after every case and acts on the first clear one."""
+    counts = [0, 0, 0, 0]
+    for number, (new, old) in enumerate(pairs, 1):
+        counts[0 if new and old else 1 if new else 2 if old else 3] += 1
+        if number >= FIRST_LOOK:
+            interval = paired_difference(*counts, confidence=1 - 2 * DOUBT).interval
+            if interval.high < -margin:
+                return "FAIL"
+            if interval.low > -margin:
+                return "PASS"
+    return "INCONCLUSIVE"
+
+
+def in_sequence(pairs, margin):
+    """What `--stop-when-decided` decides, which looks after every case too."""
+    bet = Bet("", -margin, (-1.0, 1.0), above=True)
+    for new, old in pairs:
+        bet.add(float(new) - float(old))
+        if bet.fails(DOUBT):
+            return "FAIL"
+        if bet.passes(DOUBT):
+            return "PASS"
+    return "INCONCLUSIVE"
+
+
+WAYS = {
+    "once, at the end": at_the_end,
+    "every case, ordinary interval": at_every_look,
+    "every case, `--stop-when-decided`": in_sequence,
+}
+
+
+def shares(cell):
+    """How often a way fails and passes an agent that is exactly at the limit."""
+    way, rate, margin, sets = cell
+    draw = Random(zlib.crc32(f"{rate} {margin}".encode()))  # the same data for every way
+    found = [WAYS[way](comparison(draw, CASES, rate - margin, margin), margin) for _ in range(sets)]
+    return found.count("FAIL") / sets, found.count("PASS") / sets
+
+
+def looks_table(sets, pool):
+    cells = [(way, rate, margin, sets) for margin in MARGINS for rate in RATES for way in WAYS]
+    found = dict(zip(cells, pool.map(shares, cells), strict=True))
+    yield "| looked at | margin | " + " | ".join(f"old agent passes {rate:.0%}" for rate in RATES) + " |"
+    yield "|---|---:|" + "---:|" * len(RATES)
+    for margin in MARGINS:
+        for way in WAYS:
+            cells = [found[way, rate, margin, sets] for rate in RATES]
+            shown = " | ".join(f"{100 * failed:.1f} / {100 * passed:.1f}" for failed, passed in cells)
+            yield f"| {way} | {100 * margin:.0f} points | {shown} |"
+
+
+def alarms(cell):
+    """How often a gate with so many rules fails an agent that is exactly as good as its baseline."""
+    count, correct, sets = cell
+    draw = Random(count)
+    failed = 0
+    for _ in range(sets):
+        claims = [claim(comparison(draw, CASES, 0.8), 0.0) for _ in range(count)]
+        findings = judge_claims(claims, confidence=1 - 2 * DOUBT, correct=correct)
+        failed += any(finding.outcome == "FAIL" for finding in findings)
+    return failed / sets
+
+
+def rules_table(sets, pool):
+    cells = [(count, correct, sets) for correct in (True, False) for count in RULES]
+    found = dict(zip(cells, pool.map(alarms, cells), strict=True))
+    yield "| correction | " + " | ".join(f"{count} rule{'s' * (count > 1)}" for count in RULES) + " |"
+    yield "|---|" + "---:|" * len(RULES)
+    for correct in (True, False):
+        shown = " | ".join(f"{100 * found[count, correct, sets]:.1f} %" for count in RULES)
+        yield f"| {'holm' if correct else 'none'} | {shown} |"
+
+
+TABLES = {"false alarms": looks_table, "rules": rules_table}
+
+
+def update(page, name, lines):
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
+    assert found, f"{page} has no markers for {name!r}"
+    page.write_text(f"{before}{begin}\n{chr(10).join(lines)}\n{end}{after}", encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=SETS, help="simulated comparisons for each cell")
+    parser.add_argument("--update-docs", action="store_true")
+    options = parser.parse_args()
+    with ProcessPoolExecutor() as pool:
+        for name, table in TABLES.items():
+            lines = list(table(options.sets, pool))
+            print("\n".join(lines), end="\n\n")
+            if options.update_docs:
+                update(PAGE, name, lines)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
