@@ -23,6 +23,7 @@ PACKAGES = [
         "files",
         "matching",
         "stats",
+        "comparison",
         "spans",
         "plugins",
         "testing",

@@ -68,6 +68,11 @@ def test_a_t_test_of_a_handful_of_repeated_cases_is_not_believed():
     assert (found.p_value, found.test) == (1 / 8, "sign-flip")
 
 
+def test_rates_differ_by_no_more_than_1():
+    found = ask([[0, 0, 0]] * 4, [[1, 1, 1], [1, 1, 0], [1, 1, 1], [1, 1, 1]])
+    assert found.interval.high == 1.0
+
+
 def test_with_many_cases_that_differ_the_p_value_is_that_of_the_t_test():
     draw = random.Random(1)
     baseline = [draw.random() for _ in range(60)]

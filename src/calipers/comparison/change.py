@@ -133,6 +133,9 @@ def change_of(question: Question) -> Change | None:
     difference = _difference(question, question.candidate, question.baseline)
     values = [value for cases in (question.baseline, question.candidate) for case in cases for value in case]
     shares = min(values) >= 0 and max(values) <= 1
+    if question.kind != "score" and difference.interval is not None:  # t knows no bounds, and rates have them
+        within = _moved(difference.interval, lambda end: min(max(end, -1.0), 1.0))
+        difference = msgspec.structs.replace(difference, interval=within)
     smallest = question.smallest if shares else question.smallest_relative * abs(difference.second)
     needed = _needed(
         question, question.candidate, question.baseline, smallest, rates=question.kind != "score"

@@ -182,27 +182,29 @@ def _table(page: Page, header: str, changes: Sequence[Change], confidence: float
     """One row per change, then one sentence per change."""
     if not changes:
         return
-    width = 29 if page.width >= 110 else 21
-    glyphs = page.glyph("├─●┤│", "[-o]|")
+    width = 29 if page.width >= 110 else 15
+    glyphs, arrow = page.glyph("├─●┤│", "[-o]|"), page.glyph("→", "->")
     adjusted = any(change.adjusted_p != change.p_value for change in changes)
     columns = [
         Column(header, least=10),
-        Column("Baseline", "right", rank=2),
-        Column("Candidate", "right", rank=2),
+        Column(f"From {arrow} to", "right", rank=1),
         Column("Difference", "right"),
-        Column(f"[{confidence_text(confidence)} interval]", rank=1),
-        Column("worse".ljust(width // 2) + " " + "better".rjust(width // 2), rank=3, style="cyan"),
-        Column("p", "right", rank=1),
+        # The sentences below have the intervals, too, so these give way first.
+        Column(f"[{confidence_text(confidence)} interval]", rank=2, extra=True),
+        Column("worse".ljust(width // 2) + " " + "better".rjust(width // 2), rank=1, style="cyan"),
+        Column("p", "right", rank=3 if adjusted else 1),
         *([Column("adjusted", "right", rank=1)] if adjusted else []),
     ]
     rows: list[list[Cell]] = []
     for change, span in zip(changes, spans(changes), strict=True):
         value, ends = difference_text(change)
+        before, after = (
+            page.fit(value_text(change, mean), 20) for mean in (change.baseline, change.candidate)
+        )
         rows.append(
             [
                 page.fit(change.name, 60),
-                page.fit(value_text(change, change.baseline), 20),
-                page.fit(value_text(change, change.candidate), 20),
+                f"{before} {arrow} {after}",
                 value,
                 ends,
                 text_plot(span, width, glyphs=glyphs),
