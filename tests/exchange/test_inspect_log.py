@@ -110,6 +110,12 @@ def test_a_score_without_a_value_is_skipped(written, value):
     assert skip.evaluator == "match"
 
 
+def test_why_there_is_no_value_is_told_whole(written):
+    sample_of(written)["scores"]["match"].update(value=float("nan"), reason="parse", explanation="no grade")
+    (skip,) = records_of(written)[0].skipped
+    assert skip.reason == "parse: no grade"
+
+
 def test_a_scorer_without_a_score_is_skipped(written):
     del sample_of(written)["scores"]["facets"]
     (skip,) = records_of(written)[0].skipped

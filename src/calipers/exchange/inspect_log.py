@@ -365,7 +365,8 @@ def _results(
         spec = scorers.get(scorer, EvaluatorSpec(scorer))
         for name, value in _values(scorer, score.value):
             if value is None or is_no_score(value):
-                reason = score.reason or score.explanation or "the scorer gave no value"
+                said = [each for each in (score.reason, score.explanation) if each]
+                reason = ": ".join(said) or "the scorer gave no value"
                 skipped.append(SkippedEvaluation(name, reason, None if name == scorer else scorer))
             elif isinstance(value, bool | int | float | str):
                 results.append(_result(name, value, score, scorer, spec))
