@@ -45,6 +45,10 @@ URL = "http://localhost:8000/chat"
         (lambda: Noise.levels("10"), "levels takes a list of values"),
         (lambda: Recognizer(5), "grammar must be a text in the JSpeech Grammar Format, or None, got 5"),
         (lambda: Recognizer(OfflineAgent().grammar), "give its jsgf"),
+        (
+            lambda: JsonResponseParser(tool_calls_key=3),
+            "tool_calls_key is the name of a key, or a path of them, got 3",
+        ),
         (lambda: JsonResponseParser(merge="every"), "merge='every': it is one of all, first, last"),
     ],
 )
@@ -62,7 +66,7 @@ def test_what_cannot_work_is_refused_at_once(make, says):
         (HttpAgent(URL, parser="json"), "names are for files: give an object"),
         (HttpAgent(URL, parser=JsonResponseParser), "give one of its objects as the parser"),
         (HttpAgent(URL, headers=["a"]), "headers must be a mapping from names to texts, or None, got a list"),
-        (HttpAgent(URL, headers={"a": 3}), "headers maps texts to texts, got a int for 'a'"),
+        (HttpAgent(URL, headers={"a": 3}), "headers maps texts to texts, got int for 'a'"),
         (HttpAgent(URL, extra_fields=3), "extra_fields must be a mapping from names to values"),
         (HttpAgent(URL, body="xml"), "body='xml': it is 'json' or 'multipart'"),
         (WebSocketAgent("ws://localhost", send="binary"), "send='binary'"),

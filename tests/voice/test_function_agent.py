@@ -83,3 +83,8 @@ def test_a_response_whose_calls_are_none_is_refused_with_what_they_were(calls):
 def test_only_functions_become_agents():
     with pytest.raises(TaskContractError, match="function of audio"):
         agent("assistant")
+
+
+def test_a_class_is_no_function_of_audio():
+    with pytest.raises(TaskContractError, match="if its objects are agents, give one"):
+        agent(AgentResponse)

@@ -79,6 +79,11 @@ def test_where_more_was_heard_than_said_the_rate_exceeds_1_and_its_interval_is_o
     assert transcript_errors(report).word_error_rate.interval is None
 
 
+def report_of_one(ear, voice):
+    one = Case(name="one", inputs="go now", expected_output=[tool_call("go", when="now")])
+    return asyncio.run(evaluate_calls([one], VoiceTask(ear, voice)))
+
+
 def test_the_entity_error_rate_is_a_share_of_all_expected_values(ear, voice):
     """Two values lost of two, and none of one: two of three, and not the mean of 100 % and 0 %."""
     one = Case(name="one", inputs="go now", expected_output=[tool_call("go", when="now")])
@@ -88,6 +93,7 @@ def test_the_entity_error_rate_is_a_share_of_all_expected_values(ear, voice):
     assert found.entity_error_rate.value == pytest.approx(2 / 3)
     assert found.entities == 3
     assert found.summary().endswith("of 3 expected values")
+    assert transcript_errors(report_of_one(ear, voice)).summary().endswith("of 1 expected value")
     assert max(map(len, found.summary(columns=40).splitlines())) <= 40
 
 

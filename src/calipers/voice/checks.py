@@ -50,8 +50,7 @@ def check_options(part: object, noun: str) -> None:
     Raises:
         InvalidOptionError: with all that is wrong.
     """
-    told = getattr(part, "wrong_options", None)
-    if callable(told) and (wrong := [why for _, why in told()]):
+    if wrong := [why for _, why in getattr(part, "wrong_options", tuple)()]:
         raise InvalidOptionError(f"the {noun} {part!r:.200} cannot work: {'; '.join(wrong)}")
 
 

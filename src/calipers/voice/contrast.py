@@ -72,10 +72,15 @@ def contrast(one: str, other: str) -> str | None:
         return f"one of them says {negated[0] or negated[1]!r}"
     mine, others = Counter(first), Counter(second)
     here, there = mine - others, others - mine
+    grouped = [
+        word for word in there if word in _GROUPS
+    ]  # texts may be long, and few of their words are in a group
     for word in here:
-        for against in there:
-            if _exclude(word, against):
-                return f"{word!r} is not {against!r}"
+        against = next((each for each in _reversed(word) if each in there), None)
+        if against is None and word in _GROUPS:
+            against = next((each for each in grouped if _exclude(word, each)), None)
+        if against is not None:
+            return f"{word!r} is not {against!r}"
     return None
 
 
@@ -95,13 +100,15 @@ def _negates(word: str) -> bool:
     return word in _NEGATIONS or word.endswith("n't")
 
 
+def _reversed(word: str) -> list[str]:
+    """What a word becomes by a beginning that reverses it, or without one."""
+    longer = [f"{before}{word}" for before in _REVERSING]
+    return longer + [word.removeprefix(before) for before in _REVERSING if word.startswith(before)]
+
+
 def _exclude(word: str, other: str) -> bool:
-    """Whether two words exclude each other."""
-    if any(word == before + other or other == before + word for before in _REVERSING):
-        return True
-    groups, others = _GROUPS.get(word), _GROUPS.get(other)
-    if groups is None or others is None:
-        return False
+    """Whether two words are of one group, and not the same there."""
+    groups, others = _GROUPS[word], _GROUPS[other]
     return any(groups[number] != others[number] for number in groups.keys() & others.keys())
 
 

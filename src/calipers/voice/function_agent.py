@@ -35,6 +35,10 @@ class FunctionAgent:
     ) -> None:
         if not callable(function):
             raise TaskContractError(f"an agent is made of a function of audio, got {function!r}")
+        if isinstance(function, type):
+            raise TaskContractError(
+                f"an agent is made of a function of audio, got the class {function!r}: if its objects are agents, give one"
+            )
         self.function = function
         self.text_function = text_function
         functools.update_wrapper(self, function, updated=())

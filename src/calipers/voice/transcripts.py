@@ -46,11 +46,11 @@ class TranscriptErrors:
     def summary(self, *, columns: int | None = None) -> str:
         """Both rates for a person, in lines of at most so many columns."""
         lines = [
-            f"word error rate    {shown_rate(self.word_error_rate)} of {self.words.words} words",
+            f"word error rate    {shown_rate(self.word_error_rate)} of {counted(self.words.words, 'word')}",
         ]
         if self.entity_error_rate is not None:
             lines.append(
-                f"entity error rate  {shown_rate(self.entity_error_rate)} of {self.entities} expected values"
+                f"entity error rate  {shown_rate(self.entity_error_rate)} of {counted(self.entities, 'expected value')}"
             )
         return within(columns, lines, indent=19)
 
@@ -169,6 +169,11 @@ def within(columns: int | None, lines: Sequence[str], *, indent: int) -> str:
         for line in lines
         for row in wrap(line, max(columns, 20), subsequent_indent=after, break_long_words=False)
     )
+
+
+def counted(number: int, noun: str) -> str:
+    """So many things of a kind."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def shown_rate(estimate: Estimate) -> str:

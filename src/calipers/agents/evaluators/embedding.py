@@ -30,7 +30,8 @@ _NEARLY = 0.75
 class EmbeddingSimilarityEvaluator(BaseEvaluator):
     """PASS if the output is close enough in meaning to the expected output, PARTIAL if nearly so, else FAIL.
 
-    Skipped where the case states no expected output, or one that is not text. Equal texts have the similarity 1.
+    Skipped where the case states no expected output, or one that is not text. Equal texts have the similarity 1. An embedding
+    knows what a text is about and not what it claims: opposites, negations and other numbers may pass.
     """
 
     threshold: float = 0.8

@@ -44,7 +44,7 @@ def _check_headers(name: str, value: Any) -> None:
     for key, text in value.items():  # the texts may be secrets, and are not shown
         if not isinstance(key, str) or not isinstance(text, str):
             raise InvalidOptionError(
-                f"{name} maps texts to texts, got a {type(text).__name__} for {key!r:.200}"
+                f"{name} maps texts to texts, got {type(text).__name__} for {key!r:.200}"
             )
 
 

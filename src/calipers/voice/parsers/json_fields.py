@@ -13,7 +13,7 @@ misspelled. An `error` that is reported beside an empty list is an error, too.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -53,6 +53,11 @@ class JsonResponseParser:
     """Which messages count, if there are several."""
 
     def __post_init__(self) -> None:
+        for name in (each.name for each in fields(self) if each.name.endswith("_key")):
+            if not isinstance(value := getattr(self, name), str):
+                raise InvalidOptionError(
+                    f"{name} is the name of a key, or a path of them, got {value!r:.200}"
+                )
         if self.merge not in get_args(Merge):
             raise InvalidOptionError(f"merge={self.merge!r}: it is one of {', '.join(get_args(Merge))}")
 
