@@ -39,11 +39,17 @@ class Blobs:
         self.bodies: dict[bytes, bytes] = {}
         """What is to be stored, compressed, by hash."""
 
-    def take_attempt(self, attempt: StoredAttempt) -> StoredAttempt:
-        """The attempt, with references to what is large in it."""
+    def take_attempts(self, attempts: Iterable[StoredAttempt]) -> list[StoredAttempt]:
+        """The attempts, with references to what is large in them."""
+        return [
+            self._take_attempt(attempt)
+            if attempt.trace is not None or len(attempt.given) + len(attempt.output) > LARGEST_INLINE
+            else attempt
+            for attempt in attempts
+        ]
+
+    def _take_attempt(self, attempt: StoredAttempt) -> StoredAttempt:
         trace = attempt.trace
-        if len(attempt.given) + len(attempt.output) + len(trace or "") <= LARGEST_INLINE:
-            return attempt
         return msgspec.structs.replace(
             attempt,
             given=self.take(attempt.given),

@@ -96,6 +96,10 @@ _WIDE: Final = 1 << 63
 _MOST_SHARED: Final = 1000
 
 
+_Told: TypeAlias = tuple[EvaluationResult, int, str | None, str]
+"""A result, the place of its evaluator, the body of its cell if it is only a value, and the cell as it stands in a row."""
+
+
 class Panel:
     """The evaluators that judge an attempt, in order: places in the evaluators of a run.
 
@@ -109,8 +113,7 @@ class Panel:
         self.names = tuple(evaluators[index].name for index in self.indexes)
         self.stored = None if self.indexes == shared else self.indexes
         """What of it an attempt has to say: nothing, if these are the shared ones of its run."""
-        self.shared: dict[int, tuple[EvaluationResult, tuple[int, str]]] = {}
-        """Results that are only a value, with the place of their evaluator and the body of their cell, by id."""
+        self._shared: dict[int, _Told] = {}
         self._sources: dict[int, tuple[EvaluatorSpec, StoredEvaluator, bool]] = {}
         self._by_name = {evaluators[index].name: (index, evaluators[index]) for index in self.indexes}
 
@@ -123,8 +126,11 @@ class Panel:
             )
         return found
 
-    def body(self, result: EvaluationResult) -> tuple[int, str | None]:
-        """The place of a result's evaluator and, if the result says no more than its value, the body of its cell."""
+    def told(self, result: EvaluationResult) -> "_Told":
+        """A result with the place of its evaluator and, if it says no more than its value, the body of its cell."""
+        known = self._shared.get(id(result))
+        if known is not None and known[0] is result:
+            return known
         name = result.evaluator
         index, evaluator = self._by_name.get(name) or self.find(name)
         value = result.value
@@ -139,14 +145,16 @@ class Panel:
             or result.evaluator_version != evaluator.version
             or not self.is_of(result.source, evaluator)
         ):
-            return index, None
+            return result, index, None, ""
         if type(value) is float:
-            return index, _encode(value).decode()
+            body = _encode(value).decode()
+            return result, index, body, f'"{index}":{body}'
         body = _encode(_plain(value)).decode()
+        known = (result, index, body, f'"{index}":{body}')
         # Results are immutable, and those that are a bare True, False or frequent label are one object in a whole run.
-        if len(self.shared) < _MOST_SHARED:
-            self.shared[id(result)] = (result, (index, body))
-        return index, body
+        if len(self._shared) < _MOST_SHARED:
+            self._shared[id(result)] = known
+        return known
 
     def is_of(self, source: EvaluatorSpec, evaluator: StoredEvaluator) -> bool:
         """Whether a source is what is stored of an evaluator, up to being plain data."""
@@ -188,12 +196,15 @@ def pack(
     """
     facts = Facts(
         format=FORMAT,
-        task_duration=_number(record.task_duration),
-        total_duration=_number(record.total_duration),
+        task_duration=record.task_duration,
+        total_duration=record.total_duration,
         tries=record.tries,
         has_expected_output=record.has_expected_output,
         evaluators=panel.stored,
     )
+    for duration in (record.task_duration, record.total_duration):
+        if not math.isfinite(duration):
+            _number(duration)  # it says what is wrong
     inside: str | None = None
     cells: list[StoredCell] = []
     if record.cluster is not None:
@@ -217,7 +228,7 @@ def pack(
     attempt = StoredAttempt(
         position=position,
         name=_name(record.name),
-        source_case_name=_name(record.source_case_name),
+        source_case_name=None if record.source_case_name is None else _name(record.source_case_name),
         repeat=repeat,
         failed=facts.error_type is not None,
         key=key,
@@ -236,14 +247,12 @@ def _bare_cells(record: ReportCase, panel: Panel) -> str | None:
     """The results of an attempt as they stand in its row; `None` if there are none, or one says more than its value."""
     if record.evaluator_failures or record.skipped:
         return None
-    shared = panel.shared
     found: dict[int, str] = {}
     for result in record.results:
-        known = shared.get(id(result))
-        index, body = known[1] if known is not None and known[0] is result else panel.body(result)
+        _, index, body, text = panel.told(result)
         if body is None or len(body) > LARGEST_INLINE:
             return None
-        found[index] = f'"{index}":{body}'
+        found[index] = text
     return f"{{{','.join(found.values())}}}" if len(found) == len(record.results) else None
 
 
@@ -251,10 +260,8 @@ def pack_cells(record: ReportCase, position: int, panel: Panel) -> list[StoredCe
     """The results of a finished attempt, a cell for each evaluator that said anything."""
     bare: dict[int, StoredCell] = {}
     rich: dict[int, _Cell] = {}
-    shared = panel.shared
     for result in record.results:
-        known = shared.get(id(result))
-        index, body = known[1] if known is not None and known[0] is result else panel.body(result)
+        _, index, body, _ = panel.told(result)
         if body is None or index in bare or index in rich:
             _open(rich, bare, index).results.append(_pack_result(result, panel))
         else:
@@ -307,7 +314,7 @@ def _number(value: float) -> float:
 
 def _name(text: Any) -> Any:
     """A name as what a database can search for: there is no NUL in the texts of PostgreSQL."""
-    return text if text is None else _plain(text).replace("\0", "\\x00")
+    return _plain(text).replace("\0", "\\x00")
 
 
 def _plain(value: Any) -> Any:

@@ -45,23 +45,26 @@ class SqlStore(SqlRuns):
     def append(
         self, run: str, attempts: Sequence[StoredAttempt] = (), cells: Sequence[StoredCell] = ()
     ) -> None:
-        if any(attempt.position < 0 for attempt in attempts):
-            raise StoreError("an attempt's position is its place in the run, from 0, and cannot be negative")
         if self.redact:
-            cells = [*cells, *(cell for one in attempts for cell in cells_of(one))]
+            cells = [*(cell for one in attempts for cell in cells_of(one)), *cells]
             attempts = [redacted_attempt(attempt, self.redact) for attempt in attempts]
             cells = [redacted_cell(cell, self.redact) for cell in cells]
+        positions = [attempt.position for attempt in attempts]
+        if positions and min(positions) < 0:
+            raise StoreError("an attempt's position is its place in the run, from 0, and cannot be negative")
         # The last of several in one place wins.
-        attempts = _last(attempts, [attempt.position for attempt in attempts])
+        attempts = _last(attempts, positions)
         inside, others = split_cells(attempts, cells)
         outside = _last(others, [(cell.position, cell.evaluator) for cell in others])
         blobs = Blobs()
-        attempts = [blobs.take_attempt(attempt) for attempt in attempts]
+        attempts = blobs.take_attempts(attempts)
         rows = [astuple(blobs.take_cell(cell))[:-1] for cell in outside]
         with self._writing() as db:
-            number = _count_in(db, run, attempts, cells)
-            _count_out(db, number, _remove(db, number, [attempt.position for attempt in attempts]))
-            _replace_cells(db, number, run, attempts, outside)
+            number, any_there = _count_in(db, run, attempts, positions, cells)
+            if any_there:
+                _count_out(db, number, _remove(db, number, positions))
+            if outside:
+                _replace_cells(db, number, run, attempts, outside)
             db.insert(
                 "attempts",
                 f"{_ATTEMPT}, run, cells",
@@ -256,25 +259,33 @@ def _last(items: Sequence[_T], keys: Sequence[Hashable]) -> Sequence[_T]:
     return items if len(set(keys)) == len(keys) else list(dict(zip(keys, items, strict=True)).values())
 
 
-def _count_in(db: Session, run: str, attempts: Sequence[StoredAttempt], cells: Sequence[StoredCell]) -> int:
-    """Add a batch to what the run counts, and return the number of the run.
+def _count_in(
+    db: Session,
+    run: str,
+    attempts: Sequence[StoredAttempt],
+    positions: Sequence[int],
+    cells: Sequence[StoredCell],
+) -> tuple[int, bool]:
+    """Add a batch to what the run counts; returns the number of the run, and whether it has attempts thereabouts.
 
     One statement for all of it: a thread that writes beside a busy run waits for the interpreter after each.
     """
+    failures = sum([attempt.failed for attempt in attempts])
     rows = db.run(
         "UPDATE runs SET changes = changes + 1, counted = NULL, heartbeat = ?, attempts = attempts + ?, "
         "failures = failures + ? WHERE id = ? "
-        "RETURNING no, (SELECT COUNT(*) FROM evaluators WHERE evaluators.run = runs.no)",
-        (timestamp(), len(attempts), sum(attempt.failed for attempt in attempts), run),
+        "RETURNING no, (SELECT COUNT(*) FROM evaluators WHERE evaluators.run = runs.no), "
+        "EXISTS (SELECT 1 FROM attempts a WHERE a.run = runs.no AND a.position BETWEEN ? AND ?)",
+        (timestamp(), len(attempts), failures, run, min(positions, default=0), max(positions, default=-1)),
     )
     if not rows:
         raise unknown(run)
-    ((number, known),) = rows
+    ((number, known, any_there),) = rows
     # Nobody would ever find cells of evaluators that are not there.
     strange = sorted({cell.evaluator for cell in cells if not 0 <= cell.evaluator < known})
     if strange:
         raise StoreError(f"run {run!r} has {known} evaluators, and none in the places {strange[:5]}")
-    return int(number)
+    return int(number), bool(any_there)
 
 
 def _count_out(db: Session, number: int, removed: Mapping[int, bool]) -> None:

@@ -33,8 +33,8 @@ APPLICATION_ID: Final = 0x43414C49
 BUSY_SECONDS: Final = 30.0
 """How long a writer waits for another one."""
 _WORDS: Final = {"number": "INTEGER", "bytes": "BLOB", "clustered": "WITHOUT ROWID"}
-_MOST_VALUES: Final = 32_000
-"""Values that one statement may be given; SQLite allows 32,766 of them."""
+_MOST_ROWS: Final = 512
+"""Rows of one statement. SQLite takes 32,766 values; of a short run, preparing a longer statement is much of the cost."""
 _PASSING: Final = (
     "SQLITE_FULL",
     "SQLITE_BUSY",
@@ -140,13 +140,22 @@ class _SqliteSession:
         return self._connection.execute(sql, values).fetchall()
 
     def insert(self, table: str, columns: str, rows: Sequence[Row], *, verb: str = "INSERT") -> None:
+        if not rows:
+            return
+        # A column in which no row has anything costs as much as one that is full, and most batches have some.
+        names = columns.split(", ")
+        by_column = list(zip(*rows, strict=True))
+        full = [place for place, values in enumerate(by_column) if values.count(None) < len(rows)]
+        if len(full) < len(names):
+            names = [names[place] for place in full]
+            rows = list(zip(*(by_column[place] for place in full), strict=True))
+        into = f"{verb} INTO {table} ({', '.join(names)}) VALUES "
         start = 0
         while left := len(rows) - start:
             # Powers of two, so that few statements serve all sizes and are prepared once.
-            size = 1 << (min(left, _MOST_VALUES // len(rows[0])).bit_length() - 1)
-            places = ", ".join([marks(len(rows[0]))] * size)
+            size = min(_MOST_ROWS, 1 << (left.bit_length() - 1))
             values = list(chain.from_iterable(rows[start : start + size]))
-            self._connection.execute(f"{verb} INTO {table} ({columns}) VALUES {places}", values)
+            self._connection.execute(into + ", ".join([marks(len(names))] * size), values)
             start += size
 
     def insert_missing(self, table: str, columns: str, rows: Sequence[Row]) -> None:

@@ -36,7 +36,7 @@ _Item: TypeAlias = tuple[StoredAttempt | None, Sequence[StoredCell], int]
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """How a writer works."""
 
-    batch: int = 1024
+    batch: int = 2048
     """Attempts that are appended at once."""
     every: float = 0.25
     """Seconds after which a smaller batch is appended too: so much of a run is lost when its process is killed."""
@@ -83,6 +83,8 @@ class Writer:
         """Attempts that are stored."""
         self.error: StoreError | None = None
         """Why it gave up; `None` if it did not."""
+        self._enough = frozenset({1, self.pace.batch})
+        """How many items the thread sleeps for: until there is one, and then until there is a batch."""
         self._items: deque[_Item] = deque()
         self._text = 0
         self._in_flight = 0
@@ -167,21 +169,30 @@ class Writer:
                 name = f"calipers-writer-{self.run}"
                 self._thread = threading.Thread(target=self._write_all, name=name, daemon=True)
                 self._thread.start()
-            while self.error is None and not self._closed and self._full(item):
-                self._urgent = True
+            items, pace = self._items, self.pace
+            text = self._text + item[2]
+            if (
+                self._closed
+                or self.error is not None
+                or len(items) >= pace.most_waiting
+                or text > pace.most_text
+            ):
+                self._wait_for_room(item)
+                text = self._text + item[2]
+            items.append(item)
+            self._text = text
+            if len(items) in self._enough:
                 self._work.notify()
-                self._progress.wait()
-            if self.error is not None:
-                raise self.error
-            if self._closed:
-                raise StoreError(f"the writer of run {self.run!r} is closed: nothing can be added to it")
-            self._items.append(item)
-            self._text += item[2]
-            if len(self._items) in {
-                1,
-                self.pace.batch,
-            }:  # the thread sleeps until the first, then until enough
-                self._work.notify()
+
+    def _wait_for_room(self, item: _Item) -> None:
+        while self.error is None and not self._closed and self._full(item):
+            self._urgent = True
+            self._work.notify()
+            self._progress.wait()
+        if self.error is not None:
+            raise self.error
+        if self._closed:
+            raise StoreError(f"the writer of run {self.run!r} is closed: nothing can be added to it")
 
     def _full(self, item: _Item) -> bool:
         if not self._items:
