@@ -146,8 +146,10 @@ def test_rollouts_of_one_goal_are_a_cluster():
             graph = talk(said)
             graph.metadata["goal"] = goal
             found.append(metrics(judge, graph))
-    spread = judge.aggregate_metrics(found)["distributions"]["polite"]
+    combined = judge.aggregate_metrics(found)
+    spread = combined["distributions"]["polite"]
     assert spread["high"] - spread["low"] > wilson(2, 3).width, "three goals, however often"
+    assert combined["unit"] == "goal"
 
 
 def test_numbers_have_mean_and_extremes_and_labels_their_most_frequent():

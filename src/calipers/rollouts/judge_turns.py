@@ -127,14 +127,16 @@ class JudgeTurns(Evaluator):
     def aggregate_metrics(self, all_metrics: list[GraphMetrics]) -> Any:
         """Each overall metric over all rollouts, as `summarize_metrics` says it, and every rollout in `details`.
 
-        Rollouts of the same goal are taken for a cluster.
+        Rollouts of the same goal are taken for a cluster; `unit` says what the intervals take for independent.
         """
+        goals = goals_of(all_metrics)
         summary: dict[str, Any] = {"n_rollouts": len(all_metrics)}
         if isinstance(all_metrics, MeasuredRollouts):
             summary |= all_metrics.missing()
-        summaries = summarize_metrics(all_metrics, clusters=goals_of(all_metrics))
+        summaries = summarize_metrics(all_metrics, clusters=goals)
         return {
             "summary": {**summary, **{name: found.mean for name, found in summaries.items()}},
+            "unit": "rollout" if goals is None else "goal",
             "details": [metrics_data(metrics) for metrics in all_metrics],
             "distributions": {name: found.to_dict() for name, found in summaries.items()},
         }

@@ -17,6 +17,7 @@ from calipers.testing.finding import ConformanceError, Finding
 from calipers.testing.http_servers import GeminiServer, HttpAgentServer, OpenAIServer
 from calipers.testing.judging import evaluate_one
 from calipers.testing.loopback import Fault, LoopbackServer, Received, Replies, Reply
+from calipers.testing.players import check_moderator, check_target, check_tester, check_transformation
 from calipers.testing.plugins import PluginConformance, check_plugin
 from calipers.testing.postgres import TemporaryPostgres
 from calipers.testing.script import BlockingScriptedTask, Delay, InTurn, NoAnswerError, ScriptedTask
@@ -50,8 +51,12 @@ __all__ = [
     "assert_rate",
     "check_adapter",
     "check_evaluator",
+    "check_moderator",
     "check_plugin",
     "check_store",
+    "check_target",
+    "check_tester",
+    "check_transformation",
     "evaluate_one",
     "make_context",
     "odd_contexts",

@@ -93,10 +93,22 @@ STORE_WAY_OUT: dict[StoreRule, str] = {
 """What to do about a finding about a store."""
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """One way in which an evaluator, a plugin, an adapter or a store breaks the contract."""
+PlayerRule: TypeAlias = Literal["player shape", "answer", "player state"]
+"""What a finding about a player of rollouts is about."""
 
-    rule: Rule | PluginRule | AdapterRule | StoreRule
+PLAYER_WAY_OUT: dict[PlayerRule, str] = {
+    "player shape": "as_target, as_tester and as_moderator say which shapes there are",
+    "answer": "give what is due on whatever it may be shown: a text, an Attack or None, scores from 0 to 1",
+    "player state": "keep nothing of a conversation, change nothing that is given, and draw from SoFar.random or rng alone; "
+    "for what cannot be repeated, such as a model, pass deterministic=False",
+}
+"""What to do about a finding about a player."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One way in which an evaluator, a plugin, an adapter, a store or a player breaks the contract."""
+
+    rule: Rule | PluginRule | AdapterRule | StoreRule | PlayerRule
     problem: str
     """What happened."""
     where: tuple[str, ...] = ()
@@ -107,12 +119,18 @@ class Finding(msgspec.Struct, frozen=True):
             f" and {len(self.where) - 5} more" if len(self.where) > 5 else ""
         )
         on = f" (on {shown})" if shown else ""
-        ways_out: dict[Any, str] = {**WAY_OUT, **PLUGIN_WAY_OUT, **ADAPTER_WAY_OUT, **STORE_WAY_OUT}
+        ways_out: dict[Any, str] = {
+            **WAY_OUT,
+            **PLUGIN_WAY_OUT,
+            **ADAPTER_WAY_OUT,
+            **STORE_WAY_OUT,
+            **PLAYER_WAY_OUT,
+        }
         return f"{self.rule}: {self.problem}{on}\n    {ways_out[self.rule]}"
 
 
 class ConformanceError(CalipersError, AssertionError):
-    """An evaluator, a plugin, an adapter or a store breaks the contract; `findings` lists every way it does."""
+    """An evaluator, a plugin, an adapter, a store or a player breaks the contract; `findings` lists every way it does."""
 
     def __init__(self, name: str, findings: Sequence[Finding], what: str = "an evaluator") -> None:
         self.findings = tuple(findings)
