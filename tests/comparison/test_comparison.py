@@ -161,6 +161,43 @@ def test_columns_that_only_one_has_are_named(attempt, report_of):
     assert (chosen.pass_rate, len(chosen.evaluators), chosen.baseline_only) == (None, 1, ())
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ({"metrics": {"m": 10**400}}, {"metrics": {"m": 1}}, "int too large"),
+        ({"metrics": {"m": math.nan}}, {"metrics": {"m": 1}}, "must be finite numbers, got nan"),
+        ({"m": 1e-300}, {"m": 3e-300}, "the variance of these scores comes out as 0.0"),
+    ],
+    ids=["huge", "no number", "tiny"],
+)
+def test_a_column_whose_numbers_cannot_be_reckoned_with_is_named_and_the_others_are_compared(
+    attempt, report_of, before, after, why
+):
+    def report(fields, last):
+        return report_of([attempt("a", ok=True, **fields), attempt("b", ok=True, **last)])
+
+    found = compare_reports(report(before, before), report(after, before))
+    (warning,) = found.warnings
+    assert warning.startswith("'m' cannot be compared: ")
+    assert why in warning
+    assert found.change("ok") is not None
+
+
+def test_tasks_that_all_take_one_second_are_times_and_not_passes(attempt, report_of):
+    one = report_of([attempt(name, seconds=1.0) for name in "abcdefgh"])
+    two = report_of([attempt(name, seconds=math.e) for name in "abcdefgh"])
+    same, slower = compare_reports(one, one).measures[0], compare_reports(one, two).measures[0]
+    assert (same.outcome, same.interval) == ("identical", None)
+    assert (slower.outcome, slower.difference) == ("worse", pytest.approx(math.e - 1))
+    assert (slower.baseline, slower.candidate) == (pytest.approx(1.0), pytest.approx(math.e))
+
+
+def test_a_column_that_changed_its_kind_is_not_compared_with_itself(attempt, report_of):
+    found = compare_reports(report_of([attempt("a", ok=True)]), report_of([attempt("a", ok=1.0)]))
+    assert (found.baseline_only, found.candidate_only) == (("ok (assertion)",), ("ok (score)",))
+    assert found.evaluators == ()
+
+
 def test_a_run_that_ended_early_and_a_run_beside_itself_are_told(attempt, report_of):
     one = report_of([attempt("a", ok=True)], reuse=Reuse(run="r1"), incomplete="Ctrl-C")
     assert compare_reports(one, one).warnings == (

@@ -36,6 +36,8 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[LabelChange, ...]
     baseline_only: tuple[str, ...]
     candidate_only: tuple[str, ...]
+    problems: tuple[str, ...]
+    """Columns that cannot be compared, and why."""
 
 
 class Runs(NamedTuple):
@@ -44,6 +46,8 @@ class Runs(NamedTuple):
     baseline: Columns
     candidate: Columns
     pairs: Sequence[Pair]
+    problems: list[str]
+    """What could not be compared, as it is found."""
 
 
 class Asker(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +82,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             pairs: the cases that are the same in both.
             changed: columns whose evaluators are known to differ, with what differs.
         """
-        runs = Runs(baseline, candidate, pairs)
+        runs = Runs(baseline, candidate, pairs, [])
         candidate.adopt(baseline)
         baseline.adopt(candidate)
         wanted = [key for key in baseline.by_key if self._wants(key)]
@@ -91,10 +95,9 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             evaluators=self._columns(runs, shared, changed),
             measures=self._measures(runs),
             labels=self._labels(runs, shared, changed),
-            baseline_only=tuple(name for name, kind in wanted if (name, kind) not in candidate.by_key),
-            candidate_only=tuple(
-                key[0] for key in candidate.by_key if self._wants(key) and key not in baseline.by_key
-            ),
+            baseline_only=_missing(wanted, candidate),
+            candidate_only=_missing([key for key in candidate.by_key if self._wants(key)], baseline),
+            problems=tuple(runs.problems),
         )
 
     def _wants(self, key: ColumnKey) -> bool:
@@ -183,6 +186,14 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         better: Direction | None = "higher",
         **notes: Any,
     ) -> Change | None:
+        """What became of one column; `None`, and a problem, where its numbers are beyond what floats can hold."""
+        try:
+            return change_of(self._question(runs, name, kind, numbers, better=better, **notes))
+        except (ValueError, OverflowError) as error:
+            runs.problems.append(f"{name!r} cannot be compared: {error}")
+            return None
+
+    def _question(self, runs: Runs, name: str, kind: ChangeKind, numbers: Numbers, **notes: Any) -> Question:
         """One question, over the cases that have an answer in both runs."""
         before: Cases
         after: Cases
@@ -200,22 +211,29 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         else:
             before, clusters = _numbers(runs.baseline, numbers)
             after, clusters_too = _numbers(runs.candidate, numbers)
-        return change_of(
-            Question(
-                name=name,
-                kind=kind,
-                baseline=before,
-                candidate=after,
-                paired=bool(runs.pairs),
-                baseline_clusters=clusters,
-                candidate_clusters=clusters_too,
-                better=better,
-                smallest=self.smallest,
-                smallest_relative=self.smallest_relative,
-                confidence=self.confidence,
-                **notes,
-            )
+        return Question(
+            name=name,
+            kind=kind,
+            baseline=before,
+            candidate=after,
+            paired=bool(runs.pairs),
+            baseline_clusters=clusters,
+            candidate_clusters=clusters_too,
+            smallest=self.smallest,
+            smallest_relative=self.smallest_relative,
+            confidence=self.confidence,
+            **notes,
         )
+
+
+def _missing(keys: Sequence[ColumnKey], other: Columns) -> tuple[str, ...]:
+    """The columns that the other run lacks; with their kind, if it has another kind of that name."""
+    names = {name for name, _ in other.by_key}
+    return tuple(
+        f"{name} ({kind})" if name in names else name
+        for name, kind in keys
+        if (name, kind) not in other.by_key
+    )
 
 
 def _numbers(side: Columns, numbers: Numbers) -> tuple[Cases, Clusters]:

@@ -57,6 +57,9 @@ Clusters: TypeAlias = Sequence[Hashable] | None
 _COUNTED = 28
 """Cases or clusters that differ, up to which `permutation_test` counts every choice of signs."""
 
+_AWAY = 2.5
+"""Added to logarithms, so that those of 1 and e are not taken for a fail and a pass."""
+
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One column in two runs."""
@@ -261,7 +264,7 @@ def _relative(question: Question) -> Change:
 
 def _of_logarithms(question: Question, candidate: list[float], baseline: list[float]) -> Change:
     """How much more the typical case takes: a ratio of geometric means."""
-    logs = [[log(value)] for value in candidate], [[log(value)] for value in baseline]
+    logs = [[log(value) + _AWAY] for value in candidate], [[log(value) + _AWAY] for value in baseline]
     found = _difference(question, *logs)
     needed = _needed(question, *logs, log(1 + question.smallest_relative))
     ends = found.interval
@@ -273,7 +276,7 @@ def _of_logarithms(question: Question, candidate: list[float], baseline: list[fl
         scale="relative",
         smallest=question.smallest_relative,
         needed=needed,
-        means=(exp(found.first), exp(found.second)),
+        means=(exp(found.first - _AWAY), exp(found.second - _AWAY)),
     )
 
 

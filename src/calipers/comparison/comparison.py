@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import msgspec
 
 from calipers.errors import InvalidOptionError, ReportFormatError
-from calipers.plain import safe_repr
+from calipers.plain import plain, safe_repr
 from calipers.record import ReportCaseFailure
 from calipers.report import Report
 from calipers.stats.interval import check_confidence
@@ -94,7 +94,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain JSON data, with a version. `from_dict` reads it back."""
-        data: dict[str, Any] = msgspec.to_builtins(self)
+        data: dict[str, Any] = plain(msgspec.to_builtins(self))
         return {"calipers_comparison": FORMAT_VERSION, **data}
 
     @classmethod
@@ -230,7 +230,8 @@ def compare_many(
             baseline_only=asked.baseline_only,
             candidate_only=asked.candidate_only,
         )
-        found.append(msgspec.structs.replace(comparison, warnings=tuple(_warnings(comparison))))
+        warnings = (*_warnings(comparison), *asked.problems)
+        found.append(msgspec.structs.replace(comparison, warnings=warnings))
     return _adjusted(found, correction)
 
 
