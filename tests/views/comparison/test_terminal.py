@@ -33,6 +33,13 @@ def test_the_page_tells_everything_in_order(comparisons):
     assert places == sorted(places)
 
 
+def test_several_candidates_begin_with_a_table_of_their_pass_rates(comparisons):
+    several, one = comparisons_text(comparisons, width=120), comparisons_text(comparisons[:1], width=120)
+    assert several.startswith("Pass rates ")
+    assert "▲ new: better by " in several.partition("against")[0]
+    assert one.startswith("new against old")
+
+
 @pytest.mark.parametrize("width", [20, 60, 80, 120])
 def test_no_line_is_wider_than_the_page_and_no_name_moves_the_cursor(comparisons, width):
     text = comparisons_text(comparisons, width=width)
@@ -63,7 +70,7 @@ def test_a_comparison_of_nothing_says_so(records):
 
 
 def test_it_is_printed_without_trailing_blanks(comparisons, capsys):
-    print_comparisons(comparisons, width=100)
+    print_comparisons(comparisons[:1], width=100)
     lines = capsys.readouterr().out.splitlines()
     assert "new against old" in lines[0]
     assert lines == [line.rstrip() for line in lines]

@@ -20,6 +20,7 @@ from .words import (
     flip_notes,
     flip_text,
     footnote,
+    headlines,
     label_text,
     lost_text,
     p_text,
@@ -70,7 +71,13 @@ def comparisons_html(
         element(
             "body",
             element("header", element("span", "Calipers comparison", class_="brand"), class_="bar"),
-            element("main", *(_section(comparison, max_flips) for comparison in comparisons)),
+            element(
+                "main",
+                _table("Pass rates", headlines(comparisons), comparisons[0].confidence)
+                if len(comparisons) > 1
+                else "",
+                *(_section(comparison, max_flips) for comparison in comparisons),
+            ),
         ),
         lang="en",
     )
@@ -180,13 +187,14 @@ def _headline(comparison: Comparison) -> Content:
 def _table(title: str, changes: Sequence[Change], confidence: float) -> Content:
     if not changes:
         return ""
-    heads = (
+    scale = element("span", element("span", "worse"), element("span", "better"), class_="scale")
+    heads: tuple[tuple[Content, str | None], ...] = (
         ("Name", None),
         ("Baseline", "number"),
         ("Candidate", "number"),
         ("Difference", "number"),
         (f"[{confidence_text(confidence)} interval]", "ends"),
-        ("worse · better", "drawing"),
+        (scale, "drawing"),
         ("p", "number"),
         ("adjusted", "number"),
         ("In words", None),

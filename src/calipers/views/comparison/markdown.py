@@ -21,6 +21,7 @@ from .words import (
     flip_notes,
     flip_text,
     footnote,
+    headlines,
     label_text,
     lost_text,
     p_text,
@@ -50,6 +51,8 @@ def comparisons_markdown(
     """
     check_max_flips(max_flips)
     lines = [line for comparison in comparisons for line in _sections(comparison, max_flips)]
+    if len(comparisons) > 1:
+        lines[:0] = _table("Pass rates", headlines(comparisons), comparisons[0].confidence)
     whole = "\n".join(lines).rstrip("\n") + "\n"
     if len(whole) <= limit:
         return whole

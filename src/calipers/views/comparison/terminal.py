@@ -24,6 +24,7 @@ from .words import (
     flip_notes,
     flip_text,
     footnote,
+    headlines,
     label_text,
     lost_text,
     p_text,
@@ -109,8 +110,11 @@ class ComparisonView:
         """The lines for a console."""
         check_max_flips(self.max_flips)
         page = Page(max(options.max_width, _NARROWEST), options.encoding)
+        several = len(self.comparisons) > 1
+        if several:
+            yield from _table(page, "Pass rates", headlines(self.comparisons), self.comparisons[0].confidence)
         for number, comparison in enumerate(self.comparisons):
-            if number:
+            if number or several:
                 yield page.line()
             yield from self._sections(page, comparison)
 

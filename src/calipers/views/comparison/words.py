@@ -11,7 +11,10 @@ important by some, and for true by others.
 """
 
 import re
+from collections.abc import Sequence
 from math import floor, log10
+
+import msgspec
 
 from calipers.comparison.change import Change, Outcome
 from calipers.comparison.comparison import Comparison
@@ -184,13 +187,22 @@ def summary_lines(comparison: Comparison) -> list[str]:
     return facts
 
 
+def headlines(comparisons: Sequence[Comparison]) -> list[Change]:
+    """The pass rates of several candidates, each under the candidate's name."""
+    return [
+        msgspec.structs.replace(each.pass_rate, name=each.candidate.label)
+        for each in comparisons
+        if each.pass_rate is not None
+    ]
+
+
 def footnote(comparison: Comparison) -> str:
     """What the p-values and intervals are."""
     level = confidence_text(comparison.confidence)
     unit = "case" if comparison.paired else "case, on either side"
     adjusted = {
-        "holm": "adjusted by Holm for all evaluators compared",
-        "bh": "adjusted by Benjamini and Hochberg for all evaluators compared",
+        "holm": "adjusted by Holm for all that is compared together",
+        "bh": "adjusted by Benjamini and Hochberg for all that is compared together",
         "none": "not adjusted for being many",
     }[comparison.correction]
     return (
