@@ -391,6 +391,14 @@ def test_a_changed_evaluator_is_computed_again_in_the_resumed_run_and_said(store
     assert comparable(report) == fresh == comparable(store.report(first.reuse.run))
 
 
+def test_what_became_of_the_evaluators_is_said_once(store):
+    run(dataset("ab", [Count("e"), Count("f")]), Task(), store=store)
+    for _ in range(2):
+        report = run(dataset("ab", [Count("f", 5), Count("h")]), Task(), store=store, resume="latest")
+    assert report.reuse.notes == []
+    assert report.reuse.cells_reused == 4
+
+
 def test_cases_that_are_gone_are_left_out_and_new_ones_are_run(store):
     first = run(dataset("abc", [Count("e")]), Task(), store=store)
     task = Task()

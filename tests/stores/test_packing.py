@@ -159,12 +159,12 @@ def test_a_record_comes_back_as_any_stored_report_keeps_it(drawn):
     assert back == unpack(attempt, list(reversed(cells)), evaluators), "the order of cells does not matter"
 
 
-@given(records())
-def test_a_record_survives_a_database(drawn):
+@given(records(), st.booleans())
+def test_a_record_survives_a_database(drawn, in_row):
     record, order, evaluators = drawn
     with MemoryStore() as store:
         run = store.begin_run(RunInfo(name="r", evaluators=tuple(evaluators), git=GIT))
-        attempt, cells = pack(record, 7, Panel(run.evaluators, order))
+        attempt, cells = pack(record, 7, Panel(run.evaluators, order), in_row=in_row)
         store.append(run.id, [attempt], cells)
         ((back, judged),) = store.judged(run.id)
         assert as_report(unpack(back, judged, run.evaluators)).to_dict() == as_report(record).to_dict()
@@ -200,6 +200,33 @@ def result(value, name="Right", **more):
 def test_a_result_that_is_only_a_value_is_stored_as_that_value(value, body):
     _, (cell,) = pack(case(result(value)), 0, Panel([evaluator()]))
     assert cell.body == body
+
+
+@pytest.mark.parametrize(
+    ("results", "cells"),
+    [
+        ([True], '{"0":true}'),
+        ([0.5], '{"0":0.5}'),
+        (["x" * 2000], None),
+        ([], None),
+        ([True, True], None),
+    ],
+    ids=["a truth", "a number", "a long label", "nothing", "two results of one name"],
+)
+def test_an_attempt_holds_its_results_where_they_are_no_more_than_values(results, cells):
+    attempt, apart = pack(case(*map(result, results)), 0, Panel([evaluator()]), in_row=True)
+    assert attempt.cells == cells
+    assert len(apart) == (0 if cells or not results else 1)
+
+
+def test_a_source_that_two_evaluators_share_is_looked_at_for_each():
+    spec = EvaluatorSpec("Right")
+    other = StoredEvaluator(name="Other", spec=EvaluatorSpec("Other"))
+    said = [
+        EvaluationResult(name=name, value=True, evaluator=name, source=spec) for name in ("Right", "Other")
+    ]
+    _, cells = pack(case(*said), 0, Panel([evaluator(), other]))
+    assert [cell.body == "true" for cell in cells] == [True, False]
 
 
 def test_a_spec_that_is_equal_once_it_is_plain_is_not_stored_with_every_result():

@@ -5,7 +5,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.stores import Panel, RunInfo, SqliteStore, hide_keys, hide_matches, pack
-from calipers.testing.stores import record
+from calipers.testing.stores import _EVALUATORS, record
 from calipers.trace import ToolCall, Trace, Turn, TurnType
 
 SECRET = "sk-12345"
@@ -59,6 +59,15 @@ def test_hooks_run_one_after_the_other(memory_store):
     )
     run = memory_store.begin_run(RunInfo(name="r", parameters={"inputs": 0}, metadata={"inputs": 0}))
     assert (run.parameters, run.metadata) == ({"inputs": 2}, {"inputs": 2})
+
+
+def test_what_an_attempt_holds_of_its_evaluators_goes_through_the_hooks_too(memory_store):
+    run = memory_store.begin_run(RunInfo(name="r", evaluators=_EVALUATORS))
+    memory_store.redact = (hide_matches("so-so"),)
+    attempt, _ = pack(record(0), 0, Panel(run.evaluators))
+    attempt.cells = '{"0":true,"2":"so-so"}'
+    memory_store.append(run.id, [attempt])
+    assert [cell.body for cell in memory_store.cells(run.id)] == ["true", '"[redacted]"']
 
 
 @pytest.mark.parametrize(

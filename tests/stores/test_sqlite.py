@@ -7,10 +7,11 @@ import subprocess
 import sys
 import time
 
+import msgspec
 import pytest
 
 from calipers.errors import StoreError, StoreUnavailableError
-from calipers.stores import Panel, RunInfo, SqliteStore, pack
+from calipers.stores import Pace, Panel, RunInfo, SqliteStore, Writer, pack
 from calipers.stores.schema import MIGRATIONS, VERSION
 from calipers.stores.sqlite import APPLICATION_ID
 from calipers.testing import check_store
@@ -239,6 +240,49 @@ def test_a_full_disk_is_said_to_pass_and_what_was_stored_stays(sqlite_store):
     sqlite_store._writer.execute("PRAGMA max_page_count = 1000000")
     sqlite_store.append(run.id, many)
     assert sqlite_store.done(run.id) == [range(2000)]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of half a megabyte."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("only root on Linux may mount a small disk; max_page_count stands for it above")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.decode().strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def test_a_run_on_a_disk_that_fills_up_waits_for_room_or_ends_with_what_is_stored_whole(small_disk):
+    store = SqliteStore(small_disk / "runs.db")
+    run = store.begin_run(RunInfo(name="r"))
+    filler = small_disk / "filler"
+    filler.write_bytes(b"x" * 200_000)
+    batch = [pack(record(n, failed=True), n, Panel(()))[0] for n in range(300)]
+    done = 0
+    with pytest.raises(StoreUnavailableError, match="cannot be used now"):
+        for done in range(100):
+            store.append(
+                run.id, [msgspec.structs.replace(a, position=a.position + 300 * done) for a in batch]
+            )
+    assert store.done(run.id) == [range(300 * done)]
+    store.close()
+    with SqliteStore(small_disk / "runs.db", read_only=True) as again:
+        assert again.done(run.id) == [range(300 * done)], "a full disk can be read"
+    with SqliteStore(small_disk / "runs.db") as again:
+        assert again._writer.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        writer = Writer(again, run.id, pace=Pace(batch=300, every=0.01, patience=30))
+        for attempt in batch:
+            writer.add(msgspec.structs.replace(attempt, position=attempt.position + 300 * done))
+        time.sleep(0.05)
+        filler.unlink()
+        writer.close()
+        assert again.done(run.id) == [range(300 * (done + 1))]
 
 
 def test_a_closed_store_says_that_it_is_closed(tmp_path):

@@ -36,7 +36,7 @@ from .output_type import is_plain, output_type
 from .packing import pack
 from .recalling import Recaller, Source
 from .records import StoredAttempt, StoredCell
-from .resuming import Done, changed_evaluators, check_same, find_run, task_version
+from .resuming import Done, changed_evaluators, check_same, find_run, last_evaluators, task_version
 from .run_info import RunInfo
 from .seats import Seat, Seats
 from .store import Store
@@ -115,7 +115,7 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
     task = task_identity(setup.task)
     columns = Columns(setup.plan)
     notes = check_same(info, setup, task, seed=seed)
-    notes += changed_evaluators(info.evaluators, columns.shared)
+    notes += changed_evaluators(last_evaluators(store, info), columns.shared)
     info = store.resume_run(info.id)
     return RunJournal(store, setup, info, task, columns, done=Done(store, info.id), notes=notes, **options)
 

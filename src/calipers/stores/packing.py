@@ -107,8 +107,22 @@ class Panel:
     Panel(run.evaluators, (4, 0, 1))   a case's own evaluator first, then two shared ones
     """
 
-    def __init__(self, evaluators: Sequence[StoredEvaluator], indexes: Sequence[int] | None = None) -> None:
-        shared = tuple(index for index, evaluator in enumerate(evaluators) if evaluator.shared)
+    def __init__(
+        self,
+        evaluators: Sequence[StoredEvaluator],
+        indexes: Sequence[int] | None = None,
+        *,
+        shared: tuple[int, ...] | None = None,
+    ) -> None:
+        """A panel.
+
+        Args:
+            evaluators: of the run.
+            indexes: which of them; default: the shared ones.
+            shared: the places of the shared ones, if they are known already: a run may have many thousand others.
+        """
+        if shared is None:
+            shared = shared_places(evaluators)
         self.indexes = shared if indexes is None else tuple(indexes)
         self.names = tuple(evaluators[index].name for index in self.indexes)
         self.stored = None if self.indexes == shared else self.indexes
@@ -165,6 +179,11 @@ class Panel:
             if len(self._sources) < _MOST_SHARED:
                 self._sources[id(source)] = known
         return known[2]
+
+
+def shared_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
+    """The places of the evaluators that judge every attempt of a run."""
+    return tuple(index for index, evaluator in enumerate(evaluators) if evaluator.shared)
 
 
 # ---------------------------------------------------------------------- in
@@ -245,7 +264,7 @@ def pack(
 
 def _bare_cells(record: ReportCase, panel: Panel) -> str | None:
     """The results of an attempt as they stand in its row; `None` if there are none, or one says more than its value."""
-    if record.evaluator_failures or record.skipped:
+    if not record.results or record.evaluator_failures or record.skipped:
         return None
     found: dict[int, str] = {}
     for result in record.results:

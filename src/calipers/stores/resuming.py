@@ -14,6 +14,7 @@ from calipers.identity.fingerprint import AnyIdentity, Identity, differences
 from calipers.journal import Setup
 from calipers.work import Work
 
+from .packing import facts_of
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store
 
@@ -129,6 +130,13 @@ def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | No
 def task_version(task: AnyIdentity) -> str | None:
     """The version under which a task is stored: what it declares, else what its identity is; `None` if unknown."""
     return task.parts.get("version", task.key) if isinstance(task, Identity) else None
+
+
+def last_evaluators(store: Store, info: RunInfo) -> Sequence[StoredEvaluator]:
+    """The evaluators that a run had when it last went on: it also remembers those that were gone by then."""
+    first = next(store.attempts(info.id, parts=False), None)
+    places = None if first is None else facts_of(first).evaluators
+    return info.evaluators if places is None else [info.evaluators[place] for place in places]
 
 
 def changed_evaluators(before: Sequence[StoredEvaluator], after: Sequence[StoredEvaluator]) -> list[str]:

@@ -71,6 +71,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         ) {clustered}""",
         "CREATE INDEX blob_uses_by_hash ON blob_uses (hash)",
     ),
+    # A dataset whose cases bring evaluators of their own may have as many of them as cases.
+    ("CREATE INDEX evaluators_by_identity ON evaluators (run, identity)",),
 )
 """The statements that lead from each version to the next; names in braces are the database's own words."""
 

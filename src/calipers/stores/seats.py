@@ -13,7 +13,7 @@ from calipers.styles import RolloutEvaluator
 from calipers.work import Work
 
 from .identities import Columns
-from .packing import Panel, facts_of
+from .packing import Panel, facts_of, shared_places
 from .records import StoredAttempt
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store
@@ -47,6 +47,7 @@ class Seats:
         self._run = info.id
         self._columns = columns
         self._evaluators = list(info.evaluators)
+        self._shared_places = shared_places(self._evaluators)
         self._others: dict[str, Sequence[StoredEvaluator]] = {}
         self._places: dict[str, int] = {}
         self._shared_plan = plan
@@ -74,9 +75,11 @@ class Seats:
                 self._places[_known_by(evaluator)] = place
                 if place == len(self._evaluators):
                     self._evaluators.append(evaluator)
+                    if evaluator.shared:
+                        self._shared_places = (*self._shared_places, place)
         places = [self._places[name] for name in named]
         return Seat(
-            Panel(self._evaluators, places),
+            Panel(self._evaluators, places, shared=self._shared_places),
             dict(zip(places, plan.judges, strict=True)),
             any(isinstance(judge.evaluator, RolloutEvaluator) for judge in plan.judges),
         )

@@ -95,16 +95,20 @@ class SqlRuns(Store):
         places: list[int] = []
         with self._writing() as db:
             number = run_number(db, run)
-            rows = db.run("SELECT body, place FROM evaluators WHERE run = ? ORDER BY place", (number,))
-            known: dict[str, int] = dict(reversed(rows))
+            last = db.run("SELECT MAX(place) FROM evaluators WHERE run = ?", (number,))[0][0]
+            first = 0 if last is None else int(last) + 1
+            known: dict[str, int] = {}
             new: list[StoredEvaluator] = []
             for evaluator in evaluators:
                 told = _plain_evaluator(evaluator)
-                place = known.setdefault(to_json(told), len(rows) + len(new))
-                if place == len(rows) + len(new):
-                    new.append(told)
-                places.append(place)
-            _insert_evaluators(db, number, len(rows), new)
+                body = to_json(told)
+                if body not in known:
+                    place = _place(db, number, told, body)
+                    known[body] = first + len(new) if place is None else place
+                    if place is None:
+                        new.append(told)
+                places.append(known[body])
+            _insert_evaluators(db, number, first, new)
             if new:
                 run_changed(db, run)
         return places
@@ -277,6 +281,17 @@ def _insert_evaluators(db: Session, number: int, first: int, evaluators: Sequenc
         for place, evaluator in enumerate(evaluators, first)
     ]
     db.insert("evaluators", "run, place, identity, body", rows)
+
+
+def _place(db: Session, number: int, evaluator: StoredEvaluator, body: str) -> int | None:
+    """The place that an evaluator has in a run; `None` if it is not there."""
+    # No MIN(place): SQLite would go through all places in their order, rather than use the index.
+    sql = "SELECT place FROM evaluators WHERE run = ? AND body = ? AND identity"
+    if evaluator.identity is None:
+        rows = db.run(f"{sql} IS NULL", (number, body))
+    else:
+        rows = db.run(f"{sql} = ?", (number, body, evaluator.identity))
+    return min((int(place) for (place,) in rows), default=None)
 
 
 def _plain_evaluator(evaluator: StoredEvaluator) -> StoredEvaluator:

@@ -226,6 +226,11 @@ def _check_columns(store: Store) -> None:
     _expect(column, [(0, "false"), (1, "false"), (2, "true")], "a column that was judged again")
     others = [cell for cell in store.cells(run.id, after=0) if cell.evaluator != 0]
     _expect(len(others), 4, "cells of the other columns")
+    attempt, _ = pack(record(3), 3, Panel(run.evaluators))
+    attempt.cells = '{"0":true,"2":"so-so"}'
+    store.append(run.id, [attempt])
+    found = [(cell.evaluator, cell.body) for cell in store.cells(run.id, after=2)]
+    _expect(sorted(found), [(0, "true"), (2, '"so-so"')], "the cells that an attempt holds")
 
 
 def _check_pages(store: Store) -> None:
