@@ -180,10 +180,10 @@ def test_what_is_called_better_has_an_interval_above_0_and_a_p_value_that_agrees
     [("assertion", 1, 60), ("assertion", 3, 40), ("score", 1, 40), ("duration", 1, 40)],
 )
 def test_the_intervals_cover_the_truth_and_equal_agents_are_seldom_told_apart(kind, repeats, n):
-    """400 pairs of equal agents: 95 % intervals miss 0 in 20 of them, give or take 3 standard errors."""
+    """200 pairs of equal agents: 95 % intervals miss 0 in 10 of them, give or take 3 standard errors."""
     draw = random.Random(f"{kind} {repeats}")
     missed = alarms = 0
-    for _ in range(400):
+    for _ in range(200):
         skills = [draw.betavariate(2, 1) for _ in range(n)]
         sides = []
         for _ in range(2):
@@ -196,7 +196,7 @@ def test_the_intervals_cover_the_truth_and_equal_agents_are_seldom_told_apart(ki
         found = ask(*sides, kind=kind, better="higher")
         missed += not found.interval.low <= 0 <= found.interval.high
         alarms += found.outcome in {"better", "worse"}
-    most = 20 + 3 * sqrt(400 * 0.05 * 0.95)
+    most = 10 + 3 * sqrt(200 * 0.05 * 0.95)
     assert missed <= most
     assert alarms <= most
-    assert missed >= 3, "an interval that always covers is too wide to be of use"
+    assert missed, "an interval that always covers is too wide to be of use"

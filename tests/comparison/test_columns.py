@@ -25,6 +25,18 @@ def test_a_lost_attempt_has_not_passed_and_has_no_score(columns, attempt):
     assert sorted(passes(case)) == [0.0, 0.0, 1.0]
 
 
+def test_chosen_assertions_hold_together_or_not_at_all(columns, attempt):
+    found = columns(
+        attempt("a", repeat=1, ok=True, brief=True, other=False),
+        attempt("a", repeat=2, ok=True, brief=False),
+        attempt("a", repeat=3, ok=True, brief=True, lost=("ok",)),
+        attempt("a", repeat=4, other=True),
+    )
+    (case,) = found.cases
+    assert found.held(case, ["ok", "brief"]) == [1.0, 0.0, 0.0]
+    assert found.held(case, ["other"]) == [0.0, 1.0]
+
+
 def test_what_was_skipped_is_left_out(columns, attempt):
     skipped = attempt("b")
     skipped.skipped = (SkippedEvaluation("ok", "does not apply"),)

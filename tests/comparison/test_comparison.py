@@ -153,6 +153,29 @@ def test_less_is_good_for_times_costs_and_tokens(attempt, report_of, name, bette
     assert told[1].better == "lower"
 
 
+def test_flips_are_of_the_evaluators_that_were_chosen(attempt, report_of):
+    one = report_of([attempt("a", ok=True, brief=True), attempt("b", ok=True, brief=False)])
+    two = report_of([attempt("a", ok=True, brief=False), attempt("b", ok=False, brief=False)])
+    assert [flip.case for flip in compare_reports(one, two).flips] == ["a"]
+    assert [flip.case for flip in compare_reports(one, two, evaluators=["ok"]).flips] == ["b"]
+
+
+def test_a_pass_rate_that_does_not_mean_the_same_is_told(attempt, report_of):
+    one = report_of([attempt("a", ok=True, old=True, size=1.0)])
+    two = report_of([attempt("a", ok=True, new=True, version="2")])
+    assert compare_reports(one, two).pass_rate.warning == (
+        "passing does not mean the same in both: old only in the baseline; new only in the candidate; ok not the same evaluator"
+    )
+    assert compare_reports(one, one).pass_rate.warning is None
+
+
+def test_attempts_that_were_taken_over_are_told(attempt, report_of):
+    one = report_of([attempt("a", ok=True)])
+    two = report_of([attempt("a", ok=True)], name="new", reuse=Reuse(run="r1", attempts_reused=1))
+    (warning,) = compare_reports(one, two).warnings
+    assert warning.startswith("new took over 1 of its attempts from earlier runs")
+
+
 def test_columns_that_only_one_has_are_named(attempt, report_of):
     one, two = report_of([attempt("a", ok=True, old=1.0)]), report_of([attempt("a", ok=True, new=1.0)])
     found = compare_reports(one, two)

@@ -1,21 +1,15 @@
 import pytest
 
-from calipers.comparison.cases import cases_of, pair_cases
 from calipers.comparison.flips import flips_of
 
 
-@pytest.fixture
-def flips(judged_report):
+def flips(baseline, candidate):
     """The flips between two runs whose cases are given as the passes of their attempts."""
-
-    def flips(baseline, candidate):
-        sides = [cases_of(judged_report(cases)) for cases in (baseline, candidate)]
-        return flips_of(pair_cases(*sides)[0])
-
-    return flips
+    pairs = enumerate(zip(baseline, candidate, strict=True))
+    return flips_of((f"case {number}", before, after) for number, (before, after) in pairs)
 
 
-def test_a_case_flips_if_most_of_its_attempts_do(flips):
+def test_a_case_flips_if_most_of_its_attempts_do():
     found = flips([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 0, 0]], [[1, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]])
     assert [(flip.case, flip.way) for flip in found] == [("case 3", "fixed"), ("case 0", "broken")]
 
@@ -30,7 +24,7 @@ def test_a_case_flips_if_most_of_its_attempts_do(flips):
         ([1], [0, 0], 1 / 3),
     ],
 )
-def test_repeats_tell_how_likely_so_large_a_change_is_by_luck(flips, before, after, noise):
+def test_repeats_tell_how_likely_so_large_a_change_is_by_luck(before, after, noise):
     (found,) = flips([before], [after])
     assert found.noise == pytest.approx(noise)
     assert found.basis == "attempts"
@@ -40,9 +34,7 @@ def test_repeats_tell_how_likely_so_large_a_change_is_by_luck(flips, before, aft
     ("broken", "fixed", "noise_of_broken", "noise_of_fixed"),
     [(1, 0, 1.0, None), (10, 0, 0.1, None), (10, 4, 0.5, 1.0), (5, 5, 1.0, 1.0), (0, 20, None, 0.05)],
 )
-def test_single_attempts_tell_how_many_flips_are_luck_at_most(
-    flips, broken, fixed, noise_of_broken, noise_of_fixed
-):
+def test_single_attempts_tell_how_many_flips_are_luck_at_most(broken, fixed, noise_of_broken, noise_of_fixed):
     found = flips([[1]] * broken + [[0]] * fixed + [[1]], [[0]] * broken + [[1]] * fixed + [[1]])
     by_way = {flip.way: flip.noise for flip in found}
     assert len(found) == broken + fixed
@@ -51,16 +43,14 @@ def test_single_attempts_tell_how_many_flips_are_luck_at_most(
     assert {flip.basis for flip in found} == {"other flips"}
 
 
-def test_what_noise_explains_least_comes_first(flips):
+def test_what_noise_explains_least_comes_first():
     found = flips([[1, 1], [1] * 5, [1]], [[0, 0], [0] * 5, [0]])
     assert [flip.case for flip in found] == ["case 1", "case 0", "case 2"]
 
 
-def test_runs_that_agree_have_no_flips(flips):
+def test_runs_that_agree_have_no_flips():
     assert flips([[1], [0]], [[1], [0]]) == ()
 
 
-def test_a_case_that_asserts_nothing_on_one_side_does_not_flip(attempt, report_of):
-    one = cases_of(report_of([attempt("a", ok=True)]))
-    two = cases_of(report_of([attempt("a", size=1.0)]))
-    assert flips_of(pair_cases(one, two)[0]) == ()
+def test_a_case_that_asserts_nothing_on_one_side_does_not_flip():
+    assert flips([[1], []], [[], [0]]) == ()

@@ -11,6 +11,7 @@ from calipers.errors import InvalidOptionError
 from .cases import Pair, RunCase
 from .change import Cases, Change, ChangeKind, Clusters, Direction, Question, change_of
 from .columns import ColumnKey, Columns, differing, durations, metric, passes
+from .flips import Flip, flips_of
 from .labels import LabelChange, label_change
 
 PASS_RATE = "pass rate"  # noqa: S105 - not a password
@@ -34,6 +35,7 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
     evaluators: tuple[Change, ...]
     measures: tuple[Change, ...]
     labels: tuple[LabelChange, ...]
+    flips: tuple[Flip, ...]
     baseline_only: tuple[str, ...]
     candidate_only: tuple[str, ...]
     problems: tuple[str, ...]
@@ -89,9 +91,18 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         shared = [key for key in wanted if key in candidate.by_key]
         headline = None
         if baseline.asserts and candidate.asserts and self.evaluators is None:
-            headline = self._change(runs, PASS_RATE, "pass rate", lambda _, case: passes(case))
+            headline = self._change(
+                runs,
+                PASS_RATE,
+                "pass rate",
+                lambda _, case: passes(case),
+                warning=_headline_warning(runs, changed),
+            )
         return Answers(
             pass_rate=headline,
+            flips=flips_of(
+                (two.name, self._passes(baseline, one), self._passes(candidate, two)) for one, two in pairs
+            ),
             evaluators=self._columns(runs, shared, changed),
             measures=self._measures(runs),
             labels=self._labels(runs, shared, changed),
@@ -99,6 +110,9 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             candidate_only=_missing([key for key in candidate.by_key if self._wants(key)], baseline),
             problems=tuple(runs.problems),
         )
+
+    def _passes(self, side: Columns, case: RunCase) -> list[float]:
+        return passes(case) if self.evaluators is None else side.held(case, self.evaluators)
 
     def _wants(self, key: ColumnKey) -> bool:
         return self.evaluators is None or key[0] in self.evaluators
@@ -246,6 +260,24 @@ def _clusters(names: Sequence[str | None]) -> list[Hashable] | None:
     if not any(name is not None for name in names):
         return None
     return [place if name is None else name for place, name in enumerate(names)]
+
+
+def _headline_warning(runs: Runs, changed: Mapping[str, str]) -> str | None:
+    """Why passing may not mean the same in both runs: other assertions, or other evaluators behind them."""
+    sides = (runs.baseline, runs.candidate)
+    one, two = ([key for key in side.by_key if key[1] == "assertion"] for side in sides)
+    parts = [
+        f"{', '.join(name for name, _ in keys)} only in the {where}"
+        for keys, where in (
+            ([key for key in one if key not in two], "baseline"),
+            ([key for key in two if key not in one], "candidate"),
+        )
+        if keys
+    ]
+    other = [key[0] for key in one if key in two and _warning(runs, key, changed) is not None]
+    if other:
+        parts.append(f"{', '.join(other)} not the same evaluator")
+    return f"passing does not mean the same in both: {'; '.join(parts)}" if parts else None
 
 
 def _warning(runs: Runs, key: ColumnKey, changed: Mapping[str, str]) -> str | None:

@@ -5,7 +5,7 @@ score, a label or a metric that is not there is not invented; what was skipped i
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -110,6 +110,17 @@ class Columns:
             for record in case.attempts:
                 if _value(record, key) is None and (why := lost_by(record, column.evaluators)) is not None:
                     found[why] += 1
+        return found
+
+    def held(self, case: RunCase, names: Collection[str]) -> list[float]:
+        """For every attempt at a case that these assertions were to judge: 1 if all of them held, else 0."""
+        keys = [key for key in self.by_key if key[0] in names and key[1] == "assertion"]
+        found: list[float] = []
+        for record in case.attempts:
+            values = [_value(record, key) for key in keys]
+            lost = [lost_by(record, self.by_key[key].evaluators) is not None for key in keys]
+            if any(value is not None or gone for value, gone in zip(values, lost, strict=True)):
+                found.append(float(not any(lost) and False not in values))
         return found
 
     def labels(self, case: RunCase, name: str) -> list[str]:

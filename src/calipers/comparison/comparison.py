@@ -25,7 +25,7 @@ from .asking import Asker
 from .cases import PairBy, Pairing, cases_of, pair_cases
 from .change import Change, decided
 from .columns import Columns
-from .flips import Flip, flips_of
+from .flips import Flip
 from .labels import LabelChange
 
 FORMAT_VERSION = 1
@@ -58,6 +58,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """Attempts whose task did not finish."""
     incomplete: str | None = None
     """Why the run ended early."""
+    reused: int = 0
+    """Attempts that were taken over from earlier runs instead of being made."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,7 +228,7 @@ def compare_many(
             evaluators=asked.evaluators,
             measures=asked.measures,
             labels=asked.labels,
-            flips=flips_of(pairs),
+            flips=asked.flips,
             baseline_only=asked.baseline_only,
             candidate_only=asked.candidate_only,
         )
@@ -274,6 +276,7 @@ def _side(label: str, report: Report, columns: Columns) -> Side:
         attempts=len(records),
         failed=sum(isinstance(record, ReportCaseFailure) for record in records),
         incomplete=report.incomplete,
+        reused=0 if report.reuse is None else report.reuse.attempts_reused,
     )
 
 
@@ -286,6 +289,11 @@ def _warnings(found: Comparison) -> list[str]:
     ]
     if found.baseline.run is not None and found.baseline.run == found.candidate.run:
         warnings.append("both are the same run, so nothing can differ")
+    warnings += [
+        f"{side.label} took over {side.reused:,} of its attempts from earlier runs; those that the other has, too, cannot differ"
+        for side in (found.baseline, found.candidate)
+        if side.reused
+    ]
     pairing = found.pairing
     if not found.paired:
         warnings.append(

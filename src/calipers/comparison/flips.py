@@ -20,9 +20,6 @@ import msgspec
 
 from calipers.stats.difference import fisher_exact
 
-from .cases import Pair
-from .columns import passes
-
 NoiseBasis: TypeAlias = Literal["attempts", "other flips"]
 """Where the chance of noise comes from: the attempts at this case, or the flips the other way."""
 
@@ -44,9 +41,13 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
     basis: NoiseBasis
 
 
-def flips_of(pairs: Iterable[Pair]) -> tuple[Flip, ...]:
-    """The cases that flipped: first those that noise explains least, the broken before the fixed ones."""
-    found = [flip for pair in pairs if (flip := _flip(pair[1].name, passes(pair[0]), passes(pair[1])))]
+def flips_of(cases: Iterable[tuple[str, Sequence[float], Sequence[float]]]) -> tuple[Flip, ...]:
+    """The cases that flipped: first those that noise explains least, the broken before the fixed ones.
+
+    Args:
+        cases: the name of each, and for every attempt of the baseline and of the candidate 1 if it passed, else 0.
+    """
+    found = [flip for case in cases if (flip := _flip(*case))]
     once = [flip for flip in found if flip.basis == "other flips"]
     broken = sum(flip.way == "broken" for flip in once)
     fixed = len(once) - broken

@@ -146,6 +146,8 @@ def _section(comparison: Comparison, max_flips: int | None) -> Markup:
 
 def _warnings(comparison: Comparison) -> Content:
     notes = list(comparison.warnings)
+    if comparison.pass_rate is not None and comparison.pass_rate.warning is not None:
+        notes.append(comparison.pass_rate.warning)
     for names, side in ((comparison.baseline_only, "candidate"), (comparison.candidate_only, "baseline")):
         if names:
             notes.append(f"the {side} lacks {', '.join(names)}")

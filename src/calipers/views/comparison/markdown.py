@@ -88,6 +88,8 @@ def _sections(comparison: Comparison, max_flips: int | None) -> Iterator[str]:
 
 def _warnings(comparison: Comparison) -> Iterator[str]:
     yield from comparison.warnings
+    if comparison.pass_rate is not None and comparison.pass_rate.warning is not None:
+        yield comparison.pass_rate.warning
     for case in comparison.pairing.changed[:_ROWS]:
         yield f"{case.name}: another {' and '.join(case.parts)}"
     for names, side in ((comparison.baseline_only, "candidate"), (comparison.candidate_only, "baseline")):

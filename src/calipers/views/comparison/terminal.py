@@ -180,6 +180,8 @@ def _headline(page: Page, comparison: Comparison) -> "Iterator[Text]":
     )
     if p_values := p_values_text(change):
         yield page.line((f"           {p_values}", "dim"))
+    if change.warning:
+        yield page.line(("Note: ", "bold yellow"), page.fit(change.warning, 3 * page.width))
 
 
 def _table(page: Page, header: str, changes: Sequence[Change], confidence: float) -> "Iterator[Text]":
