@@ -177,7 +177,7 @@ def test_what_is_called_better_has_an_interval_above_0_and_a_p_value_that_agrees
 
 @pytest.mark.parametrize(
     ("kind", "repeats", "n"),
-    [("assertion", 1, 60), ("assertion", 3, 40), ("score", 1, 40), ("duration", 1, 40)],
+    [("assertion", 1, 60), ("assertion", 3, 40), ("score", 1, 40), ("duration", 1, 40), ("metric", 1, 30)],
 )
 def test_the_intervals_cover_the_truth_and_equal_agents_are_seldom_told_apart(kind, repeats, n):
     """200 pairs of equal agents: 95 % intervals miss 0 in 10 of them, give or take 3 standard errors."""
