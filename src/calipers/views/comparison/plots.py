@@ -23,11 +23,6 @@ def spans(changes: Sequence[Change]) -> list[Span]:
     return [_span(change, widest.get(change.scale) or _reach(change)) for change in changes]
 
 
-def reach(changes: Sequence[Change]) -> float:
-    """The end of the scale that these changes share."""
-    return max(map(_reach, changes), default=0.0)
-
-
 def text_plot(span: Span, width: int, *, glyphs: str = "├─●┤│") -> str:
     """A difference and its interval in an odd number of cells, with a mark at 0 in the middle.
 
