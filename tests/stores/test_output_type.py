@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from calipers.plain import plain
-from calipers.stores.output_type import OutputType, is_plain, output_type
+from calipers.stores.output_type import OutputType, are_plain, output_type
 
 
 class Model(BaseModel):
@@ -125,7 +125,17 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_plain_is_what_is_its_own_plain_form(value):
-    if is_plain(value):
+    if are_plain(value):
         assert repr(plain(value)) == repr(value)
     else:
         assert repr(plain(value)) != repr(value)
+
+
+def test_what_contains_itself_or_is_nested_without_end_is_not_plain():
+    circle: list[object] = []
+    circle.append(circle)
+    deep: object = 1
+    for _ in range(5000):
+        deep = [deep]
+    assert not are_plain(circle)
+    assert not are_plain({"a": deep})

@@ -32,7 +32,7 @@ from .identities import Columns, Keys
 from .kept_metrics import kept_metrics
 from .notes import AttemptNotes, CellNotes, attempt_notes, with_attempt_notes, with_notes
 from .opening import open_store
-from .output_type import is_plain, output_type
+from .output_type import are_plain, output_type
 from .packing import pack
 from .recalling import Recaller, Source
 from .records import StoredAttempt, StoredCell
@@ -241,17 +241,24 @@ class RunJournal:
     def append(self, work: Work, attempt: Attempt, record: ReportCase | ReportCaseFailure) -> None:
         """Hand a finished attempt to the writer, unless it is stored as it is."""
         recalled = attempt.recalled
-        source = None if recalled is None else recalled.source
-        self._count(work, attempt, source)
-        seat = self._seats.of(work.plan)
-        place = work.position
-        if isinstance(source, Source) and source.attempt.run == self.info.id:
-            place = source.attempt.position
-            if not attempt.asked and seat.holds(source.attempt, work):
-                return
-        elif self._done is not None:
-            place = self._done.place(work)
         asked = attempt.asked
+        seat = self._seats.of(work.plan)
+        source = origin = None
+        if recalled is None:
+            place = work.position if self._done is None else self._done.place(work)
+            self.reuse.attempts_made += 1
+            if asked is not None:
+                self.reuse.cells_computed += len(asked)
+        else:
+            source = recalled.source
+            origin = None if recalled.origin == self.info.id else recalled.origin
+            self._count_recalled(work, attempt, source)
+            if source.attempt.run == self.info.id:
+                place = source.attempt.position
+                if not asked and seat.holds(source.attempt, work):
+                    return
+            else:
+                place = work.position if self._done is None else self._done.place(work)
         noted = recalled is not None or seat.has_rollouts or (asked is not None and any(asked.values()))
         stored, cells = pack(
             record,
@@ -260,7 +267,7 @@ class RunJournal:
             repeat=work.repeat_index,
             key=work.attempt_key,
             case_hash=work.case_key,
-            origin=None if recalled is None or recalled.origin == self.info.id else recalled.origin,
+            origin=origin,
             in_row=not noted,
         )
         self._note(stored, work, attempt, source)
@@ -268,28 +275,25 @@ class RunJournal:
             self._note_cells(cells, seat, work, attempt, record, source)
         self._writer.add(stored, cells)
 
-    def _count(self, work: Work, attempt: Attempt, source: Any) -> None:
+    def _count_recalled(self, work: Work, attempt: Attempt, source: Source) -> None:
         counts = self.reuse
-        if attempt.recalled is None:
-            counts.attempts_made += 1
-        else:
-            counts.attempts_reused += 1
+        counts.attempts_reused += 1
         asked = attempt.asked
         if asked is not None:
             counts.cells_computed += len(asked)
             counts.cells_reused += len(work.plan.judges) - len(asked)
-            if asked and isinstance(source, Source) and source.as_plain:
+            if asked and source.as_plain:
                 counts.judged_as_plain += 1
 
-    def _note(self, stored: StoredAttempt, work: Work, attempt: Attempt, source: Any) -> None:
+    def _note(self, stored: StoredAttempt, work: Work, attempt: Attempt, source: Source | None) -> None:
         """Add what a later run has to know to tell whether the attempt still holds."""
-        if isinstance(source, Source):
+        if source is not None:
             stored.output = with_attempt_notes(stored.output, attempt_notes(source.attempt.output))
             return
-        rich = not is_plain(attempt.output)
-        rich_attributes = not is_plain(attempt.attributes)
         case = work.case
-        rich_case = not (is_plain(case.inputs) and is_plain(case.metadata) and is_plain(case.expected_output))
+        rich = not are_plain(attempt.output)
+        rich_attributes = bool(attempt.attributes) and not are_plain(attempt.attributes)
+        rich_case = not are_plain(case.inputs, case.metadata, case.expected_output)
         keeps_spans = work.plan.needs_spans and isinstance(attempt.spans, SpanTree)
         if rich or rich_attributes or rich_case or keeps_spans or attempt.seed_was_read:
             notes = AttemptNotes(
@@ -308,13 +312,13 @@ class RunJournal:
         work: Work,
         attempt: Attempt,
         record: ReportCase | ReportCaseFailure,
-        source: Any,
+        source: Source | None,
     ) -> None:
         """Add what a later run has to know to tell whether the results still hold."""
         asked = attempt.asked or {}
         for cell in cells:
             judge = seat.judges[cell.evaluator]
-            if judge.name not in asked and isinstance(source, Source):
+            if judge.name not in asked and source is not None:
                 origin, notes = source.cells[judge.name]
                 cell.origin = None if origin == self.info.id else origin
             else:
@@ -322,7 +326,7 @@ class RunJournal:
                 notes = CellNotes(
                     after=self._columns.before(work.plan, judge) if "results" in looked else None,
                     seed=self.seed if "seed" in looked else None,
-                    as_plain=isinstance(source, Source) and source.as_plain,
+                    as_plain=source is not None and source.as_plain,
                     original=_original(record, judge),
                 )
             cell.body = with_notes(cell.body, notes)

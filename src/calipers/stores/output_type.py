@@ -8,7 +8,6 @@ import functools
 import inspect
 import math
 import typing
-from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -16,6 +15,8 @@ import msgspec
 from calipers.plain import plain
 
 _WIDE: Final = 1 << 63
+_DEEPEST: Final = 90
+"""Nesting beyond this is not looked at; a little further down, plain data of it is only its `repr`."""
 
 
 class OutputType:
@@ -70,21 +71,27 @@ def _returned(task: Any) -> Any:
         return None
 
 
-def is_plain(value: Any) -> bool:
-    """Whether JSON gives the value back as it is."""
-    kind = type(value)
-    if value is None or kind is bool or (kind is str and value.isascii()):
-        return True
+def are_plain(*values: Any, depth: int = 0) -> bool:
+    """Whether JSON gives each of the values back as it is; what is nested deeper than anybody reads does not count."""
+    for value in values:
+        kind = type(value)
+        # What most values are is decided here: every attempt of a run passes.
+        if value is None or kind is bool or (kind is int and -_WIDE < value < _WIDE):
+            continue
+        if not (kind is str and value.isascii()) and not _is_plain(value, kind, depth):
+            return False
+    return True
+
+
+def _is_plain(value: Any, kind: type, depth: int) -> bool:
     if kind is float:
         return math.isfinite(value)
     if kind is str or kind is int:
-        return (kind is int and -_WIDE < value < _WIDE) or bool(plain(value) == value)
+        return bool(plain(value) == value)
+    if depth >= _DEEPEST:
+        return False
     if kind is list:
-        return all(map(is_plain, value))
+        return are_plain(*value, depth=depth + 1)
     if kind is dict:
-        return not value or _is_plain_mapping(value)
+        return all(type(key) is str for key in value) and are_plain(*value, *value.values(), depth=depth + 1)
     return False
-
-
-def _is_plain_mapping(value: Mapping[Any, Any]) -> bool:
-    return all(type(key) is str and is_plain(key) for key in value) and all(map(is_plain, value.values()))

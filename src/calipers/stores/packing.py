@@ -127,7 +127,8 @@ class Panel:
         self.names = tuple(evaluators[index].name for index in self.indexes)
         self.stored = None if self.indexes == shared else self.indexes
         """What of it an attempt has to say: nothing, if these are the shared ones of its run."""
-        self._shared: dict[int, _Told] = {}
+        self.shared: dict[int, _Told] = {}
+        """What is known of results that are only a value, by the id of the result."""
         self._sources: dict[int, tuple[EvaluatorSpec, StoredEvaluator, bool]] = {}
         self._by_name = {evaluators[index].name: (index, evaluators[index]) for index in self.indexes}
 
@@ -142,7 +143,7 @@ class Panel:
 
     def told(self, result: EvaluationResult) -> "_Told":
         """A result with the place of its evaluator and, if it says no more than its value, the body of its cell."""
-        known = self._shared.get(id(result))
+        known = self.shared.get(id(result))
         if known is not None and known[0] is result:
             return known
         name = result.evaluator
@@ -166,8 +167,8 @@ class Panel:
         body = _encode(_plain(value)).decode()
         known = (result, index, body, f'"{index}":{body}')
         # Results are immutable, and those that are a bare True, False or frequent label are one object in a whole run.
-        if len(self._shared) < _MOST_SHARED:
-            self._shared[id(result)] = known
+        if len(self.shared) < _MOST_SHARED:
+            self.shared[id(result)] = known
         return known
 
     def is_of(self, source: EvaluatorSpec, evaluator: StoredEvaluator) -> bool:
@@ -266,9 +267,11 @@ def _bare_cells(record: ReportCase, panel: Panel) -> str | None:
     """The results of an attempt as they stand in its row; `None` if there are none, or one says more than its value."""
     if not record.results or record.evaluator_failures or record.skipped:
         return None
+    shared = panel.shared
     found: dict[int, str] = {}
     for result in record.results:
-        _, index, body, text = panel.told(result)
+        known = shared.get(id(result))
+        _, index, body, text = panel.told(result) if known is None or known[0] is not result else known
         if body is None or len(body) > LARGEST_INLINE:
             return None
         found[index] = text
