@@ -30,6 +30,7 @@ PACKAGES = [
         "sandbox",
         "stores",
         "exchange",
+        "gate",
         "voice",
     ),
     *("voice.adapters", "voice.demo", "voice.parsers", "voice.perturbations", "voice.recognition"),

@@ -11,7 +11,7 @@ Nothing vacuous passes. What is argued here, once:
   allow that (`anytime_interval`), over the attempts that the rule had heard of. Times and metrics have no bounds, and so no such interval: INCONCLUSIVE.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -72,8 +72,14 @@ def judge_run(
         confidence=policy.confidence,
         correction=policy.correction,
         anytime=looked_often,
-        notes=tuple(sides.notes(stopped=run.stopping is not None)),
+        notes=(*sides.notes(stopped=run.stopping is not None), *_in_flight(run)),
     )
+
+
+def _in_flight(run: Report) -> Iterator[str]:
+    left = 0 if run.stopping is None else len(run.stopping.unheard)
+    if left:
+        yield f"left out, since they were in flight when the run was decided: {left:,} attempts"
 
 
 def _heard(run: Report) -> Report:

@@ -11,7 +11,7 @@ An interval can lie on the good side of its limit (PASS), on the bad side (FAIL)
 
 from math import isfinite
 from os import PathLike
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 import msgspec
 
@@ -153,8 +153,12 @@ class Policy(_Checked, frozen=True, kw_only=True):
 
 def wrong_with(value: Any, kind: Any) -> str | None:
     """What keeps a value from being of the kind; `None` if nothing does. NaN and infinity are no numbers."""
-    if isinstance(value, msgspec.Struct | dict):
-        return None if isinstance(value, dict) or _is_of(value, kind) else "expected a mapping"
+    if isinstance(value, msgspec.Struct):
+        return None if _is_of(value, kind) else "expected another kind of rules"
+    if isinstance(value, dict) and get_origin(kind) is dict:
+        part = get_args(kind)[1]
+        fine = all(isinstance(name, str) and type(each) is part for name, each in value.items())
+        return None if fine else f"expected {part.__name__} by name"
     numbers = value if isinstance(value, tuple | list) else [value]
     if any(isinstance(number, float) and not isfinite(number) for number in numbers):
         return "expected a finite number"
@@ -166,4 +170,4 @@ def wrong_with(value: Any, kind: Any) -> str | None:
 
 
 def _is_of(value: msgspec.Struct, kind: Any) -> bool:
-    return any(each is type(value) for each in (kind, *getattr(kind, "__args__", ())))
+    return any(each is type(value) for each in (kind, *get_args(kind)))

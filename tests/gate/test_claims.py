@@ -1,0 +1,62 @@
+"""How several claims share one chance of a false alarm, and how a claim is decided."""
+
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers.gate.claims import Claim, failing, judge_claims
+from calipers.gate.measure import Change, Level
+from calipers.stats import holm
+
+P_VALUES = st.lists(st.floats(0.0001, 1), max_size=8)
+
+
+@given(P_VALUES)
+def test_the_step_down_by_intervals_is_holms(p_values):
+    """A claim whose p-value is p fails at every confidence up to 1 - p."""
+    found = failing(
+        len(p_values), lambda index, level: p_values[index] < 1 - level, confidence=0.95, correct=True
+    )
+    assert found == {index for index, p in enumerate(holm(p_values)) if p < 0.05 * (1 - 1e-9)} or any(
+        abs(p - 0.05) < 1e-6 for p in holm(p_values)
+    )
+
+
+@given(P_VALUES)
+def test_the_correction_never_fails_more_claims(p_values):
+    def fails(index, level):
+        return p_values[index] < 1 - level
+
+    corrected = failing(len(p_values), fails, confidence=0.95, correct=True)
+    assert corrected <= failing(len(p_values), fails, confidence=0.95, correct=False)
+
+
+values = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=30)
+
+
+@given(values, st.floats(0.05, 0.95))
+def test_a_claim_and_its_opposite_never_both_pass(scores, limit):
+    level = Level(cases=[[score] for score in scores], bounds=(0.0, 1.0))
+    claims = [Claim(subject="x", rule="", measure=level, limit=limit, above=above) for above in (True, False)]
+    first, second = judge_claims(claims, confidence=0.95, correct=False)
+    assert {first.outcome, second.outcome} in ({"PASS", "FAIL"}, {"INCONCLUSIVE"})
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=40))
+def test_swapping_the_runs_mirrors_the_difference(pairs):
+    new, old = ([[float(pair[side])] for pair in pairs] for side in (0, 1))
+    there, back = Change(run=new, baseline=old), Change(run=old, baseline=new, sign=-1)
+    assert abs(there.value - back.value) < 1e-12
+    assert there.interval(0.95) == back.interval(0.95)
+
+
+def test_two_identical_agents_are_failed_at_most_at_the_stated_rate():
+    draw = Random(7)
+    failed = 0
+    for _ in range(400):
+        chances = [draw.betavariate(2, 1) for _ in range(60)]
+        new, old = ([[float(draw.random() < chance)] for chance in chances] for _ in range(2))
+        claim = Claim(subject="x", rule="", measure=Change(run=new, baseline=old), limit=0.0, signed=True)
+        failed += judge_claims([claim], confidence=0.95, correct=True)[0].outcome == "FAIL"
+    assert failed <= 20, "2.5 % of 400 is 10, and 20 is beyond any luck"

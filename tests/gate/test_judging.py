@@ -1,0 +1,331 @@
+"""What a gate says of a run: intervals decide, what is missing never passes, and every outcome says what to do."""
+
+import random
+
+import msgspec
+import pytest
+
+from calipers import Case, Dataset, increment_eval_metric
+from calipers.errors import InvalidOptionError
+from calipers.gate import Growth, HumanAgreement, Policy, Rules, StopWhenDecided, Verdict, judge_run
+
+
+def right(output):
+    return output["right"]
+
+
+def grade(output):
+    return 0.9 if output["right"] else 0.4
+
+
+def kind(output):
+    return "good" if output["right"] else "bad"
+
+
+def fragile(output):
+    if not output["right"]:
+        raise RuntimeError("cannot judge this")
+    return True
+
+
+def agent(version, skill, cost=0.01):
+    def answer(number):
+        increment_eval_metric("cost", cost)
+        return {"right": random.Random(f"{version} {number}").random() < skill}
+
+    return answer
+
+
+def run(
+    version,
+    skill,
+    *,
+    n=300,
+    evaluators=(right, grade, kind),
+    cost=0.01,
+    inputs=lambda number: number,
+    **options,
+):
+    cases = [Case(name=f"case {number}", inputs=inputs(number)) for number in range(n)]
+    dataset = Dataset(name="numbers", cases=cases, evaluators=list(evaluators))
+    return dataset.evaluate_sync(agent(version, skill, cost), name=version, seed=1, progress=False, **options)
+
+
+OLD = run("old", 0.85)
+SAME = run("same", 0.85)
+WORSE = run("worse", 0.55)
+FEW = run("few", 0.85, n=12)
+
+
+def outcomes(verdict):
+    return {
+        (finding.subject, finding.rule.partition(" ")[0]): finding.outcome for finding in verdict.findings
+    }
+
+
+def only(verdict, subject):
+    (found,) = [finding for finding in verdict.findings if finding.subject == subject]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("report", "rules", "outcome"),
+    [
+        (SAME, Rules(margin=0.1), "PASS"),
+        (WORSE, Rules(margin=0.1), "FAIL"),
+        (FEW, Rules(margin=0.1), "INCONCLUSIVE"),
+        (SAME, Rules(margin=0.0), "INCONCLUSIVE"),
+        (SAME, Rules(at_least=0.7), "PASS"),
+        (WORSE, Rules(at_least=0.7), "FAIL"),
+        (SAME, Rules(at_least=0.85), "INCONCLUSIVE"),
+        (WORSE, Rules(at_most=0.7), "PASS"),
+        (SAME, Rules(at_most=0.7), "FAIL"),
+        (SAME, Rules(min_cases=301), "INCONCLUSIVE"),
+        (SAME, Rules(), "PASS"),
+    ],
+)
+def test_the_interval_decides_and_not_the_point(report, rules, outcome):
+    verdict = judge_run(report, Policy(evaluators={"right": rules}), baseline=OLD)
+    assert verdict.outcome == outcome
+    if outcome != "PASS":
+        assert all(finding.advice for finding in verdict.findings if finding.outcome != "PASS")
+
+
+def test_a_score_where_less_is_better_is_held_the_other_way_round():
+    verdict = judge_run(WORSE, Policy(evaluators={"grade": Rules(margin=0.05, better="lower")}), baseline=OLD)
+    assert verdict.outcome == "PASS"
+    assert only(verdict, "grade").value > 0
+    assert (
+        judge_run(
+            OLD, Policy(evaluators={"grade": Rules(margin=0.05, better="lower")}), baseline=WORSE
+        ).outcome
+        == "FAIL"
+    )
+
+
+def test_the_pass_rate_has_rules_of_its_own():
+    assert judge_run(SAME, Policy(pass_rate=Rules(margin=0.1, at_least=0.7)), baseline=OLD).outcome == "PASS"
+    silent = run("silent", 0.9, n=5, evaluators=[grade])
+    verdict = judge_run(silent, Policy(pass_rate=Rules(at_least=0.1)))
+    assert (verdict.outcome, only(verdict, "pass rate").said) == ("FAIL", "nothing was asserted in this run")
+
+
+def test_how_many_more_cases_are_needed_is_told():
+    rate = only(judge_run(SAME, Policy(evaluators={"right": Rules(at_least=0.1)})), "right").value
+    wanting = only(judge_run(SAME, Policy(evaluators={"right": Rules(at_least=rate - 0.02)})), "right")
+    assert wanting.outcome == "INCONCLUSIVE"
+    assert wanting.more_cases > 300
+    assert wanting.advice.startswith(f"needs about {str(wanting.more_cases)[0]}")
+    closer = only(judge_run(SAME, Policy(evaluators={"right": Rules(at_least=rate - 0.01)})), "right")
+    assert closer.more_cases > 3 * wanting.more_cases, "half the distance takes four times the cases"
+
+
+# ---------------------------------------------------------------------- nothing vacuous passes
+
+
+@pytest.mark.parametrize(
+    ("policy", "baseline", "outcome"),
+    [
+        (Policy(evaluators={"gone": Rules()}), None, "FAIL"),
+        (Policy(evaluators={"gone": Rules(at_least=0.0)}), None, "FAIL"),
+        (Policy(metrics={"tokens": Growth(at_most=5)}), None, "FAIL"),
+        (Policy(evaluators={"right": Rules(margin=0.5)}), None, "INCONCLUSIVE"),
+        (Policy(duration=Growth(max_growth=100)), None, "INCONCLUSIVE"),
+        (Policy(evaluators={"right": Rules(margin=0.5)}), run("other", 0.9, inputs=str), "INCONCLUSIVE"),
+        (
+            Policy(evaluators={"right": Rules(margin=0.5)}),
+            run("old", 0.9, evaluators=[grade]),
+            "INCONCLUSIVE",
+        ),
+        (Policy(evaluators={"right": Rules(margin=0.5, min_cases=50)}), FEW, "INCONCLUSIVE"),
+    ],
+)
+def test_what_is_missing_never_passes(policy, baseline, outcome):
+    assert judge_run(SAME, policy, baseline=baseline).outcome == outcome
+
+
+def test_a_run_without_cases_passes_nothing():
+    empty = run("empty", 0.9, n=0)
+    for rules in (Rules(), Rules(margin=1.0), Rules(at_least=0.0)):
+        assert judge_run(empty, Policy(evaluators={"right": rules}), baseline=OLD).outcome == "FAIL"
+    policy = Policy(pass_rate=Rules(at_most=1.5), max_task_failures=1.0)
+    assert judge_run(empty, policy).outcome != "PASS"
+
+
+def test_a_run_that_was_interrupted_is_inconclusive_at_best():
+    cut = msgspec.structs.replace(SAME, incomplete="interrupted by Ctrl-C")
+    assert judge_run(cut, Policy(evaluators={"right": Rules(at_least=0.5)})).outcome == "INCONCLUSIVE"
+    assert judge_run(cut, Policy(evaluators={"right": Rules(at_least=0.99)})).outcome == "FAIL"
+
+
+def test_cases_that_changed_are_not_compared_and_named():
+    changed = run("old", 0.85, inputs=lambda number: number + 1000 * (number < 2))
+    verdict = judge_run(SAME, Policy(evaluators={"right": Rules(margin=0.2)}), baseline=changed)
+    assert verdict.paired == 298
+    assert "'case 0'" in verdict.notes[0]
+
+
+def test_another_evaluator_in_the_baseline_is_no_yardstick():
+    policy = Policy(evaluators={"right": Rules(margin=0.5)})
+    verdict = judge_run(SAME, policy, baseline=OLD, changed_evaluators={"right": "its code changed"})
+    assert verdict.outcome == "INCONCLUSIVE"
+    assert "its code changed" in only(verdict, "right").said
+    assert (
+        judge_run(SAME, policy, baseline=OLD, changed_evaluators={"grade": "its code changed"}).outcome
+        == "PASS"
+    )
+
+
+def test_labels_have_no_mean():
+    assert judge_run(SAME, Policy(evaluators={"kind": Rules()})).outcome == "PASS"
+    with pytest.raises(InvalidOptionError, match="labels"):
+        judge_run(SAME, Policy(evaluators={"kind": Rules(at_least=0.5)}))
+
+
+def test_a_report_that_keeps_only_failures_is_refused():
+    partial = run("same", 0.85, keep="failed")
+    with pytest.raises(InvalidOptionError, match="keep='all'"):
+        judge_run(partial, Policy(evaluators={"right": Rules(at_least=0.5)}))
+
+
+def test_scores_that_all_agree_are_no_proof():
+    def always(output):
+        return 0.9
+
+    few, many = (run("alike", 0.9, n=n, evaluators=[always]) for n in (5, 300))
+    policy = Policy(evaluators={"always": Rules(at_least=0.8)})
+    assert judge_run(few, policy).outcome == "INCONCLUSIVE"
+    assert judge_run(many, policy).outcome == "PASS"
+    margin = Policy(evaluators={"always": Rules(margin=0.05)})
+    assert judge_run(few, margin, baseline=many).outcome == "INCONCLUSIVE"
+    assert judge_run(many, margin, baseline=run("other", 0.9, evaluators=[always])).outcome == "PASS"
+
+
+# ---------------------------------------------------------------------- facts, growth, judges
+
+
+def test_failures_count_as_not_passed_and_have_limits_of_their_own():
+    broken = run("broken", 0.85, evaluators=[fragile])
+    lost = sum(bool(case.evaluator_failures) for case in broken.cases) / 300
+    assert judge_run(broken, Policy(evaluators={"fragile": Rules(at_least=0.99)})).outcome == "FAIL"
+    for limits in ({"max_evaluator_errors": 0.01}, {"max_evaluator_errors": lost}):
+        verdict = judge_run(broken, Policy(evaluators={"fragile": Rules()}, **limits))
+        assert verdict.outcome == ("FAIL" if limits["max_evaluator_errors"] < lost else "PASS")
+    assert judge_run(broken, Policy(evaluators={"fragile": Rules(max_errors=0.01)})).outcome == "FAIL"
+
+
+def test_growth_is_held_against_the_baseline():
+    dearer = run("dear", 0.85, cost=0.012)
+    for limit, outcome in ((0.1, "FAIL"), (0.3, "PASS")):
+        verdict = judge_run(dearer, Policy(metrics={"cost": Growth(max_growth=limit)}), baseline=OLD)
+        assert verdict.outcome == outcome
+        assert only(verdict, "cost").value == pytest.approx(0.2)
+    assert judge_run(dearer, Policy(metrics={"cost": Growth(at_most=0.02)})).outcome == "PASS"
+    assert judge_run(FEW, Policy(metrics={"cost": Growth(at_most=0.02)})).outcome == "INCONCLUSIVE"
+    assert judge_run(SAME, Policy(duration=Growth(at_most=60))).outcome == "PASS"
+
+
+def write_labels(path, agreed, disagreed):
+    path.write_text("judge,human\n" + "True,true\nfalse,False\n" * (agreed // 2) + "true,false\n" * disagreed)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("agreed", "disagreed", "outcome"), [(100, 4, "PASS"), (30, 30, "FAIL"), (8, 1, "INCONCLUSIVE")]
+)
+def test_a_judge_is_held_to_people(tmp_path, agreed, disagreed, outcome):
+    labels = write_labels(tmp_path / "labels.csv", agreed, disagreed)
+    for limit in ({"kappa": 0.7}, {"share": 0.8}):
+        policy = Policy(evaluators={"right": Rules(agreement=HumanAgreement(labels=labels, **limit))})
+        assert judge_run(SAME, policy).outcome == outcome
+
+
+def test_a_judge_can_be_held_to_a_labelled_run():
+    def human(output):
+        return output["right"]
+
+    labelled = run("labelled", 0.5, n=100, evaluators=[right, human])
+    policy = Policy(evaluators={"right": Rules(agreement=HumanAgreement(run="labelled", kappa=0.7))})
+    assert judge_run(SAME, policy, read_run={"labelled": labelled}.__getitem__).outcome == "PASS"
+    with pytest.raises(InvalidOptionError, match="read_run"):
+        judge_run(SAME, policy)
+    unlabelled = judge_run(SAME, policy, read_run=lambda _: SAME)
+    assert unlabelled.outcome == "INCONCLUSIVE"
+
+
+def test_a_line_without_a_rating_is_refused(tmp_path):
+    path = tmp_path / "labels.jsonl"
+    path.write_text('{"judge": true, "human": true}\n\n{"judge": true}\n')
+    policy = Policy(evaluators={"right": Rules(agreement=HumanAgreement(labels=str(path), kappa=0.5))})
+    with pytest.raises(InvalidOptionError, match="line 3"):
+        judge_run(SAME, policy)
+
+
+# ---------------------------------------------------------------------- looks, and the verdict as data
+
+
+def test_intervals_that_allow_many_looks_are_wider():
+    policy = Policy(evaluators={"right": Rules(at_least=0.5, margin=0.3)})
+    once, often = (judge_run(SAME, policy, baseline=OLD, anytime=anytime) for anytime in (False, True))
+    for one, other in zip(once.findings, often.findings, strict=True):
+        if one.interval is not None:
+            assert one.interval.width < other.interval.width
+    assert often.anytime
+    timed = Policy(duration=Growth(at_most=100))
+    assert judge_run(SAME, timed, anytime=True).outcome == "INCONCLUSIVE"
+
+
+def test_a_verdict_is_plain_data():
+    verdict = judge_run(WORSE, Policy(evaluators={"right": Rules(margin=0.1)}), baseline=OLD)
+    assert msgspec.json.decode(msgspec.json.encode(verdict), type=Verdict) == verdict
+
+
+@pytest.mark.parametrize(("skill", "outcome"), [(0.97, "PASS"), (0.4, "FAIL")])
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_a_run_ends_when_it_is_decided_and_the_gate_says_the_same(skill, outcome, repeat):
+    policy = Policy(evaluators={"right": Rules(margin=0.1, at_least=0.7)}, min_cases=20)
+    report = run("early", skill, repeat=repeat, max_concurrency=1, stop_when=StopWhenDecided(policy, OLD))
+    assert report.stopping.why.startswith(f"decided: {outcome}")
+    assert report.incomplete is None
+    assert report.stopping.saved == 300 * repeat - len(report.cases) > 0
+    assert judge_run(report, policy, baseline=OLD).outcome == outcome
+    again = type(report).from_dict(report.to_dict())
+    assert judge_run(again, policy, baseline=OLD).outcome == outcome
+
+
+def test_a_run_that_is_never_decided_runs_to_its_end_and_has_been_looked_at():
+    policy = Policy(evaluators={"right": Rules(at_least=0.85)})
+    report = run("same", 0.85, stop_when=StopWhenDecided(policy))
+    assert (len(report.cases), report.stopping.why, report.stopping.heard) == (300, None, 300)
+    assert judge_run(report, policy).anytime
+
+
+@pytest.mark.parametrize(
+    ("policy", "baseline", "words"),
+    [
+        (Policy(evaluators={"right": Rules(margin=0.1)}), None, "baseline"),
+        (Policy(evaluators={"right": Rules()}), None, "could decide"),
+        (Policy(evaluators={"right": Rules(at_least=0.5)}, duration=Growth(at_most=1)), None, "bounds"),
+        (Policy(evaluators={"right": Rules(at_least=1.0)}), None, "inside the bounds"),
+        (Policy(evaluators={"gone": Rules(margin=0.1)}), OLD, "no result of 'gone'"),
+    ],
+)
+def test_what_cannot_be_decided_during_a_run_is_refused_before_it(policy, baseline, words):
+    with pytest.raises(InvalidOptionError, match=words):
+        StopWhenDecided(policy, baseline)
+
+
+def test_values_outside_the_bounds_and_clusters_end_the_run_with_the_reason():
+    def large(output):
+        return 5.0
+
+    policy = Policy(evaluators={"large": Rules(at_least=0.5)})
+    report = run("large", 0.9, n=5, evaluators=[large], stop_when=StopWhenDecided(policy))
+    assert "bounds" in report.incomplete
+    clustered = Dataset(cases=[Case(inputs=1, cluster="a")], evaluators=[right])
+    report = clustered.evaluate_sync(
+        agent("a", 1.0),
+        stop_when=StopWhenDecided(Policy(evaluators={"right": Rules(at_least=0.5)})),
+        progress=False,
+    )
+    assert "cluster" in report.incomplete

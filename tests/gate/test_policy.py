@@ -1,0 +1,135 @@
+"""A policy is what it says, and a file says all that is wrong with it, each problem at its place."""
+
+import json
+
+import pytest
+
+from calipers.errors import DatasetFileError, InvalidOptionError
+from calipers.files.policy_file import load_policy, policy_schema
+from calipers.gate import Growth, HumanAgreement, Policy, Rules
+
+FULL = """
+# yaml-language-server: $schema=gate.schema.json
+confidence: 0.9
+correction: none
+min_cases: 50
+max_task_failures: 0.02
+max_evaluator_errors: 0
+pass_rate: {at_least: 0.8}
+evaluators:
+  accuracy: {margin: 0.03, at_least: 0.8, max_errors: 0.01, min_cases: 40}
+  toxicity: {at_most: 0.1, better: lower, margin: 0, bounds: [0, 5]}
+  tone:
+  judge: {agreement: {labels: labels.csv, kappa: 0.6, share: 0.8}}
+duration: {max_growth: 0.2, at_most: 3}
+metrics:
+  cost: {max_growth: 0.1}
+"""
+
+
+def test_a_file_gives_the_policy_that_it_describes(tmp_path):
+    (tmp_path / "gate.yaml").write_text(FULL)
+    policy = Policy.from_file(tmp_path / "gate.yaml")
+    labels = str(tmp_path / "labels.csv")
+    assert policy == Policy(
+        confidence=0.9,
+        correction="none",
+        min_cases=50,
+        max_task_failures=0.02,
+        max_evaluator_errors=0,
+        pass_rate=Rules(at_least=0.8),
+        evaluators={
+            "accuracy": Rules(margin=0.03, at_least=0.8, max_errors=0.01, min_cases=40),
+            "toxicity": Rules(at_most=0.1, better="lower", margin=0, bounds=(0, 5)),
+            "tone": Rules(),
+            "judge": Rules(agreement=HumanAgreement(labels=labels, kappa=0.6, share=0.8)),
+        },
+        duration=Growth(max_growth=0.2, at_most=3),
+        metrics={"cost": Growth(max_growth=0.1)},
+    )
+    assert policy.needs_baseline
+
+
+def test_json_says_the_same(tmp_path):
+    path = tmp_path / "gate.json"
+    path.write_text(json.dumps({"$schema": "x", "pass_rate": {"at_least": 0.9}}))
+    assert load_policy(path) == Policy(pass_rate=Rules(at_least=0.9))
+    assert not load_policy(path).needs_baseline
+
+
+def test_all_problems_are_told_at_once_with_line_and_column(tmp_path):
+    path = tmp_path / "gate.yaml"
+    path.write_text(
+        "confidence: 1.5\ncorection: holm\nmin_cases: true\nevaluators:\n"
+        "  accuracy: {margin: -1, at_least: .nan}\n  other: 3\n  3: {}\n  judge: {agreement: {kappa: 0.6}}\n"
+        "metrics: [cost]\nduration: {}\n"
+    )
+    with pytest.raises(DatasetFileError) as raised:
+        load_policy(path)
+    found = [(each.line, each.column, each.path) for each in raised.value.problems]
+    assert found == [
+        (1, 13, "confidence"),
+        (2, 1, "corection"),
+        (3, 12, "min_cases"),
+        (5, 22, "evaluators.accuracy.margin"),
+        (5, 36, "evaluators.accuracy.at_least"),
+        (6, 10, "evaluators.other"),
+        (7, 3, "evaluators[3]"),
+        (8, 22, "evaluators.judge.agreement"),
+        (9, 10, "metrics"),
+        (10, 11, "duration"),
+    ]
+    assert "did you mean 'correction'?" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", "min_cases: 3", "pass_rate: {}", "a: [", "pass_rate: {min_cases: 3}"]
+)
+def test_a_file_that_asks_for_nothing_is_refused(tmp_path, text):
+    (tmp_path / "gate.yaml").write_text(text)
+    with pytest.raises(DatasetFileError):
+        load_policy(tmp_path / "gate.yaml")
+
+
+def test_only_documents_are_policies(tmp_path):
+    with pytest.raises(InvalidOptionError, match=r"\.yaml or \.json"):
+        load_policy(tmp_path / "gate.csv")
+    (tmp_path / "gate.yaml").mkdir()
+    with pytest.raises(IsADirectoryError):
+        load_policy(tmp_path / "gate.yaml")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Policy(), "without a rule"),
+        (lambda: Policy(evaluators={"a": Rules()}, confidence=1.0), "confidence"),
+        (lambda: Policy(evaluators={"a": Rules()}, correction="bonferroni"), "correction"),
+        (lambda: Policy(evaluators={"a": Rules()}, min_cases=0), "min_cases"),
+        (lambda: Policy(evaluators={"a": {"margin": 1}}), "evaluators"),
+        (lambda: Rules(margin=float("nan")), "finite"),
+        (lambda: Rules(margin=float("inf")), "finite"),
+        (lambda: Rules(margin=-0.1), "margin"),
+        (lambda: Rules(margin="a lot"), "margin"),
+        (lambda: Rules(at_least=0.9, at_most=0.1), "nothing between"),
+        (lambda: Rules(bounds=(1.0, 0.0)), "bounds"),
+        (lambda: Rules(bounds=(0.0, float("inf"))), "finite"),
+        (lambda: Rules(agreement=3), "agreement"),
+        (lambda: Growth(), "nothing to meet"),
+        (lambda: HumanAgreement(kappa=0.5), "labels"),
+        (lambda: HumanAgreement(kappa=0.5, labels="a", run="b"), "not both"),
+        (lambda: HumanAgreement(labels="a"), "how well"),
+    ],
+)
+def test_what_cannot_be_a_policy_is_refused(make, words):
+    with pytest.raises(InvalidOptionError, match=words):
+        make()
+
+
+def test_the_schema_for_editors_accepts_what_the_reader_accepts_and_little_else():
+    jsonschema_rs = pytest.importorskip("jsonschema_rs", reason="the extra schema is not installed")
+    yaml = pytest.importorskip("yaml", reason="PyYAML is a dependency")
+    schema = jsonschema_rs.validator_for(policy_schema())
+    assert schema.is_valid(yaml.safe_load(FULL))
+    assert not schema.is_valid({"evaluators": {"a": {"margni": 1}}})
+    assert not schema.is_valid({"confidence": 2})
