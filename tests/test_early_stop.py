@@ -120,7 +120,7 @@ def test_a_stored_run_remembers_what_the_rule_said(tmp_path):
     from calipers.stores import open_store
 
     with open_store(store) as opened:
-        kept = opened.report("latest")
+        kept = opened.report(opened.run("latest").id)
         assert opened.run("latest").status == "finished"
     assert kept.stopping == report.stopping
     assert len(kept.cases) == len(report.cases)

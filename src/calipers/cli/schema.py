@@ -1,4 +1,4 @@
-"""`calipers schema`: the JSON Schema of dataset files and voice files."""
+"""`calipers schema`: the JSON Schema of dataset files, voice files and policies."""
 
 from typing import Any
 
@@ -13,6 +13,8 @@ calipers schema --out cases.schema.json
 # yaml-language-server: $schema=cases.schema.json
 # the same for voice files
 calipers schema --voice --out voice.schema.json
+# the same for the policies of gates
+calipers schema --gate --out gate.schema.json
 # with types and evaluators of your own
 calipers schema --types app:Question --types app:Answer --evaluator-type evaluators.py:Polite
 """
@@ -27,10 +29,11 @@ calipers schema --types app:Question --types app:Answer --evaluator-type evaluat
 )
 @types_options
 @click.option("--voice", is_flag=True, help="The schema of voice files, which `calipers voice run` takes.")
+@click.option("--gate", is_flag=True, help="The schema of policy files, which `calipers gate` takes.")
 def command(**options: Any) -> int:
-    """Write the JSON Schema of YAML and JSON dataset files, or voice files, with which editors complete and check them.
+    """Write the JSON Schema of YAML and JSON dataset files, voice files or policies, with which editors complete and check them.
 
-    What depends on more than one value, or on this machine, is found by `calipers check`, for both kinds of files.
+    What depends on more than one value, or on this machine, is found by `calipers check`, for dataset and voice files.
     """
     from .schema_file import write_schema
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 
 from calipers.errors import InvalidOptionError
+from calipers.files.policy_file import policy_schema
 from calipers.views.atomic import write_whole
 
 from .dataset_file import DatasetFiles
@@ -21,15 +22,20 @@ def write_schema(
     evaluator_type: Sequence[str] = (),
     plugin: Sequence[str] = (),
     voice: bool = False,
+    gate: bool = False,
 ) -> int:
     """Write the schema to a file, or to standard output; returns the exit code."""
     if voice and types:
         raise InvalidOptionError("--types are those of dataset files: what a voice file holds is known")
+    if gate and (voice or types or evaluator_type or plugin):
+        raise InvalidOptionError("--gate is the schema of policies, which hold no evaluators: give it alone")
     with named_plugins(plugin) as plugins:
         if voice:
             from .voice_file import VoiceFiles
 
             schema = VoiceFiles(evaluator_types=evaluator_type, plugins=plugins).schema()
+        elif gate:
+            schema = policy_schema()
         else:
             schema = DatasetFiles(types=types, evaluator_types=evaluator_type, plugins=plugins).schema()
     text = json.dumps(schema, indent=2, ensure_ascii=False)

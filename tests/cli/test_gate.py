@@ -1,0 +1,156 @@
+import json
+
+import pytest
+
+NUMBERS = """
+    from calipers import Case, Dataset
+
+    def positive(output):
+        return output > 0
+
+    def numbers(shift, n):
+        cases = [Case(name=f"n{each}", inputs=each) for each in range(n)]
+        return Dataset(name="numbers", cases=cases, evaluators=[positive]), lambda inputs: inputs % 10 - shift
+
+    def eval_good(n: int = 120):
+        return numbers(0, n)
+
+    def eval_bad(n: int = 120):
+        return numbers(6, n)
+"""
+
+
+@pytest.fixture
+def runs(calipers, write):
+    write("evals.py", NUMBERS)
+    for name in ("good", "bad"):
+        calipers(
+            "run",
+            f"evals.py:eval_{name}",
+            "--name",
+            name,
+            "--out",
+            f"{name}.json",
+            "--fail-under",
+            "0",
+            "--quiet",
+        )
+    write("gate.yaml", "evaluators: {positive: {margin: 0.1}}\n")
+
+
+@pytest.mark.parametrize(
+    ("run", "baseline", "policy", "word", "code"),
+    [
+        ("good", "bad.json", "evaluators: {positive: {margin: 0.1}}", "PASS", 0),
+        ("bad.json", "good", "evaluators: {positive: {margin: 0.1}}", "FAIL", 1),
+        ("good", None, "evaluators: {positive: {margin: 0.1}}", "INCONCLUSIVE", 5),
+        ("good", None, "evaluators: {positive: {at_least: 0.9}}", "INCONCLUSIVE", 5),
+        ("good", None, "evaluators: {positive: {at_least: 0.7}}", "PASS", 0),
+        ("good", None, "evaluators: {missing: }", "FAIL", 1),
+        ("good", None, "{min_cases: 500, evaluators: {positive: }}", "INCONCLUSIVE", 5),
+    ],
+)
+def test_each_outcome_has_its_exit_code(calipers, runs, write, run, baseline, policy, word, code):
+    write("policy.yaml", policy)
+    against = [] if baseline is None else ["--baseline", baseline]
+    done = calipers("gate", run, "--policy", "policy.yaml", *against)
+    assert done.exit_code == code
+    assert done.stdout.startswith(f"{word}  ")
+    quiet = calipers("gate", run, "--policy", "policy.yaml", "--quiet", *against)
+    assert (quiet.exit_code, quiet.stdout) == (code, "")
+
+
+def test_the_verdict_is_written_for_people_and_programs(calipers, runs, folder, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    done = calipers(
+        "gate", "bad", "--baseline", "good", "--policy", "gate.yaml", "--out", "v.json", "--out", "v.md"
+    )
+    assert done.exit_code == 1
+    found = json.loads((folder / "v.json").read_text())
+    assert (found["calipers_gate"], found["outcome"]) == (1, "FAIL")
+    markdown = (folder / "v.md").read_text()
+    assert markdown.startswith("## ❌ FAIL: `bad (")
+    assert markdown.strip() in (folder / "summary.md").read_text()
+    alone = calipers("gate", "bad", "--baseline", "good", "--policy", "gate.yaml", "--out", "json:-")
+    assert json.loads(alone.stdout)["outcome"] == "FAIL"
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["good"], 2, "--policy"),
+        (["good", "--policy", "none.yaml"], 2, "no file 'none.yaml'"),
+        (["nobody", "--policy", "gate.yaml"], 2, "has no run 'nobody'"),
+        (["good", "--policy", "gate.yaml", "--baseline", "good"], 2, "same run"),
+        (["good", "--policy", "broken.yaml"], 3, "broken.yaml:1:1: unknown key 'evaluator'"),
+        (["good", "--policy", "gate.yaml", "--out", "html:x.html"], 2, "not as html"),
+        (["good.json", "--policy", "gate.yaml", "--out", "json:good.json"], 2, "overwrite"),
+        (["good", "--policy", "gate.yaml", "--out", "v.md", "--out", "v.md"], 2, "two --out"),
+    ],
+)
+def test_what_cannot_be_gated_is_told(calipers, runs, write, args, code, words):
+    write("broken.yaml", "evaluator: {}\n")
+    done = calipers("gate", *args)
+    assert done.exit_code == code
+    assert words in done.stderr.replace("evaluator: unknown", "unknown")
+
+
+def test_a_run_ends_when_its_gate_is_decided(calipers, runs, write):
+    write("stop.yaml", "evaluators: {positive: {margin: 0.2}}\n")
+    options = [
+        "--stop-when-decided",
+        "stop.yaml",
+        "--baseline",
+        "good",
+        "--seed",
+        "1",
+        "--max-concurrency",
+        "1",
+    ]
+    done = calipers("run", "evals.py:eval_bad", "--name", "early", "--param", "n=120", *options)
+    assert done.exit_code == 1
+    assert "decided: FAIL" in done.stdout
+    assert "the gate says FAIL: positive" in done.stderr
+    again = calipers("gate", "early", "--baseline", "good", "--policy", "stop.yaml")
+    assert again.exit_code == 1
+    assert "valid at every look" in again.stdout
+
+
+def test_a_run_that_is_decided_well_passes_though_single_cases_do_not(calipers, runs, write):
+    write("stop.yaml", "evaluators: {positive: {at_least: 0.6}}\n")
+    done = calipers("run", "evals.py:eval_good", "--stop-when-decided", "stop.yaml", "--seed", "1")
+    assert done.exit_code == 0, done.stderr
+    write("tight.yaml", "evaluators: {positive: {at_least: 0.9}}\n")
+    done = calipers("run", "evals.py:eval_good", "--stop-when-decided", "tight.yaml", "--seed", "1")
+    assert done.exit_code == 5
+    assert "Inconclusive: the gate says INCONCLUSIVE" in done.stderr
+
+
+def test_cases_of_a_file_that_is_read_while_it_runs_come_in_a_random_order_too(calipers, runs, write):
+    lines = "".join(json.dumps({"name": f"n{each}", "inputs": each}) + "\n" for each in range(200))
+    write("cases.jsonl", lines)
+    write("task.py", "def task(inputs):\n    return inputs\n\ndef right(output):\n    return True\n")
+    write("doc.yaml", "cases: cases.jsonl\nevaluators: [right]\n")
+    write("stop.yaml", "evaluators: {right: {at_least: 0.5}}\n")
+    done = calipers(
+        *("run", "doc.yaml", "--task", "task.py:task", "--evaluator-type", "task.py:right"),
+        *("--stop-when-decided", "stop.yaml", "--seed", "1"),
+    )
+    assert done.exit_code == 0, done.stderr
+    assert "decided: PASS" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--baseline", "good"], "--stop-when-decided"),
+        (["--stop-when-decided", "gate.yaml"], "name one"),
+        (["--stop-when-decided", "timed.yaml"], "no bounds"),
+    ],
+)
+def test_what_cannot_be_decided_is_refused_before_anything_runs(calipers, runs, write, options, words):
+    write("timed.yaml", "duration: {at_most: 3}\n")
+    done = calipers("run", "evals.py:eval_good", *options)
+    assert done.exit_code == 2
+    assert words in done.stderr
+    assert not done.stdout

@@ -1,0 +1,136 @@
+"""How large a comparison has to be: from a pilot, from two, from a guess."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers import Case, Dataset, current_attempt, increment_eval_metric
+from calipers.errors import InvalidOptionError
+from calipers.planning import plan_from_pilot, plan_from_rate
+from calipers.stats import cases_needed, paired_components, spread_of_paired_rates
+from calipers.views.plan import plan_json, plan_text
+
+
+def right(output):
+    return output > 0.3
+
+
+def grade(output):
+    return output
+
+
+def kind(output):
+    return "x"
+
+
+def run(version, *, repeat=1, n=40, evaluators=(right, grade, kind)):
+    def task(number):
+        increment_eval_metric("cost_usd", 0.5)
+        increment_eval_metric("steps", 3)
+        return random.Random(f"{version} {number} {current_attempt().repeat_index}").random()
+
+    cases = [Case(name=f"case {number}", inputs=number) for number in range(n)]
+    dataset = Dataset(cases=cases, evaluators=list(evaluators))
+    return dataset.evaluate_sync(task, repeat=repeat, seed=1, progress=False)
+
+
+ONCE, OTHER = run("a"), run("b")
+REPEATED, REPEATED_TOO = run("a", repeat=3), run("b", repeat=3)
+
+
+def values(report):
+    return [[case.scores["grade"].value for case in group.runs] for group in report.case_groups()]
+
+
+def test_two_repeated_pilots_plan_by_the_parts_of_their_difference():
+    plan = plan_from_pilot(REPEATED, baseline=REPEATED_TOO, evaluator="grade", effect=0.1)
+    spread = paired_components(values(REPEATED), values(REPEATED_TOO))
+    assert plan.spread == spread
+    assert [(row.repeats, row.cases) for row in plan.rows] == [
+        (repeats, cases_needed(0.1, spread, repeats=repeats)) for repeats in (1, 2, 3, 5, 10)
+    ]
+    assert all(row.calls == row.cases * row.repeats for row in plan.rows)
+    assert plan.knows_repeats
+    assert plan.unit == "number"
+
+
+def test_a_pilot_attempted_once_plans_for_one_attempt_and_says_so():
+    for baseline in (None, OTHER):
+        plan = plan_from_pilot(ONCE, baseline=baseline, effect=0.1)
+        assert [row.repeats for row in plan.rows] == [1]
+        assert not plan.knows_repeats
+        assert "What repeats would save is not known" in plan_text(plan)
+
+
+def test_a_repeated_pilot_without_repeats_on_the_other_side_plans_for_as_many_attempts():
+    plan = plan_from_pilot(REPEATED, baseline=OTHER, effect=0.1)
+    assert [row.repeats for row in plan.rows] == [3]
+    assert plan.rows[0].calls == 3 * plan.rows[0].cases
+
+
+def test_cost_and_time_are_those_of_the_pilot():
+    (row,) = plan_from_pilot(ONCE, effect=0.1).rows
+    assert row.costs == {"cost_usd": pytest.approx(0.5 * row.calls)}
+    assert row.seconds == pytest.approx(ONCE.duration / 40 * row.calls)
+
+
+def test_the_more_alike_the_two_are_the_fewer_cases_it_takes():
+    needed = [plan_from_pilot(ONCE, effect=0.1, correlation=each).rows[0].cases for each in (0.0, 0.5, 0.9)]
+    assert needed == sorted(needed, reverse=True)
+    assert needed[0] > needed[-1]
+
+
+def test_without_an_effect_it_says_what_the_cases_can_show():
+    plan = plan_from_pilot(ONCE, cases=200)
+    assert not plan.rows
+    assert [reach.cases for reach in plan.reaches] == [200]
+    assert "smallest difference that shows" in plan_text(plan)
+
+
+@given(st.floats(0.05, 0.9), st.floats(0.005, 0.09))
+def test_a_guess_without_flips_is_the_most_cautious(rate, effect):
+    plan = plan_from_rate(rate, effect=effect)
+    fewer = plan_from_rate(rate, effect=effect, flips=effect + 0.001)
+    assert fewer.rows[0].cases <= plan.rows[0].cases
+    assert plan_from_rate(rate, effect=effect, flips=0.5).spread == spread_of_paired_rates(
+        (0.5 + effect) / 2, (0.5 - effect) / 2
+    )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: plan_from_pilot(ONCE, effect=0),
+        lambda: plan_from_pilot(ONCE, effect=float("nan")),
+        lambda: plan_from_pilot(ONCE, effect=0.1, power=1.0),
+        lambda: plan_from_pilot(ONCE, effect=0.1, confidence=1.0),
+        lambda: plan_from_pilot(ONCE, effect=0.1, correlation=2),
+        lambda: plan_from_pilot(ONCE, evaluator="gone"),
+        lambda: plan_from_pilot(ONCE, evaluator="kind"),
+        lambda: plan_from_pilot(run("a", n=0)),
+        lambda: plan_from_pilot(run("a", n=1), effect=0.1),
+        lambda: plan_from_pilot(run("a", evaluators=[kind])),
+        lambda: plan_from_pilot(run("a", evaluators=[lambda output: True]), effect=0.1),
+        lambda: plan_from_pilot(ONCE, baseline=run("b", n=1), effect=0.1),
+        lambda: plan_from_pilot(ONCE, baseline=run("b", evaluators=[kind]), evaluator="grade"),
+        lambda: plan_from_rate(1.0, effect=0.1),
+        lambda: plan_from_rate(0.95, effect=0.1),
+        lambda: plan_from_rate(0.8, effect=0.1, flips=0.05),
+        lambda: plan_from_rate(0.8, effect=0.1, flips=float("nan")),
+        lambda: plan_from_rate(float("nan"), effect=0.1),
+    ],
+    ids=lambda make: "",
+)
+def test_what_nothing_can_be_planned_from_is_refused(make):
+    with pytest.raises(InvalidOptionError):
+        make()
+
+
+def test_a_plan_is_shown_and_written():
+    plan = plan_from_pilot(REPEATED, effect=0.05)
+    text = plan_text(plan)
+    assert "To see a difference of 5 points:" in text
+    assert f"{plan.rows[0].cases:,}" in text
+    assert '"calipers_plan": 1' in plan_json(plan)
