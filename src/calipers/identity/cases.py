@@ -16,6 +16,7 @@ from .fingerprint import AnyIdentity, Identity, Unknown, digest, raw_digest
 from .values import NoFormError, written
 
 _ABSENT = b"-"
+_NOTHING = written(None)
 _CONTENT = ("inputs", "metadata", "expected_output")
 
 
@@ -36,7 +37,7 @@ def case_key(case: Case[Any, Any, Any]) -> bytes | None:
     try:
         return raw_digest(
             written(case.inputs)
-            + written(case.metadata)
+            + (_NOTHING if case.metadata is None else written(case.metadata))
             + (written(case.expected_output) if case.has_expected_output else _ABSENT)
         )
     except NoFormError:

@@ -22,6 +22,8 @@ from .run_info import StoredEvaluator
 
 _MOST_KEPT = 10_000
 """Evaluators of single cases whose identity is remembered."""
+_FIRST = b"0"
+"""What tells the first of several cases of the same content from the others: there were none before it."""
 _END = 8
 """Bytes of an attempt's key that stand for task, repeat and place among cases of the same content."""
 
@@ -122,6 +124,7 @@ class Keys:
         self._task = task.key.encode() if isinstance(task, Identity) else None
         self._bounded = bounded
         self._seen: dict[bytes, int] = {}
+        self._first_end: bytes | None = None
         self._ends: dict[tuple[int, bytes], bytes] = {}
         self.unknown_cases = 0
         """Cases whose content has no form."""
@@ -145,10 +148,12 @@ class Keys:
         """What follows the key of a case in the key of an attempt; the same for most attempts of a run."""
         if self._task is None:
             return None
-        found = self._ends.get((repeat, which))
+        found = self._first_end if repeat == 1 and which is _FIRST else self._ends.get((repeat, which))
         if found is None:
             found = raw_digest(b"%s %d %s" % (self._task, repeat, which))[:_END]
-            if len(self._ends) < _MOST_KEPT:
+            if repeat == 1 and which is _FIRST:
+                self._first_end = found
+            elif len(self._ends) < _MOST_KEPT:
                 self._ends[repeat, which] = found
         return found
 
@@ -158,4 +163,4 @@ class Keys:
             return work.case_name.encode("utf-8", "surrogatepass")
         earlier = self._seen.get(case, 0)
         self._seen[case] = earlier + 1
-        return b"%d" % earlier
+        return b"%d" % earlier if earlier else _FIRST

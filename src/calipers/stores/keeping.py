@@ -273,7 +273,7 @@ class RunJournal:
         self._note(stored, work, attempt, source)
         if noted:
             self._note_cells(cells, seat, work, attempt, record, source)
-        self._writer.add(stored, cells)
+        self._writer.add(stored, cells or ())
 
     def _count_recalled(self, work: Work, attempt: Attempt, source: Source) -> None:
         counts = self.reuse

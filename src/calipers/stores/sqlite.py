@@ -33,8 +33,12 @@ APPLICATION_ID: Final = 0x43414C49
 BUSY_SECONDS: Final = 30.0
 """How long a writer waits for another one."""
 _WORDS: Final = {"number": "INTEGER", "bytes": "BLOB", "clustered": "WITHOUT ROWID"}
-_MOST_ROWS: Final = 512
-"""Rows of one statement. SQLite takes 32,766 values; of a short run, preparing a longer statement is much of the cost."""
+_FEWEST_ROWS: Final = 16
+"""Rows for which it pays to see what is the same in all of them."""
+_SIZES: Final = (2048, 256, 32, 4, 1)
+"""How many rows one statement has: few sizes, since preparing one of a new size costs as much as its rows."""
+_MOST_VALUES: Final = 32_766
+"""Values that SQLite takes in one statement."""
 _PASSING: Final = (
     "SQLITE_FULL",
     "SQLITE_BUSY",
@@ -142,24 +146,34 @@ class _SqliteSession:
     def insert(self, table: str, columns: str, rows: Sequence[Row], *, verb: str = "INSERT") -> None:
         if not rows:
             return
-        # A column in which no row has anything costs as much as one that is full, and most batches have some.
-        names = columns.split(", ")
-        by_column = list(zip(*rows, strict=True))
-        full = [place for place, values in enumerate(by_column) if values.count(None) < len(rows)]
-        if len(full) < len(names):
-            names = [names[place] for place in full]
-            rows = list(zip(*(by_column[place] for place in full), strict=True))
-        into = f"{verb} INTO {table} ({', '.join(names)}) VALUES "
+        # A column that says the same of all rows (nothing, the run, no failure) is written once: most of what a row costs is
+        # the number of its values.
+        row = marks(len(rows[0]))
+        if len(rows) >= _FEWEST_ROWS:
+            by_column = list(zip(*rows, strict=True))
+            said = [_literal(values) for values in by_column]
+            if None in said:
+                different = [values for values, text in zip(by_column, said, strict=True) if text is None]
+                rows = list(zip(*different, strict=True))
+                row = f"({', '.join(text or '?' for text in said)})"
+        into = f"{verb} INTO {table} ({columns}) VALUES "
         start = 0
         while left := len(rows) - start:
-            # Powers of two, so that few statements serve all sizes and are prepared once.
-            size = min(_MOST_ROWS, 1 << (left.bit_length() - 1))
+            size = next(size for size in _SIZES if size <= left and size * len(rows[0]) <= _MOST_VALUES)
             values = list(chain.from_iterable(rows[start : start + size]))
-            self._connection.execute(into + ", ".join([marks(len(names))] * size), values)
+            self._connection.execute(into + ", ".join([row] * size), values)
             start += size
 
     def insert_missing(self, table: str, columns: str, rows: Sequence[Row]) -> None:
         self.insert(table, columns, rows, verb="INSERT OR IGNORE")
+
+
+def _literal(values: Row) -> str | None:
+    """What a column says of all rows, as SQL, if it is nothing or a number."""
+    first = values[0]
+    if (first is not None and not isinstance(first, int)) or values.count(first) < len(values):
+        return None
+    return "NULL" if first is None else str(int(first))
 
 
 # ---------------------------------------------------------------------- opening

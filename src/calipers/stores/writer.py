@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self
 
 import msgspec
 
@@ -29,8 +29,14 @@ HEARTBEAT_SECONDS = 15.0
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
 
-_Item: TypeAlias = tuple[StoredAttempt | None, Sequence[StoredCell], int]
-"""An attempt with its cells, and how many characters they have."""
+
+class _Item(msgspec.Struct, gc=False):
+    """What was added at once. Thousands of them wait: the garbage collector need not look at each."""
+
+    attempt: StoredAttempt | None
+    cells: Sequence[StoredCell]
+    size: int
+    """How many characters they have."""
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +127,7 @@ class Writer:
             size += len(attempt.trace)
         for cell in cells:
             size += len(cell.body)
-        self._put((attempt, cells, size))
+        self._put(_Item(attempt, cells, size))
 
     def add_cells(self, cells: Sequence[StoredCell]) -> None:
         """Hand over cells of an attempt that is stored already.
@@ -129,7 +135,7 @@ class Writer:
         Raises:
             StoreError: the writer gave up, or is closed.
         """
-        self._put((None, cells, sum(len(cell.body) for cell in cells)))
+        self._put(_Item(None, cells, sum(len(cell.body) for cell in cells)))
 
     def flush(self) -> None:
         """Wait until everything that was added is stored.
@@ -170,7 +176,7 @@ class Writer:
                 self._thread = threading.Thread(target=self._write_all, name=name, daemon=True)
                 self._thread.start()
             items, pace = self._items, self.pace
-            text = self._text + item[2]
+            text = self._text + item.size
             if (
                 self._closed
                 or self.error is not None
@@ -178,7 +184,7 @@ class Writer:
                 or text > pace.most_text
             ):
                 self._wait_for_room(item)
-                text = self._text + item[2]
+                text = self._text + item.size
             items.append(item)
             self._text = text
             if len(items) in self._enough:
@@ -197,7 +203,7 @@ class Writer:
     def _full(self, item: _Item) -> bool:
         if not self._items:
             return False
-        return len(self._items) >= self.pace.most_waiting or self._text + item[2] > self.pace.most_text
+        return len(self._items) >= self.pace.most_waiting or self._text + item.size > self.pace.most_text
 
     # ------------------------------------------------------------------ the thread
 
@@ -212,7 +218,7 @@ class Writer:
                 self._give_up(error, len(batch))
                 return
             with self._lock:
-                self.stored += sum(attempt is not None for attempt, _, _ in batch)
+                self.stored += sum([item.attempt is not None for item in batch])
                 self._in_flight = 0
                 self._progress.notify_all()
 
@@ -230,7 +236,7 @@ class Writer:
             size = 0
             while self._items and len(batch) < self.pace.batch and (not batch or size < self.pace.most_text):
                 batch.append(self._items.popleft())
-                size += batch[-1][2]
+                size += batch[-1].size
             self._text -= size
             self._in_flight = len(batch)
             if not self._items:
@@ -245,8 +251,8 @@ class Writer:
             ):  # whether it can be written is for the next batch to find out
                 self.store.beat(self.run)
             return
-        attempts = [attempt for attempt, _, _ in batch if attempt is not None]
-        cells = [cell for _, cells, _ in batch for cell in cells]
+        attempts = [item.attempt for item in batch if item.attempt is not None]
+        cells = [cell for item in batch for cell in item.cells]
         begun = monotonic()
         pause = _FIRST_PAUSE
         while True:
