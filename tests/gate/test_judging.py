@@ -176,6 +176,28 @@ def test_another_evaluator_in_the_baseline_is_no_yardstick():
     )
 
 
+def test_a_pass_rate_by_other_evaluators_is_no_yardstick():
+    def brief(output):
+        return True
+
+    policy = Policy(pass_rate=Rules(margin=0.5))
+    more = run("old", 0.85, evaluators=[right, brief])
+    verdict = judge_run(SAME, policy, baseline=more)
+    assert verdict.outcome == "INCONCLUSIVE"
+    assert "'brief'" in only(verdict, "pass rate").said
+    assert (
+        judge_run(SAME, policy, baseline=OLD, changed_evaluators={"right": "its code changed"}).outcome
+        == "INCONCLUSIVE"
+    )
+    assert judge_run(SAME, policy, baseline=OLD).outcome == "PASS"
+
+
+def test_an_incomplete_baseline_is_noted():
+    cut = msgspec.structs.replace(OLD, incomplete="interrupted by Ctrl-C")
+    verdict = judge_run(SAME, Policy(evaluators={"right": Rules(margin=0.2)}), baseline=cut)
+    assert "incomplete" in verdict.notes[0]
+
+
 def test_labels_have_no_mean():
     assert judge_run(SAME, Policy(evaluators={"kind": Rules()})).outcome == "PASS"
     with pytest.raises(InvalidOptionError, match="labels"):

@@ -72,8 +72,13 @@ def judge_run(
         confidence=policy.confidence,
         correction=policy.correction,
         anytime=looked_often,
-        notes=(*sides.notes(stopped=run.stopping is not None), *_in_flight(run)),
+        notes=(*_about(baseline), *sides.notes(stopped=run.stopping is not None), *_in_flight(run)),
     )
+
+
+def _about(baseline: Report | None) -> Iterator[str]:
+    if baseline is not None and baseline.incomplete is not None:
+        yield f"the baseline is incomplete: {baseline.incomplete}"
 
 
 def _in_flight(run: Report) -> Iterator[str]:

@@ -45,7 +45,7 @@ class Limits:
         policy, run, old = self.policy, self.sides.run, self.sides.baseline
         if policy.pass_rate is not None:
             if run.asserts:
-                differs = "asserts nothing" if old is not None and not old.asserts else None
+                differs = None if old is None else self._other_assertions(old)
                 yield from self._rules(PASS_RATE, policy.pass_rate, passes, passes, "rate", differs)
             else:
                 yield absent(PASS_RATE, "nothing was asserted in this run")
@@ -61,6 +61,27 @@ class Limits:
                 yield from self._growth(name, growth, _metric(name), "number")
 
     # ------------------------------------------------------------------ evaluators
+
+    def _other_assertions(self, old: Columns) -> str | None:
+        """Why the pass rate of the baseline is another yardstick; `None` if the same evaluators assert in both."""
+        if not old.asserts:
+            return "asserts nothing"
+        ours, theirs = (
+            {key for key in each.by_key if key[1] == "assertion"} for each in (self.sides.run, old)
+        )
+        if ours != theirs:
+            names = ", ".join(sorted(repr(name) for name, _ in ours ^ theirs))
+            return f"was judged by other evaluators (only one of the runs has {names})"
+        for key in sorted(ours):
+            how = self._how_it_differs(old, key, key)
+            if how is not None:
+                return f"was judged by another {key[0]!r} ({how})"
+        return None
+
+    def _how_it_differs(self, old: Columns, key: ColumnKey, before: ColumnKey) -> str | None:
+        makers = self.sides.run.by_key[key].evaluators
+        known = [why for maker, why in self.changed.items() if maker in makers]
+        return differing(old.by_key[before], self.sides.run.by_key[key]) or next(iter(known), None)
 
     def _evaluator(self, name: str, rules: Rules) -> Iterator[Part]:
         run, old = self.sides.run, self.sides.baseline
@@ -90,9 +111,7 @@ class Limits:
             if before_key is None:
                 differs = "has no result of it"
             else:
-                makers = run.by_key[key].evaluators
-                known = [why for maker, why in self.changed.items() if maker in makers]
-                how = differing(old.by_key[before_key], run.by_key[key]) or next(iter(known), None)
+                how = self._how_it_differs(old, key, before_key)
                 differs = None if how is None else f"was judged by another evaluator ({how})"
                 before = _scores(old, before_key)
         unit: Unit = "rate" if key[1] == "assertion" else "number"
