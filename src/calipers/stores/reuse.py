@@ -1,11 +1,15 @@
 """What any run of a store in SQL knows about an attempt, so that a later run need not make it again.
 
 A cell holds for the very output that was judged. Two runs may have made the attempt of one key each, with different
-outputs: cells are taken from the newest attempt, and from those that are copies of the same one.
+outputs; a run may have made it twice, for two cases of the same content; and a run that was resumed may have made it
+anew after another one had taken the first over. Cells are taken from the newest attempt and from its copies: those of
+the same origin that also say the same of everything an evaluator sees of an attempt, down to how long it took.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
+from .packing import facts_of
 from .records import Known, StoredAttempt, StoredCell
 from .row_cells import read_cells
 from .sql import Row, Session, select_in
@@ -26,7 +30,10 @@ def find_known(db: Session, keys: Sequence[bytes], *, failed: bool) -> dict[byte
         same = copies.setdefault(bytes(row[0]), [])
         if not same or (same[0][3] == row[3] and len(same) < _COPIES):
             same.append(row)
-    attempts = _attempts(db, [same[0] for same in copies.values()])
+    attempts = _attempts(db, [row for same in copies.values() for row in same])
+    for key, same in copies.items():
+        first, *others = (_content(attempts[row[1:3]]) for row in same)
+        copies[key] = [same[0], *(row for row, one in zip(same[1:], others, strict=True) if one == first)]
     cells = _cells(db, [row for same in copies.values() for row in same])
     found: dict[bytes, Known] = {}
     for key, same in copies.items():
@@ -36,6 +43,12 @@ def find_known(db: Session, keys: Sequence[bytes], *, failed: bool) -> dict[byte
                 known.cells.setdefault(identity, cell)
         found[key] = known
     return found
+
+
+def _content(attempt: StoredAttempt) -> tuple[Any, ...]:
+    """What evaluators see of an attempt; large values by reference, which is the hash of their content."""
+    facts = facts_of(attempt)
+    return attempt.output, attempt.trace, facts.task_duration, facts.metrics, facts.tries
 
 
 def _by_run(rows: Sequence[Row]) -> dict[tuple[int, str], list[int]]:

@@ -265,7 +265,7 @@ def _check_find(store: Store) -> None:
         sorted(known[key].cells), ["close-1", "right-1"], "cells by identity, without those that have none"
     )
     _expect(store.find([other], failed=True)[other].attempt.failed, True, "failed attempts, when asked for")
-    attempt, _ = pack(record(9, output="old"), 9, Panel(copy.evaluators), key=key, origin=old.id)
+    attempt, _ = pack(record(0, output="old"), 9, Panel(copy.evaluators), key=key, origin=old.id)
     store.append(copy.id, [attempt], [_cell(9, 0, "false")])
     taken = store.find([key])[key]
     _expect(
@@ -273,6 +273,9 @@ def _check_find(store: Store) -> None:
     )
     found = {identity: cell.run for identity, cell in taken.cells.items()}
     _expect(found, {"right-1": copy.id, "close-1": old.id}, "cells of one output only, the newest of each")
+    _append(store, old, {0: record(0, output="made again")}, key=key)
+    found = {identity: cell.run for identity, cell in store.find([key])[key].cells.items()}
+    _expect(found, {"right-1": copy.id}, "cells of an attempt whose original was made again")
 
 
 def _check_large(store: Store) -> None:
