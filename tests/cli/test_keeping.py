@@ -106,6 +106,32 @@ def test_without_an_unfinished_run_a_new_one_begins_and_says_so(calipers, write_
     assert len(runs()) == 2
 
 
+@pytest.mark.parametrize(
+    ("names", "resumed"),
+    [((), "first"), (("--name", "first"), "first"), (("--name", "other"), None)],
+    ids=["any", "that one", "another"],
+)
+def test_an_unfinished_run_is_found_whatever_it_is_called_or_told_of(
+    calipers, write_eval, folder, runs, names, resumed
+):
+    write_eval(COUNTED)
+    calipers("run", "-q", "--name", "first")
+    (begun,) = runs()
+    with open_store(folder / ".calipers/runs.db") as store:
+        store.remove_attempts(begun.id, [2])
+        store.finish_run(begun.id, status="interrupted")
+    done = calipers("run", "--resume", *names)
+    if resumed:
+        assert done.stderr.startswith("Not done again: 2 of 3 attempts")
+        assert [(run.id, run.attempts) for run in runs()] == [(begun.id, 3)]
+    else:
+        assert (
+            f"no unfinished run called 'other': this is a new one. Unfinished under other names: 'first' (--resume {begun.id})"
+            in done.stderr
+        )
+        assert len(runs()) == 2
+
+
 def test_a_finished_run_can_be_resumed_by_name_and_failures_only_if_asked(
     calipers, write_eval, write, folder
 ):
@@ -154,6 +180,16 @@ def test_a_part_of_a_run_is_not_taken_for_the_run(calipers, write_eval, runs):
     assert done.exit_code == 3
     assert "is of 3 attempts, and this would make it one of 1" in done.stderr
     assert runs()[0].attempts == 3
+
+
+def test_a_run_that_began_as_a_part_is_not_made_the_whole(calipers, write_eval, runs):
+    write_eval(COUNTED)
+    calipers("run", "-q", "--limit", "2")
+    done = calipers("run", "--resume", "latest")
+    assert done.exit_code == 3
+    assert "is of 2 attempts, and this would make it one of 3: give the --filter" in done.stderr
+    assert calipers("run", "--resume", "latest", "--limit", "2").exit_code == 0
+    assert [(run.attempts, run.total) for run in runs()] == [(2, 2)]
 
 
 STOPPED = """

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,6 +67,8 @@ class Keeper:
         self.store: Store | None = None
         self._folder = Path()
         self._began_anew = False
+        self._overlooked: list[RunInfo] = []
+        """Unfinished runs of the evaluation that have other names than the one asked for."""
 
     @contextmanager
     def opened(self, folder: Path, labels: Sequence[str]) -> Iterator[None]:
@@ -111,13 +113,21 @@ class Keeper:
 
     # ------------------------------------------------------------------ before a run
 
-    def keep(self, dataset: Dataset[Any, Any, Any], task_name: str, name: str | None) -> Kept:
+    def keep(
+        self,
+        dataset: Dataset[Any, Any, Any],
+        task_name: str,
+        name: str | None,
+        *,
+        others: Collection[str] = (),
+    ) -> Kept:
         """Where to keep an evaluation.
 
         Args:
             dataset: with the cases that are run.
             task_name: what the task is called.
-            name: what the run is called; `None`: like the task.
+            name: what the run is called; `None`: like the task, but a run to go on with may have any name.
+            others: names of runs that belong to other evaluations of the command.
         """
         store = self.store
         if store is None or self.resume is None:
@@ -125,7 +135,13 @@ class Keeper:
         if self.resume:
             found: RunInfo | None = store.run(self.resume)
         else:
-            found = _newest_unfinished(store, dataset.name, task_name, name or task_name)
+            unfinished = [
+                run for run in _unfinished(store, dataset.name, task_name) if run.name not in others
+            ]
+            named = [run for run in unfinished if run.name == (name or task_name)]
+            fitting = named or (unfinished if name is None else [])
+            found = fitting[0] if fitting else None
+            self._overlooked = [] if fitting else unfinished
         self._began_anew = found is None
         if found is not None:
             _check_total(found, dataset)
@@ -166,7 +182,7 @@ class Keeper:
         if reuse is None or self.store is None:
             return
         if self._began_anew:
-            yield "There was no unfinished run to go on with: this is a new one"
+            yield _nothing_to_resume(self._overlooked, report.name)
         if self.reuse or (self.resume is not None and not self._began_anew):
             yield _taken(reuse)
             yield from (f"  - {note}" for note in reuse.notes)
@@ -213,21 +229,34 @@ def with_options(message: str) -> str:
     return message.replace("with reuse=True to take", "and give --reuse in place of --resume to take")
 
 
-def _newest_unfinished(store: Store, dataset_name: str | None, task_name: str, name: str) -> RunInfo | None:
-    """The newest run of an evaluation that did not finish, and that nobody is at."""
-    for info in store.runs(name=name, dataset_name=dataset_name):
-        same = info.task_name == task_name and info.dataset_name == dataset_name
-        over = info.status != "running" or info.is_abandoned()
-        if same and over and info.status != "finished":
-            return info
-    return None
+def _unfinished(store: Store, dataset_name: str | None, task_name: str) -> list[RunInfo]:
+    """The runs of an evaluation that did not finish, and that nobody is at, newest first."""
+    return [
+        info
+        for info in store.runs(dataset_name=dataset_name)
+        if info.task_name == task_name
+        and info.dataset_name == dataset_name
+        and info.status != "finished"
+        and (info.status != "running" or info.is_abandoned())
+    ]
+
+
+def _nothing_to_resume(overlooked: Sequence[RunInfo], name: str) -> str:
+    if not overlooked:
+        return "There was no unfinished run to go on with: this is a new one"
+    some = ", ".join(f"{run.name!r} (--resume {run.id})" for run in overlooked[:3])
+    more = f" and {len(overlooked) - 3} more" if len(overlooked) > 3 else ""
+    return f"There was no unfinished run called {name!r}: this is a new one. Unfinished under other names: {some}{more}"
 
 
 def _check_total(info: RunInfo, dataset: Dataset[Any, Any, Any]) -> None:
-    """Refuse to go on with a part of a run: attempts at cases that are left out would be removed from it."""
+    """Refuse to go on with more or less than the run was of: it would become another run.
+
+    Attempts at cases that are left out would be removed from it, and one that began as a part would end as the whole.
+    """
     if isinstance(dataset.cases, list) and info.total is not None:
         total = len(dataset.cases) * info.repeat
-        if total < info.total:
+        if total != info.total:
             raise StoreError(
                 f"run {info.id!r} is of {info.total:,} attempts, and this would make it one of {total:,}: give the --filter, "
                 "--tag and --limit that it was begun with, or begin a new run with --reuse"

@@ -353,7 +353,8 @@ class Session:
         # Evaluations that support another have its dataset and task: their names tell their runs apart.
         name = evaluation.name if evaluation.supporting else options.name
         task_name = as_task(task).name
-        store, resumed = self.keeper.keep(dataset, task_name, name)
+        others = {other for other in self.names if other != evaluation.name}
+        store, resumed = self.keeper.keep(dataset, task_name, name, others=others)
         seed, repeat = options.seed, options.repeat or (1 if resumed is None else resumed.repeat)
         if seed is None and resumed is None:
             seed = draw_seed()
