@@ -243,12 +243,36 @@ def test_a_line_after_the_end_is_damage(lines, other_store, tmp_path):
         import_run(write(tmp_path / "bad.jsonl", [*lines, lines[1]]), other_store)
 
 
-def test_a_file_that_was_cut_is_kept_as_incomplete(lines, other_store, tmp_path):
+@pytest.mark.parametrize("rest", [b"", b'{"case": {"na'], ids=["between lines", "within a line"])
+def test_an_export_that_was_cut_is_refused_with_its_place(lines, other_store, tmp_path, rest):
+    path = write(tmp_path / "cut.jsonl", lines[:4])
+    path.write_bytes(path.read_bytes() + rest)
+    with pytest.raises(ReportFormatError, match=r"was cut: it ends after line 4 and 3 attempts"):
+        import_run(path, other_store)
+    assert other_store.runs() == []
+
+
+def test_an_export_that_lacks_a_line_is_refused_with_its_place(lines, other_store, tmp_path):
+    path = write(tmp_path / "holed.jsonl", [*lines[:3], *lines[4:]])
+    says = r"line 9, says that it holds 8 attempts, and there are 7; after line 3, the attempt at position 2 is missing"
+    with pytest.raises(ReportFormatError, match=says):
+        import_run(path, other_store)
+    assert other_store.runs() == []
+
+
+def test_a_report_whose_run_was_killed_is_kept_as_incomplete(lines, other_store, tmp_path):
+    del lines[0]["run"]
     path = write(tmp_path / "cut.jsonl", lines[:4])
     path.write_bytes(path.read_bytes() + b'{"case": {"na')
     back = import_run(path, other_store)
     assert back.run.attempts == 3
     assert other_store.report(back.run.id).incomplete == "the file ends early, after 3 attempts"
+
+
+def test_a_report_that_lacks_a_line_is_refused(lines, other_store, tmp_path):
+    del lines[0]["run"]
+    with pytest.raises(ReportFormatError, match=r"says that it holds 8 attempts, and there are 7\. Export"):
+        import_run(write(tmp_path / "holed.jsonl", [*lines[:3], *lines[4:]]), other_store)
 
 
 def test_a_file_that_does_not_hold_every_attempt_is_refused(other_store, tmp_path):

@@ -125,12 +125,13 @@ def read_lines(path: Path) -> FoundRun:
     """The run in a file of lines: an exported one, or a report that was written during a run.
 
     Raises:
-        ReportFormatError: the file is damaged other than at its end; the message says in which line.
+        ReportFormatError: the file is damaged, or lacks lines that its run had; the message says where. Only a report
+            may lack its end: its run may have been killed while it was written.
     """
     what = repr(str(path))
     head: dict[str, Any] = {}
     end: dict[str, Any] | None = None
-    count = 0
+    count = number = 0
     with path.open("rb") as file:
         for number, line in numbered_lines(file, what):
             if number == 1:
@@ -153,12 +154,36 @@ def read_lines(path: Path) -> FoundRun:
             "no others: run with keep='all'"
         )
     report.totals = None
-    if report.incomplete is None and (end is None or end.get("attempts") != count):
+    if end is not None and end.get("attempts") != count:
+        raise ReportFormatError(
+            f"{what} lacks lines: its last one, line {number}, says that it holds {end.get('attempts')!r} attempts, and there "
+            f"are {count}{_first_gap(path, what) if run is not None else ''}. Export or copy it again"
+        )
+    if end is None and run is not None:
+        raise ReportFormatError(
+            f"{what} was cut: it ends after line {number} and {count} attempts, without the line that ends an exported run. "
+            "Export or copy it again"
+        )
+    if end is None and report.incomplete is None:
         report.incomplete = f"the file ends early, after {count} attempts"
     if run is None:
         return FoundRun.of_report("lines of a report", report, lambda: _attempts(path, None))
     info = _read_run(run, what)
     return FoundRun("exported run", info, report, lambda: _attempts(path, info.evaluators))
+
+
+def _first_gap(path: Path, what: str) -> str:
+    """Between which lines the first attempt is missing, as far as their positions tell."""
+    last = -1
+    with path.open("rb") as file:
+        for number, line in numbered_lines(file, what):
+            stored = line.get("stored")
+            position = stored.get("position") if isinstance(stored, dict) else None
+            if isinstance(position, int):
+                if position != last + 1:
+                    return f"; after line {number - 1}, the attempt at position {last + 1} is missing"
+                last = position
+    return ""
 
 
 def _record_of(line: dict[str, Any]) -> str | None:
