@@ -47,3 +47,14 @@ def test_what_is_not_there_is_wrong_usage_and_what_may_be_meant_is_told(calipers
     done = calipers("why", *args)
     assert (done.exit_code, done.stdout) == (2, "")
     assert told in done.stderr
+
+
+def test_a_column_of_the_report_is_explained_by_the_evaluator_it_comes_from(calipers, kept):
+    def sizes(output):
+        return {"length": len(output)}
+
+    Dataset(name="d", cases=CASES, evaluators=[sizes]).evaluate_sync(shout, store=kept, progress=False)
+    done = calipers("why", "latest", "hello", "length")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "\nlength is a result of sizes\nhello:\n" in done.stdout
+    assert "did you mean 'length'?" in calipers("why", "latest", "hello", "lenght").stderr

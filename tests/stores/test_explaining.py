@@ -126,6 +126,26 @@ def test_a_failed_task_explains_that_nobody_was_asked(store):
     assert cell == "Long: not asked, since the task failed"
 
 
+def parts(output):
+    return {"length": len(output), "is_a": output == "a"}
+
+
+def test_a_name_that_the_report_shows_is_found_and_said_whose_it_is(store):
+    which = run(store, evaluators=[Long(), parts])
+    assert list(store.report(which).summaries()) == ["Long", "length", "is_a"]
+    found = why(store, which, "case 0", "is_a").split("\n")
+    assert found[0] == "is_a is a result of parts"
+    assert found[1:] == why(store, which, "case 0", "parts").split("\n")
+    with pytest.raises(StoreError, match="there are: 'Long', 'parts', 'length', 'is_a'"):
+        why(store, which, "case 0", "is_b")
+
+
+def test_asking_makes_no_store(tmp_path):
+    with pytest.raises(StoreError, match="there is no store"):
+        why(tmp_path / "typo.db", "latest", "case 0", "Long")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_every_repeat_is_explained(store):
     found = why(store, run(store, "a", repeat=2), "case 0", "Long").split("\n")
     assert [line for line in found if line.endswith("]:")] == ["case 0 [1/2]:", "case 0 [2/2]:"]

@@ -2,7 +2,7 @@
 
 import click
 
-from calipers.stores.explaining import why
+from calipers.stores.explaining import whose_results, why
 
 from .exits import PASSED
 from .message import shown
@@ -15,8 +15,10 @@ def explain(*, run: str, case: str, evaluator: str, store: str | None = None) ->
     with open_kept(store) as opened:
         info = find_run(opened, run)
         names = list(dict.fromkeys(each.name for each in info.evaluators))
+        check_case(opened, info, case)
+        if evaluator not in names:
+            names += [name for name in whose_results(opened, info, case) if name not in names]
         if evaluator not in names:
             raise unknown("evaluator", evaluator, names, info)
-        check_case(opened, info, case)
         click.echo(shown(f"run {info.id}, {info.name}\n{why(opened, info.id, case, evaluator)}"))
     return PASSED

@@ -1,6 +1,6 @@
 """Why a judgement was computed or taken over, in words, from what the runs of a store have kept of themselves."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,6 +10,7 @@ from calipers.identity.fingerprint import differences
 
 from .notes import cell_notes
 from .opening import open_store
+from .packing import facts_of, unpack_cells
 from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store
@@ -28,12 +29,13 @@ def why(store: "str | PathLike[str] | Store", run: str, case: str, evaluator: st
         store: a store, or the URL or path of one.
         run: its id, the beginning of its id, its name, or "latest".
         case: the name of a case, or of one of its repeats.
-        evaluator: the name of an evaluator in that run.
+        evaluator: the name of an evaluator in that run, or of a result that the report shows, such as a key of the
+            mapping that an evaluator returned.
 
     Raises:
-        StoreError: there is no such run, case or evaluator.
+        StoreError: there is no such store, run, case or evaluator.
     """
-    opened = store if isinstance(store, Store) else open_store(store)
+    opened = store if isinstance(store, Store) else open_store(store, existing=True)
     try:
         return "\n".join(_lines(opened, opened.run(run), case, evaluator))
     finally:
@@ -41,26 +43,53 @@ def why(store: "str | PathLike[str] | Store", run: str, case: str, evaluator: st
             opened.close()
 
 
-def _lines(store: Store, info: RunInfo, case: str, evaluator: str) -> Iterator[str]:
-    places = [place for place, one in enumerate(info.evaluators) if one.name == evaluator]
-    if not places:
-        names = ", ".join(repr(one.name) for one in info.evaluators) or "none"
-        raise StoreError(f"run {info.id!r} has no evaluator {evaluator!r}; there are: {names}")
+def whose_results(store: Store, info: RunInfo, case: str) -> dict[str, list[str]]:
+    """The names under which results of a case are shown, each with the evaluators that gave them."""
+    found: dict[str, list[str]] = {}
+    positions = [attempt.position for attempt in store.attempts(info.id, name=case, parts=False)]
+    for attempt, cells in store.judged_at(info.id, positions):
+        for cell in cells:
+            owner = info.evaluators[cell.evaluator].name
+            results, _, _ = unpack_cells([cell], facts_of(attempt), info.evaluators)
+            for name in dict.fromkeys(result.name for result in results):
+                owners = found.setdefault(name, [])
+                if owner not in owners:
+                    owners.append(owner)
+    return found
+
+
+def _lines(store: Store, info: RunInfo, case: str, name: str) -> Iterator[str]:
     positions = [attempt.position for attempt in store.attempts(info.id, name=case, parts=False)]
     if not positions:
         raise StoreError(f"run {info.id!r} has no attempt of a case {case!r}")
+    owners = [name]
+    known = dict.fromkeys(one.name for one in info.evaluators)
+    if name not in known:
+        shown = whose_results(store, info, case)
+        owners = shown.get(name, [])
+        if not owners:
+            names = ", ".join(map(repr, known | shown)) or "none"
+            raise StoreError(f"run {info.id!r} has no evaluator {name!r}; there are: {names}")
+        yield f"{name} is a result of {' and '.join(owners)}"
     for attempt, cells in store.judged_at(info.id, positions):
         yield f"{attempt.name}:"
-        made = _attempt_reason(store, info, attempt)
-        yield f"  attempt: {made}"
-        if attempt.failed:
-            yield f"  {evaluator}: not asked, since the task failed"
-            continue
-        mine = [cell for cell in cells if cell.evaluator in places]
-        if not mine:
-            yield f"  {evaluator}: not asked, since it does not judge this case"
-        for cell in mine:
-            yield f"  {evaluator}: {_cell_reason(store, info, attempt, cell)}"
+        yield f"  attempt: {_attempt_reason(store, info, attempt)}"
+        for owner in owners:
+            yield from _reasons(store, info, attempt, cells, owner)
+
+
+def _reasons(
+    store: Store, info: RunInfo, attempt: StoredAttempt, cells: Sequence[StoredCell], evaluator: str
+) -> Iterator[str]:
+    """Why an evaluator was asked of an attempt, or not."""
+    if attempt.failed:
+        yield f"  {evaluator}: not asked, since the task failed"
+        return
+    mine = [cell for cell in cells if info.evaluators[cell.evaluator].name == evaluator]
+    if not mine:
+        yield f"  {evaluator}: not asked, since it does not judge this case"
+    for cell in mine:
+        yield f"  {evaluator}: {_cell_reason(store, info, attempt, cell)}"
 
 
 # ---------------------------------------------------------------------- attempts
