@@ -1,5 +1,7 @@
 """A server: passwords, schemas, versions, and a connection that is lost."""
 
+from urllib.parse import urlsplit
+
 import pytest
 
 from calipers.errors import StoreError, StoreUnavailableError
@@ -48,6 +50,41 @@ def test_a_server_that_refuses_is_an_error_with_the_way_out(postgres, change, sa
     assert said in str(error.value)
     assert "s3cret" not in str(error.value)
     assert "wr0ng" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://?schema=by_names", "postgresql:///postgres?schema=by_names", "postgres://"]
+)
+def test_what_the_url_does_not_name_is_taken_from_the_environment(postgres, monkeypatch, url):
+    parts = urlsplit(postgres.url)
+    for name, value in {
+        "PGHOST": parts.hostname,
+        "PGPORT": str(parts.port),
+        "PGUSER": parts.username,
+        "PGPASSWORD": parts.password,
+        "PGDATABASE": parts.path.removeprefix("/"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    with open_store(url) as store:
+        assert store.url == url
+        store.begin_run(RunInfo(name="r"))
+        assert store.run("latest").name == "r"
+
+
+def test_options_of_a_url_keep_their_spaces(postgres):
+    url = f"{postgres.url}?application_name=two%20words%2B&schema=words"
+    with PostgresqlStore(url) as store, store._reading() as db:
+        assert db.run("SHOW application_name") == [("two words+",)]
+
+
+def test_a_schema_that_has_to_exist_is_not_made(postgres):
+    url = f"{postgres.url}?schema=team_b"
+    for _ in range(2):
+        with pytest.raises(StoreError, match="there is no store in the schema 'team_b'"):
+            open_store(url, existing=True)
+    open_store(url).close()
+    with open_store(url, existing=True) as store:
+        assert store.runs() == []
 
 
 def test_a_server_that_is_not_there_may_be_there_later():
@@ -108,7 +145,7 @@ def test_a_lost_connection_is_made_again(fragile):
         assert store.run("r").id == run.id
         fragile.stop()
         for _ in range(2):
-            with pytest.raises(StoreUnavailableError, match="what was stored before is safe"):
+            with pytest.raises(StoreUnavailableError, match="What was stored before is safe"):
                 store.beat(run.id)
             with pytest.raises(StoreUnavailableError):
                 store.runs()

@@ -3,7 +3,7 @@
 | URL | store |
 |---|---|
 | `sqlite:///runs.db`, `sqlite:////data/runs.db`, or a plain path | a file, relative or absolute |
-| `postgresql://user@host/database` | a server, shared by a team |
+| `postgresql://user@host/database` | a server, shared by a team; what is left out is taken from PGHOST and the like |
 | `memory:` | gone when the process ends |
 
 `?mode=ro` opens a file for reading only; `?schema=name` puts the tables of a server into a schema other than `calipers`.
@@ -31,7 +31,8 @@ def open_store(
     Args:
         url: see above; a path is taken for an SQLite file.
         redact: hooks that take out what must not be written, such as `hide_keys("api_key")`.
-        existing: make no file: one that is not there is an error, and one that may not be written is opened for reading only.
+        existing: make no store: one that is not there is an error, and a file that may not be written is opened for
+            reading only.
 
     Raises:
         StoreError: it is no URL of a store, or the store cannot be opened; the message says what to do.
@@ -52,7 +53,7 @@ def open_store(
         case "sqlite":
             return _sqlite(url, redact, existing=existing)
         case "postgresql" | "postgres":
-            return PostgresqlStore(url, redact=redact)
+            return PostgresqlStore(url, redact=redact, existing=existing)
         case "memory":
             raise StoreError(f"a store in memory has no name: write memory:, got {url!r}")
     shown = without_password(url)

@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from typing_extensions import override
 
@@ -33,12 +33,14 @@ CONNECT_SECONDS: Final = 10
 class PostgresqlStore(SqlStore):
     """Runs in a PostgreSQL database."""
 
-    def __init__(self, url: str, *, redact: Sequence[Redact] = ()) -> None:
+    def __init__(self, url: str, *, redact: Sequence[Redact] = (), existing: bool = False) -> None:
         """Connect, and make the tables if they are not there.
 
         Args:
-            url: `postgresql://user@host/database`; `?schema=name` for another schema than `calipers`.
+            url: `postgresql://user@host/database`; `?schema=name` for another schema than `calipers`. What it does not
+                name is taken from PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE.
             redact: hooks that take out what must not be written; see `calipers.stores.hide_keys`.
+            existing: make no tables: a schema without them is an error.
         """
         super().__init__(without_password(url), redact)
         self.read_only = False
@@ -47,7 +49,7 @@ class PostgresqlStore(SqlStore):
         self._reader = _Line(self._address, self.url, self.schema)
         try:
             with self._writer.transaction() as db:
-                _prepare(db, self.url, self.schema)
+                _prepare(db, self.url, self.schema, existing=existing)
         except BaseException:
             self._writer.close()
             raise
@@ -160,16 +162,17 @@ def without_password(url: str) -> str:
 
 def _parts(url: str) -> tuple[str, str]:
     """The address for psycopg, and the schema."""
-    parts = urlsplit(url)
-    options = parse_qsl(parts.query, keep_blank_values=True)
+    # By hand: putting the parts together again would lose the slashes of a URL without a host, which PGHOST may name.
+    place, _, query = url.partition("?")
+    options = parse_qsl(query, keep_blank_values=True)
     schema = next((value for name, value in options if name == "schema"), "calipers")
     if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
         raise StoreError(f"a schema is named by small letters, digits and _, got {schema!r}")
-    rest = urlencode([(name, value) for name, value in options if name != "schema"])
-    return urlunsplit(parts._replace(query=rest)), schema
+    rest = urlencode([(name, value) for name, value in options if name != "schema"], quote_via=quote)
+    return f"{place}?{rest}" if rest else place, schema
 
 
-def _prepare(db: _PostgresqlSession, url: str, schema: str) -> None:
+def _prepare(db: _PostgresqlSession, url: str, schema: str, *, existing: bool) -> None:
     """Make sure that the tables are ours and of today."""
     db.run("SELECT pg_advisory_xact_lock(?)", (_OPENING,))
     tables = {
@@ -178,6 +181,11 @@ def _prepare(db: _PostgresqlSession, url: str, schema: str) -> None:
             "SELECT table_name FROM information_schema.tables WHERE table_schema = ?", (schema,)
         )
     }
+    if not tables and existing:
+        raise StoreError(
+            f"there is no store in the schema {schema!r} of {url!r}: `calipers run --store URL` makes one, and ?schema= names "
+            "another"
+        )
     if not tables:
         db.run(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         db.run("CREATE TABLE calipers_store (version INTEGER NOT NULL)")
@@ -214,7 +222,7 @@ def _explained(url: str, address: str) -> Iterator[None]:
             if final is not None:
                 raise StoreError(f"the store {url!r} cannot be opened: {said}. {final}") from None
             raise StoreUnavailableError(
-                f"the store {url!r} cannot be reached now ({said}): what was stored before is safe. Is the server up?"
+                f"the store {url!r} cannot be reached now ({said}). Is the server up? What was stored before is safe"
             ) from None
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
             raise StoreError(
