@@ -1,5 +1,6 @@
 """What a store knows of a run besides its attempts."""
 
+import os
 import re
 import socket
 import subprocess
@@ -54,6 +55,17 @@ def test_a_run_is_abandoned_when_its_owner_is_gone_or_silent(status, owner, beat
     at = datetime.now(UTC) - timedelta(seconds=beat)
     run = RunInfo(name="r", status=status, owner=owner(), heartbeat=at.isoformat())
     assert run.is_abandoned() is abandoned
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not tell of zombies")
+def test_a_process_that_only_waits_for_its_parent_to_notice_is_gone():
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        owner = Owner(pid=process.pid, host=this_host())
+        run = RunInfo(name="r", owner=owner, heartbeat=timestamp())
+        assert not run.is_abandoned()
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it is over, and stays a zombie
+        assert run.is_abandoned()
 
 
 def test_a_run_that_another_process_writes_is_not_taken_over(memory_store):

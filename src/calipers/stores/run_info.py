@@ -18,6 +18,7 @@ import time
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -193,4 +194,14 @@ def _is_alive(pid: int) -> bool:
         return False
     except OSError:  # it is there, and another user's
         return True
-    return True
+    return not _is_zombie(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether a process is over and only waits for its parent to notice; False where the system does not tell."""
+    try:
+        told = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+    # The name before the state may hold anything, parentheses too.
+    return told.rpartition(b")")[2].split()[:1] in ([b"Z"], [b"X"])
