@@ -689,7 +689,7 @@ def test_who_judges_what_a_store_hides_is_marked_and_the_report_says_so():
         report = run(dataset("a", [kept]), leaky, store=store, reuse=True)
     assert report.cases[0].assertions["kept"].value is False
     assert report.reuse.judged_as_plain == 1
-    assert report.reuse.notes == ["evaluators of stored attempts did not see what this store hides"]
+    assert report.reuse.notes == ["attempts that evaluators judged without what was hidden when they were stored: 1"]
 
 
 class Spans(Evaluator):

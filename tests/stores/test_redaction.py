@@ -1,10 +1,13 @@
 """What must not be written is not written."""
 
+from dataclasses import dataclass, field
+
 import pytest
 
-from calipers import Case, Dataset
+from calipers import Case, CaseLifecycle, Dataset, EvaluationReason, Evaluator
 from calipers.errors import InvalidOptionError, StoreError
-from calipers.stores import Panel, RunInfo, SqliteStore, hide_keys, hide_matches, pack
+from calipers.stores import Panel, RunInfo, SqliteStore, hide_keys, hide_matches, pack, score_again
+from calipers.stores.notes import cell_notes
 from calipers.testing.stores import _EVALUATORS, record
 from calipers.trace import ToolCall, Trace, Turn, TurnType
 
@@ -52,6 +55,151 @@ def test_matches_are_hidden_in_texts_and_keys():
     assert hide({"a 1234": ["b 12", 5000, "c 999 d"]}) == {"a #": ["b 12", 5000, "c # d"]}
 
 
+@dataclass
+class Asks(Evaluator):
+    """An evaluator with a secret."""
+
+    api_key: str = ""
+    headers: dict = field(default_factory=dict)
+
+    def evaluate(self, ctx):
+        return {"said": EvaluationReason(True, f"asked with {self.api_key}")}
+
+
+class Breaks(CaseLifecycle):
+    async def teardown(self, *args):
+        raise RuntimeError(f"still {SECRET}")
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [hide_matches(r"sk-\d+"), hide_keys("api_key", "authorization")],
+    ids=["by pattern", "by key"],
+)
+def test_a_secret_of_an_evaluator_reaches_neither_its_column_nor_the_notes_of_a_resumed_run(tmp_path, hook):
+    def run(version, **options):
+        dataset = Dataset(name="d", cases=[Case(name="a", inputs=1)])
+        dataset.evaluators = [Asks(SECRET, {"authorization": [SECRET, version]})]
+        with SqliteStore(tmp_path / "runs.db", redact=[hook, hide_matches("asked with .*")]) as store:
+            return dataset.evaluate_sync(same, store=store, progress=False, **options)
+
+    first = run("1")
+    again = run("2", resume=first.reuse.run)
+    assert again.reuse.cells_computed == 1
+    assert any("headers" in note for note in again.reuse.notes)
+    written = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert b"[redacted]" in written
+    assert SECRET.encode() not in written
+
+
+def same(inputs):
+    return inputs
+
+
+def test_a_failed_teardown_and_a_cluster_tell_no_secret_and_clusters_stay_apart(tmp_path):
+    cases = [Case(name=f"c{n}", inputs=n, cluster=f"{SECRET} {n % 2}") for n in range(4)]
+    with SqliteStore(tmp_path / "runs.db", redact=[hide_matches(r"sk-\d+ .")]) as store:
+        report = Dataset(name="d", cases=cases).evaluate_sync(
+            same, store=store, progress=False, lifecycle=Breaks
+        )
+        back = store.report(report.reuse.run)
+        store.redact = (hide_matches(r"sk-\d+"),)
+    assert [case.teardown_failure.error_type for case in back.cases] == ["RuntimeError"] * 4
+    clusters = [case.cluster for case in back.cases]
+    assert clusters[:2] == clusters[2:]
+    assert len(set(clusters)) == 2
+    assert not any(SECRET in cluster for cluster in clusters)
+
+
+def test_a_traceback_of_a_teardown_is_hidden_as_the_message_is(memory_store):
+    memory_store.redact = (hide_matches(r"sk-\d+"),)
+    dataset = Dataset(name="d", cases=[Case(name="a", inputs=1)])
+    report = dataset.evaluate_sync(same, store=memory_store, progress=False, lifecycle=Breaks)
+    failure = memory_store.report(report.reuse.run).cases[0].teardown_failure
+    assert failure.error_message == "RuntimeError: still [redacted]"
+    assert SECRET not in failure.error_stacktrace
+
+
+WORDS = sorted(
+    {
+        "name",
+        "seed",
+        "value",
+        "format",
+        "notes",
+        "results",
+        "failures",
+        "skipped",
+        "source",
+        "arguments",
+        "turns",
+    }
+    | {
+        "task",
+        "parts",
+        "reuse",
+        "attributes",
+        "metadata",
+        "turn_type",
+        "tool_call",
+        "error_message",
+        "analyses",
+    }
+    | {
+        "task_duration",
+        "evaluators",
+        "calipers_report",
+        "created_at",
+        "trace_id",
+        "dataset_name",
+        "repeat",
+        "spans",
+    }
+)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_whatever_key_is_hidden_the_run_can_be_read_and_resumed(memory_store, word):
+    memory_store.redact = (hide_keys(word),)
+    cases = [Case(name=f"c{n}", inputs={"n": n, word: "inside"}, metadata={word: 1}) for n in range(3)]
+    dataset = Dataset(name="d", cases=cases, evaluators=[Asks("x"), quote])
+    report = dataset.evaluate_sync(leaky, store=memory_store, progress=False, metadata={word: 2})
+    run = report.reuse.run
+    back = memory_store.report(run)
+    assert back.cases[0].inputs == {"n": "[redacted]" if word == "n" else 0, word: "[redacted]"}
+    assert back.metadata == {word: "[redacted]"}
+    assert [case.labels["said"].value for case in back.cases if "said" in case.labels] == []
+    assert [case.name for case in back.cases] == ["c0", "c2"]
+    assert (
+        dataset.evaluate_sync(leaky, store=memory_store, progress=False, resume=run).reuse.attempts_made == 0
+    )
+
+
+@pytest.mark.parametrize("again", ["reuse", "score"])
+def test_who_judges_what_was_hidden_is_told_though_the_store_hides_nothing_any_more(tmp_path, again):
+    def has_secret(output):
+        return SECRET in output
+
+    dataset = Dataset(
+        name="d", cases=[Case(name=f"c{n}", inputs=text) for n, text in enumerate(["x", SECRET])]
+    )
+    path = tmp_path / "runs.db"
+    with SqliteStore(path, redact=[hide_matches(r"sk-\d+")]) as store:
+        dataset.evaluate_sync(same, store=store, progress=False)
+    with SqliteStore(path) as store:
+        if again == "score":
+            report = score_again(store, evaluators=[has_secret])
+        else:
+            dataset.evaluators = [has_secret]
+            report = dataset.evaluate_sync(same, store=store, progress=False, reuse=True)
+        cells = [cell_notes(cell.body).as_plain for cell in store.cells(report.reuse.run)]
+    assert cells == [False, True]
+    assert report.reuse.judged_as_plain == 1
+    assert [note for note in report.reuse.notes if "hidden" in note] == [
+        "attempts that evaluators judged without what was hidden when they were stored: 1"
+    ]
+
+
 def test_hooks_run_one_after_the_other(memory_store):
     memory_store.redact = (
         lambda data: {**data, "inputs": 1},
@@ -74,7 +222,7 @@ def test_what_an_attempt_holds_of_its_evaluators_goes_through_the_hooks_too(memo
     ("hook", "said"),
     [
         (lambda data: 1 / 0, "raised ZeroDivisionError: nothing of this batch was stored"),
-        (lambda data: None, "must return an object for an attempt"),
+        (lambda data: None, "was given a text and must return one, not NoneType"),
     ],
     ids=["raises", "returns nothing"],
 )

@@ -34,8 +34,9 @@ from .notes import AttemptNotes, CellNotes, attempt_notes, with_attempt_notes, w
 from .opening import open_store
 from .output_type import are_plain, output_type
 from .packing import pack
-from .recalling import Recaller, Source
+from .recalling import WITHOUT_HIDDEN, Recaller, Source
 from .records import StoredAttempt, StoredCell
+from .redaction import redacted_evaluator
 from .resuming import Done, changed_evaluators, check_same, find_run, last_evaluators, task_version
 from .run_info import RunInfo
 from .seats import Seat, Seats
@@ -115,7 +116,10 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
     task = task_identity(setup.task)
     columns = Columns(setup.plan)
     notes = check_same(info, setup, task, seed=seed)
-    notes += changed_evaluators(last_evaluators(store, info), columns.shared)
+    hooks = getattr(store, "redact", ())
+    # Notes are stored: what they tell of evaluators is what may be stored of them.
+    after = [redacted_evaluator(evaluator, hooks) for evaluator in columns.shared]
+    notes += changed_evaluators(last_evaluators(store, info), after)
     info = store.resume_run(info.id)
     return RunJournal(store, setup, info, task, columns, done=Done(store, info.id), notes=notes, **options)
 
@@ -168,6 +172,7 @@ class RunJournal:
         self._reuses = reuse
         self._keep_failures = keep_failures
         self._closes = closes
+        self._judged_redacted = 0
         self._writer = Writer(store, info.id, pace=pace)
         self._seats = Seats(store, info, columns, setup.plan)
         self._recaller = Recaller(
@@ -175,7 +180,6 @@ class RunJournal:
             output_type(setup.task, dataset_type),
             self._seats.evaluators_of,
             seed=self.seed,
-            redacted=bool(getattr(store, "redact", ())),
         )
 
     # ------------------------------------------------------------------ before an attempt
@@ -288,6 +292,7 @@ class RunJournal:
     def _note(self, stored: StoredAttempt, work: Work, attempt: Attempt, source: Source | None) -> None:
         """Add what a later run has to know to tell whether the attempt still holds."""
         if source is not None:
+                self._judged_redacted += source.redacted
             stored.output = with_attempt_notes(stored.output, attempt_notes(source.attempt.output))
             return
         case = work.case
@@ -342,8 +347,8 @@ class RunJournal:
             counts.notes.append(
                 f"cases that are run every time, since they hold something without form: {self._keys.unknown_cases}"
             )
-        if counts.judged_as_plain and self._recaller.redacted:
-            counts.notes.append("evaluators of stored attempts did not see what this store hides")
+        if self._judged_redacted:
+            counts.notes.append(f"{WITHOUT_HIDDEN}: {self._judged_redacted}")
         try:
             try:
                 self._writer.close()

@@ -20,6 +20,10 @@ class AttemptNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True
     """Whether the same is true of its attributes."""
     rich_case: bool = False
     """Whether the same is true of the case's inputs, metadata or expectation."""
+    redacted: bool = False
+    """Whether hooks took something out of its output, attributes, trace or spans before they were stored."""
+    redacted_case: bool = False
+    """Whether they took something out of the case's inputs, metadata or expectation."""
     seed: int | None = None
     """The seed of the run, where the task asked for the seed of the attempt."""
     spans: dict[str, Any] | None = None

@@ -36,6 +36,8 @@ NO_SPANS = SpanTreeRecordingError(
     "the spans of this attempt were not kept, since no evaluator of its run read them: run it again, without reuse"
 )
 
+WITHOUT_HIDDEN = "attempts that evaluators judged without what was hidden when they were stored"
+
 
 class Source(msgspec.Struct, kw_only=True):
     """Where a recalled attempt was found."""
@@ -43,6 +45,8 @@ class Source(msgspec.Struct, kw_only=True):
     attempt: StoredAttempt
     as_plain: bool
     """Whether its output is plain data, though the task had returned something else."""
+    redacted: bool = False
+    """Whether it lacks something that was taken out before it was stored."""
     cells: dict[str, tuple[str, CellNotes]]
     """By the evaluator's name: the run that computed each recalled cell, and what was noted of it."""
 
@@ -57,7 +61,6 @@ class Recaller:
         evaluators: Callable[[str], Sequence[StoredEvaluator]],
         *,
         seed: int,
-        redacted: bool = False,
     ) -> None:
         """A recaller for one run.
 
@@ -66,13 +69,11 @@ class Recaller:
             output: what its task returns.
             evaluators: gives the evaluators of any run of the store.
             seed: of the run.
-            redacted: what the store holds may lack something that the task had returned.
         """
         self.columns = columns
         self.output = output
         self.evaluators = evaluators
         self.seed = seed
-        self.redacted = redacted
 
     def recall(
         self, work: Work, attempt: StoredAttempt, cells: Mapping[str, StoredCell], *, keep_failures: bool
@@ -90,7 +91,7 @@ class Recaller:
         notes = attempt_notes(attempt.output)
         if notes.seed is not None and (notes.seed != self.seed or attempt.case_name != work.case_name):
             return None
-        source = Source(attempt=attempt, as_plain=False, cells={})
+        source = Source(attempt=attempt, as_plain=False, redacted=notes.redacted, cells={})
         record = unpack(attempt, (), self.evaluators(attempt.run))
         _make_present(record, work)
         if not isinstance(record, ReportCase):
@@ -98,7 +99,7 @@ class Recaller:
         if notes.rich:
             record.output, restored = self.output.restored(record.output)
             source.as_plain = not restored
-        source.as_plain = source.as_plain or notes.rich_attributes or self.redacted
+        source.as_plain = source.as_plain or notes.rich_attributes or notes.redacted
         found: dict[str, Cell] = {}
         for judge in work.plan.judges:
             key = self.columns.of(judge).key

@@ -1,29 +1,43 @@
 """Taking out what must not be written, before it is written.
 
-A hook is a function that takes plain data and returns what of it may be stored. It is given, one after the other: the
-metadata and parameters of a run; of each attempt an object with `inputs`, `metadata`, `expected_output`, `output`,
-`attributes`, `error_message`, `error_stacktrace` and `trace`, as far as there is something in them; of each evaluator
-what it said: a bare value, or an object with `results`, `failures` and `skipped`; and what the report says besides its
-attempts. Names of cases and evaluators are not looked at: a run is found by them.
+A hook is a function that takes plain data and returns what of it may be stored. It is given one value after the other:
+
+- of a run: its metadata, its parameters, and the arguments of its evaluators;
+- of an attempt: inputs, metadata, expectation, output, attributes, the message and traceback of an error, the cluster, and
+  from a trace and its spans each text, each tool's arguments and output, each object of metadata or attributes;
+- of each evaluator: each result's name, value, reason and metadata, each failure's message and traceback, each reason to skip;
+- of the report: its metadata, its notes, what failed, and the texts of its analyses.
+
+A hook never sees the layout around these values, so that whatever it hides, the run can be read. For a text it must return a
+text, and for an object an object. Names of runs, cases and evaluators are not looked at: a run is found by them.
+
+Where hooks take something away, that is noted with the attempt: an evaluator that judges it later is not given what the task
+returned, and its results say so. Clusters that are hidden stay apart from each other, by a digest. What evaluators are known
+by holds digests of their parameters instead of the parameters.
 
 A hook that raises stops the writing: nothing of its batch is stored.
 """
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from calipers.agents.redaction import REDACTED
 from calipers.errors import InvalidOptionError, StoreError
+from calipers.identity.fingerprint import digest
+from calipers.result import EvaluatorSpec
 
 from .records import StoredAttempt, StoredCell
+from .run_info import StoredEvaluator
 from .store import Redact
 
 
 def hide_keys(*names: str) -> Redact:
-    """A hook that replaces what stands under these keys, wherever they are, by `[redacted]`. Case does not matter.
+    """A hook that replaces what stands under these keys, wherever values have them, by `[redacted]`. Case does not matter.
+
+    Parts of an attempt (`inputs`, `output`, …) are no keys: to leave out a whole one, let the task or the case not have it.
 
     Raises:
         InvalidOptionError: no names, or something else than names.
@@ -79,39 +93,172 @@ def redacted_data(data: Any, hooks: Sequence[Redact]) -> Any:
 
 def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredAttempt:
     """An attempt after all hooks, without cells: those are redacted one by one."""
-    parts: dict[str, dict[str, Any]] = {
-        part: msgspec.json.decode(getattr(attempt, part)) for part in ("given", "output")
-    }
-    whole = {name: value for part in parts.values() for name, value in part.items() if name != "format"}
-    if attempt.trace is not None:
-        whole["trace"] = msgspec.json.decode(attempt.trace)
-    told = redacted_data(whole, hooks)
-    if not isinstance(told, dict):
-        raise StoreError(
-            "a redaction hook must return an object for an attempt: nothing of this batch was stored"
-        )
-    fields: dict[str, Any] = {
-        part: _text({"format": data["format"], **{name: told[name] for name in data if name in told}})
-        for part, data in parts.items()
-    }
-    trace = told.get("trace")
-    # A trace that is hidden as a whole is none any more.
-    fields["trace"] = _text(trace) if isinstance(trace, dict) else None
-    fields["cells"] = None
-    return msgspec.structs.replace(attempt, **fields)
+    given, output, facts = (
+        msgspec.json.decode(text) for text in (attempt.given, attempt.output, attempt.facts)
+    )
+    trace = None if attempt.trace is None else msgspec.json.decode(attempt.trace)
+    hidden_given, hidden_output = _hidden(given, _GIVEN, hooks), _hidden(output, _OUTPUT, hooks)
+    hidden_trace = _hidden(trace, _TRACE, hooks)
+    noted = {"redacted_case": True} if hidden_given != given else {}
+    if hidden_output != output or hidden_trace != trace:
+        noted["redacted"] = True
+    if noted:
+        hidden_output["notes"] = {**hidden_output.get("notes", {}), **noted}
+    return msgspec.structs.replace(
+        attempt,
+        facts=_text(_hidden_facts(facts, hooks)),
+        given=_text(hidden_given),
+        output=_text(hidden_output),
+        trace=None if trace is None else _text(hidden_trace),
+        cells=None,
+    )
+
+
+def _hidden_facts(facts: dict[str, Any], hooks: Sequence[Redact]) -> dict[str, Any]:
+    told: dict[str, Any] = _hidden(facts, {"teardown_failure": _FAILURE}, hooks)
+    cluster = facts.get("cluster")
+    if isinstance(cluster, str) and (hidden := _hidden(cluster, str, hooks)) != cluster:
+        # Attempts of two clusters must not become attempts of one: error bars are computed of clusters.
+        told["cluster"] = f"{hidden} {digest(cluster.encode('utf-8', 'surrogatepass'))[:12]}"
+    return told
 
 
 def redacted_cell(cell: StoredCell, hooks: Sequence[Redact]) -> StoredCell:
     """A cell after all hooks; its layout stays as it is."""
     data = msgspec.json.decode(cell.body)
-    told = redacted_data(data, hooks)
-    if isinstance(data, dict) != isinstance(told, dict):
-        raise StoreError(
-            "a redaction hook must return an object for an object: nothing of this batch was stored"
-        )
-    if isinstance(data, dict):
-        told = {**told, "format": data["format"]}
+    if not isinstance(data, dict):
+        return msgspec.structs.replace(cell, body=_text(_hidden(data, _SCALAR, hooks)))
+    told = _hidden(data, _CELL, hooks)
+    for skip in told.get("skipped", ()):
+        if skip.get("key_of") is not None:  # else it has the name of its evaluator
+            skip["name"] = _hidden(skip["name"], str, hooks)
     return msgspec.structs.replace(cell, body=_text(told))
+
+
+def redacted_evaluator(evaluator: StoredEvaluator, hooks: Sequence[Redact]) -> StoredEvaluator:
+    """An evaluator after all hooks."""
+    if not hooks:
+        return evaluator
+    # A parameter stands there as text, in which a hook for keys would find none.
+    parts = {
+        label: digest(text.encode("utf-8", "surrogatepass"))
+        if label.startswith("parameter ")
+        else _hidden(text, str, hooks)
+        for label, text in evaluator.parts.items()
+    }
+    return msgspec.structs.replace(
+        evaluator,
+        spec=EvaluatorSpec(evaluator.spec.name, _hidden(evaluator.spec.arguments, dict, hooks)),
+        parts=parts,
+        unknown=_hidden(evaluator.unknown, str, hooks),
+    )
+
+
+def redacted_parameters(parameters: dict[str, Any], hooks: Sequence[Redact]) -> dict[str, Any]:
+    """The parameters of a run after all hooks; what the store itself notes among them keeps its form."""
+    own = {name: value for name, value in parameters.items() if name in {"reuse", "task"}}
+    others = {name: value for name, value in parameters.items() if name not in own}
+    told: dict[str, Any] = {**_hidden(others, dict, hooks), **own}
+    task = own.get("task")
+    if isinstance(task, dict):
+        told["task"] = _hidden(
+            task, {"parts": dict.fromkeys(task.get("parts", ()), str), "unknown": str}, hooks
+        )
+    return told
+
+
+def redacted_metadata(metadata: dict[str, Any] | None, hooks: Sequence[Redact]) -> dict[str, Any] | None:
+    """The metadata of a run after all hooks."""
+    told: dict[str, Any] | None = _hidden(metadata, dict, hooks)
+    return told
+
+
+def redacted_ending(ending: dict[str, Any], hooks: Sequence[Redact]) -> dict[str, Any]:
+    """What a report says besides its attempts after all hooks."""
+    told: dict[str, Any] = _hidden(ending, _ENDING, hooks)
+    return told
+
+
+# ---------------------------------------------------------------------- layouts
+
+# Which values hooks are given: the type that must come back, by key, inside lists too. What is not named stays as it is.
+_NAME: Final = "name"
+"""A text that must not become empty."""
+_SCALAR: Final = (bool, int, float, str)
+_FAILURE: Final = {"error_message": str, "error_stacktrace": str}
+_SOURCED: Final = {**_FAILURE, "source": {"arguments": dict}}
+_EVENT: Final = {"name": _NAME, "attributes": dict}
+_GIVEN: Final = dict.fromkeys(("inputs", "metadata", "expected_output"), object)
+_OUTPUT: Final = {
+    "output": object,
+    "attributes": dict,
+    **_FAILURE,
+    "notes": {"spans": {"spans": [{**_EVENT, "events": [_EVENT]}]}},
+}
+_TRACE: Final = {
+    **dict.fromkeys(("agent_name", "model", "input_text", "output_text"), str),
+    "tags": [object],
+    "metadata": dict,
+    "turns": [
+        {
+            "content": str,
+            "llm_call": {"model": _NAME, "input_text": str, "output_text": str, "metadata": dict},
+            "tool_call": {"name": _NAME, "arguments": dict, "output": object, "error": str},
+        }
+    ],
+}
+_CELL: Final = {
+    "results": [
+        {
+            "name": _NAME,
+            "value": _SCALAR,
+            "reason": str,
+            "metadata": dict,
+            "source": {"arguments": dict},
+        }
+    ],
+    "failures": [_SOURCED],
+    "skipped": [{"reason": str}],
+    "notes": {"original": object},
+}
+_ENDING: Final = {
+    "metadata": dict,
+    "incomplete": str,
+    "report_evaluator_failures": [_SOURCED],
+    "reuse": {"notes": [str]},
+    "analyses": [
+        {
+            **dict.fromkeys(("title", "note", "unit", "x_label", "y_label"), str),
+            "class_labels": [str],
+            "columns": [str],
+            "rows": [[object]],
+            "lines": [{"name": str}],
+            "nodes": [dict.fromkeys(("label", "outcome", "text", "answer"), str)],
+        }
+    ],
+}
+
+
+def _hidden(data: Any, layout: Any, hooks: Sequence[Redact]) -> Any:
+    """The data with each value of a layout after all hooks; `None` is nothing to hide."""
+    if data is None:
+        return None
+    if isinstance(layout, list):
+        return [_hidden(item, layout[0], hooks) for item in data]
+    if isinstance(layout, dict):
+        return {
+            key: _hidden(value, layout[key], hooks) if key in layout else value for key, value in data.items()
+        }
+    if layout is _NAME:
+        return _hidden(data, str, hooks) or REDACTED
+    told = redacted_data(data, hooks)
+    if not isinstance(told, layout):
+        wanted = {str: "a text", dict: "an object"}.get(layout, "a bool, a number or a text")
+        raise StoreError(
+            f"a redaction hook was given {wanted} and must return one, not {type(told).__name__}: nothing of this "
+            "batch was stored"
+        )
+    return told
 
 
 def _text(data: Any) -> str:

@@ -14,7 +14,7 @@ from calipers.report import Report
 from calipers.result import EvaluatorSpec
 
 from .counting import Counted, ending_of
-from .redaction import redacted_data
+from .redaction import redacted_ending, redacted_evaluator, redacted_metadata, redacted_parameters
 from .run_info import (
     Owner,
     RunInfo,
@@ -61,9 +61,9 @@ class SqlRuns(Store):
             git=run.git or (git_state() if ours else None),
             owner=owner,
             heartbeat=timestamp(),
-            parameters=redacted_data(plain(run.parameters), self.redact),
-            metadata=redacted_data(plain(run.metadata), self.redact),
-            evaluators=tuple(_plain_evaluator(evaluator) for evaluator in run.evaluators),
+            parameters=redacted_parameters(plain(run.parameters), self.redact),
+            metadata=redacted_metadata(plain(run.metadata), self.redact),
+            evaluators=tuple(self._told(evaluator) for evaluator in run.evaluators),
             ended_at=None,
             ending=None,
             totals=None,
@@ -100,7 +100,7 @@ class SqlRuns(Store):
             known: dict[str, int] = {}
             new: list[StoredEvaluator] = []
             for evaluator in evaluators:
-                told = _plain_evaluator(evaluator)
+                told = self._told(evaluator)
                 body = to_json(told)
                 if body not in known:
                     place = _place(db, number, told, body)
@@ -112,6 +112,10 @@ class SqlRuns(Store):
             if new:
                 run_changed(db, run)
         return places
+
+    def _told(self, evaluator: StoredEvaluator) -> StoredEvaluator:
+        """An evaluator as it is written."""
+        return redacted_evaluator(_plain_evaluator(evaluator), self.redact)
 
     @override
     def beat(self, run: str) -> None:
@@ -146,7 +150,7 @@ class SqlRuns(Store):
         report: Report | None = None,
         ended_at: str | None = None,
     ) -> RunInfo:
-        ending = None if report is None else to_json(redacted_data(ending_of(report), self.redact))
+        ending = None if report is None else to_json(redacted_ending(ending_of(report), self.redact))
         with self._writing() as db:
             done = db.run(
                 "UPDATE runs SET status = ?, ended_at = ?, ending = ?, heartbeat = NULL WHERE id = ? RETURNING no",
