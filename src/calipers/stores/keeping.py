@@ -197,6 +197,7 @@ class RunJournal:
         known: dict[int, Recalled | None] = {}
         if self._done is not None:
             known.update(self._from_this_run(self._done, some))
+            self._done.all_seen = len(some) < _LOOK_AHEAD
         if self._reuses:
             known.update(self._from_other_runs([work for work in some if work.position not in known]))
         for work in some:
@@ -244,6 +245,8 @@ class RunJournal:
 
     def append(self, work: Work, attempt: Attempt, record: ReportCase | ReportCaseFailure) -> None:
         """Hand a finished attempt to the writer, unless it is stored as it is."""
+        if self._done is not None:
+            self._done.finished(work)
         recalled = attempt.recalled
         asked = attempt.asked
         seat = self._seats.of(work.plan)
@@ -356,17 +359,14 @@ class RunJournal:
                 with suppress(Exception):
                     self.store.finish_run(self.info.id, status="interrupted")
                 raise
+            # What a rule left out, or nobody came to, is not gone.
+            complete = report is not None and report.incomplete is None
+            if self._done is not None:
+                all_seen = complete and report is not None and report.stopping is None
+                self._leave_out(self._done, all_seen=all_seen)
             if report is None:
                 self.store.finish_run(self.info.id, status="failed")
                 return counts
-            complete = report.incomplete is None
-            # What a rule left out is not gone.
-            all_seen = complete and report.stopping is None
-            if all_seen and self._done is not None and (gone := self._done.left()):
-                self.store.remove_attempts(self.info.id, gone)
-                counts.notes.append(
-                    f"stored attempts left out, since their cases are gone or have changed: {len(gone)}"
-                )
             self.store.finish_run(
                 self.info.id, status="finished" if complete else "interrupted", report=report
             )
@@ -374,6 +374,16 @@ class RunJournal:
         finally:
             if self._closes:
                 self.store.close()
+
+    def _leave_out(self, done: Done, *, all_seen: bool) -> None:
+        """Remove the attempts of cases that are gone or have changed."""
+        gone = done.left() if all_seen else done.past()
+        if gone:
+            self.store.remove_attempts(self.info.id, gone)
+        if count := len(gone) + done.replaced:
+            self.reuse.notes.append(
+                f"stored attempts left out, since their cases are gone or have changed: {count}"
+            )
 
 
 def _is_whole(recalled: Recalled, work: Work) -> bool:

@@ -23,16 +23,31 @@ BEHIND = 1 << 40
 
 
 class Done:
-    """The attempts of a run that are stored, to be taken one by one."""
+    """The attempts of a run that are stored, to be taken one by one.
+
+    An attempt is taken for a case of the same content, whatever it is called. One that is not taken, and whose name
+    another attempt has by now, is of the past: it would be counted beside its successor. Who makes the successor puts it
+    in its place, as soon as it is certain that no case that is still to come takes it.
+    """
 
     def __init__(self, store: Store, run: str) -> None:
         self._positions: dict[tuple[bytes, int], list[int]] = {}
+        self._named: dict[str, tuple[int, ...]] = {}
         self._left: set[int] = set()
+        self._formless: set[int] = set()
+        self._past: set[int] = set()
         self._kept: dict[int, int] = {}
+        self.all_seen = False
+        """Whether no work is to come that might take one."""
+        self.replaced = 0
+        """Attempts of changed cases in whose place their successors are."""
         for attempt in store.attempts(run, parts=False):
             self._left.add(attempt.position)
+            self._named[attempt.name] = (*self._named.get(attempt.name, ()), attempt.position)
             if attempt.case_hash is not None:
                 self._positions.setdefault((attempt.case_hash, attempt.repeat), []).append(attempt.position)
+            else:
+                self._formless.add(attempt.position)
         self._used = set(self._left)
         self._behind = max([BEHIND - 1, *(position for position in self._used if position >= BEHIND)]) + 1
 
@@ -52,15 +67,31 @@ class Done:
         """Note that an attempt that was taken has to be made again, and is to be stored where it was."""
         self._kept[work.position] = place
 
+    def finished(self, work: Work) -> None:
+        """Note that there is an attempt for the work: others of its name that nobody takes are of the past."""
+        self._past.update(place for place in self._named.get(work.name, ()) if place in self._left)
+
     def place(self, work: Work) -> int:
-        """Where to store a new attempt: in its own place, or behind all others if another attempt is stored there."""
+        """Where to store a new attempt.
+
+        In the place of its predecessor, else in its own, or behind all others if another attempt is stored there.
+        """
         kept = self._kept.pop(work.position, None)
         if kept is not None:
             return kept
+        for place in self._named.get(work.name, ()):
+            if place in self._left and (self.all_seen or place in self._formless):
+                self._left.discard(place)
+                self.replaced += place not in self._formless
+                return place
         if work.position not in self._used:
             return work.position
         self._behind += 1
         return self._behind - 1
+
+    def past(self) -> list[int]:
+        """The places of those that have a successor, and were not taken."""
+        return sorted(self._past & self._left)
 
     def left(self) -> list[int]:
         """The places of those that nobody took."""

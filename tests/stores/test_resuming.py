@@ -1,0 +1,83 @@
+"""Runs that are resumed with changed cases, evaluators or owners, and interrupted once more."""
+
+import itertools
+
+import pytest
+
+from calipers import Case, Dataset
+
+
+def task(inputs):
+    return "x"
+
+
+task.version = "1"
+
+
+def fine(output):
+    return True
+
+
+def dataset(inputs, evaluators=(fine,), names=None):
+    names = names or itertools.count()
+    cases = [Case(name=str(name), inputs=value) for name, value in zip(names, inputs, strict=False)]
+    return Dataset(name="d", cases=cases, evaluators=[*evaluators])
+
+
+def run_until(stop, data, store, **options):
+    """Run, and be interrupted when so many attempts are done."""
+    done = itertools.count(1)
+
+    def on_record(record):
+        if next(done) == stop:
+            raise KeyboardInterrupt
+
+    given = {"store": store, "progress": False, "max_concurrency": 1, "on_record": on_record, **options}
+    if stop is None:
+        return data.evaluate_sync(task, **given)
+    with pytest.raises(KeyboardInterrupt):
+        data.evaluate_sync(task, **given)
+    return None
+
+
+def stored(store):
+    info = store.run("latest")
+    report = store.report(info.id)
+    assert info.attempts == len(report.cases)
+    return [(case.name, case.inputs) for case in report.cases]
+
+
+def test_a_case_without_form_that_is_made_again_is_counted_once(memory_store):
+    data = dataset([lambda: None] * 6)
+    run_until(4, data, memory_store)
+    for stop in (3, 5, None):
+        run_until(stop, data, memory_store, resume="latest")
+        names = [name for name, _ in stored(memory_store)]
+        assert len(names) == len(set(names)), stop
+    assert names == [*"012345"]
+
+
+@pytest.mark.parametrize("count", [4, 70], ids=["few", "more than are looked up at once"])
+def test_an_edited_case_takes_the_place_of_the_old_one(memory_store, count):
+    run_until(None, dataset(range(count)), memory_store)
+    edited = dataset(range(1000, 1000 + count))
+    run_until(2, edited, memory_store, resume="latest")
+    found = dict(stored(memory_store))
+    assert len(found) == memory_store.run("latest").attempts == count
+    assert sum(inputs >= 1000 for inputs in found.values()) >= 2
+    run_until(None, edited, memory_store, resume="latest")
+    assert sorted(stored(memory_store)) == sorted((str(n), 1000 + n) for n in range(count))
+
+
+def test_attempts_of_cases_that_moved_behind_many_new_ones_are_not_made_again(memory_store):
+    run_until(None, dataset(range(5)), memory_store)
+    moved = dataset([*range(1000, 1070), *range(5)])
+    report = run_until(None, moved, memory_store, resume="latest")
+    assert (report.reuse.attempts_reused, report.reuse.attempts_made) == (5, 70)
+    assert sorted(stored(memory_store)) == sorted((case.name, case.inputs) for case in moved.cases)
+
+
+def test_a_renamed_case_leaves_no_other_of_its_new_name(memory_store):
+    run_until(None, dataset([0, 1, 2]), memory_store)
+    run_until(1, dataset([0, 7, 8], names=["1", "a", "b"]), memory_store, resume="latest")
+    assert sorted(stored(memory_store)) == [("1", 0), ("2", 2)]
