@@ -1,6 +1,7 @@
 """Runs that are kept: resumed, reused, and computed anew exactly where something changed."""
 
 import asyncio
+import threading
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -389,6 +390,16 @@ def test_a_changed_evaluator_is_computed_again_in_the_resumed_run_and_said(store
     ]
     fresh = comparable(run(dataset("ab", [Count("g"), Count("e", 5), Count("h")]), Task()))
     assert comparable(report) == fresh == comparable(store.report(first.reuse.run))
+
+
+def test_a_run_says_that_it_is_alive_while_its_first_attempt_is_made(store):
+    seen = []
+
+    def task(_):
+        seen.extend(thread.name for thread in threading.enumerate())
+
+    report = run(dataset("a"), task, store=store)
+    assert f"calipers-writer-{report.reuse.run}" in seen
 
 
 def test_what_became_of_the_evaluators_is_said_once(store):

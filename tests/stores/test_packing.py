@@ -251,7 +251,7 @@ def test_a_result_that_is_no_number_is_refused_and_never_becomes_a_label(value):
         pack(case(result(value)), 0, Panel([evaluator()]))
     broken = case()
     broken.task_duration = value
-    with pytest.raises(StoreError, match="cannot be stored with the number"):
+    with pytest.raises(StoreError, match="cannot be stored: its durations"):
         pack(broken, 0, Panel([]))
 
 

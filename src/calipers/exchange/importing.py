@@ -26,7 +26,8 @@ from calipers.errors import ReportFormatError, StoreError
 from calipers.report import Report
 from calipers.stores.counting import Census, check_whole
 from calipers.stores.opening import open_store
-from calipers.stores.packing import Panel, Record, pack, unpack
+from calipers.stores.packing import Record, pack, unpack
+from calipers.stores.panel import Panel
 from calipers.stores.records import StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store

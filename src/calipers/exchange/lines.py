@@ -26,7 +26,6 @@ from calipers.stores.notes import (
     with_notes,
 )
 from calipers.stores.packing import (
-    Panel,
     Record,
     cells_in_order,
     facts_of,
@@ -35,6 +34,7 @@ from calipers.stores.packing import (
     unpack,
     unpack_cells,
 )
+from calipers.stores.panel import Panel
 from calipers.stores.records import FORMAT, StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo, StoredEvaluator
 from calipers.stores.store import Store

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from .explaining import why
     from .keeping import keep_in
     from .opening import open_store
-    from .packing import Facts, Panel, facts_of, pack, pack_cells, unpack
+    from .packing import Facts, facts_of, pack, pack_cells, unpack
+    from .panel import Panel
     from .postgresql import PostgresqlStore
     from .records import Known, StoredAttempt, StoredCell
     from .redaction import hide_keys, hide_matches
@@ -28,7 +29,7 @@ _HOMES = {
     "MemoryStore": ".sqlite",
     "Owner": ".run_info",
     "Pace": ".writer",
-    "Panel": ".packing",
+    "Panel": ".panel",
     "PostgresqlStore": ".postgresql",
     "RunInfo": ".run_info",
     "SqliteStore": ".sqlite",

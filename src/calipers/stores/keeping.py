@@ -186,6 +186,7 @@ class RunJournal:
 
     def prepared(self, items: Iterator[Work]) -> Iterator[Work]:
         """The work with its keys and with what is known of it."""
+        self._writer.start()  # the first attempt may take longer than a run may be silent
         keyed = self._keys.of(items)
         if self._done is None and not self._reuses:
             yield from keyed

@@ -25,6 +25,7 @@ from calipers.result import (
 from calipers.trace_data import read_trace, trace_data
 
 from .blobs import LARGEST_INLINE
+from .panel import Panel, plain_spec, quick_plain
 from .records import FORMAT, StoredAttempt, StoredCell
 from .run_info import StoredEvaluator
 
@@ -92,99 +93,6 @@ _read_given: Final = msgspec.json.Decoder(_Given).decode
 _read_output: Final = msgspec.json.Decoder(_Output).decode
 _read_cell: Final = msgspec.json.Decoder(_Cell).decode
 _read_any: Final = msgspec.json.Decoder().decode
-_WIDE: Final = 1 << 63
-_MOST_SHARED: Final = 1000
-
-
-_Told: TypeAlias = tuple[EvaluationResult, int, str | None, str]
-"""A result, the place of its evaluator, the body of its cell if it is only a value, and the cell as it stands in a row."""
-
-
-class Panel:
-    """The evaluators that judge an attempt, in order: places in the evaluators of a run.
-
-    Panel(run.evaluators)              the shared ones
-    Panel(run.evaluators, (4, 0, 1))   a case's own evaluator first, then two shared ones
-    """
-
-    def __init__(
-        self,
-        evaluators: Sequence[StoredEvaluator],
-        indexes: Sequence[int] | None = None,
-        *,
-        shared: tuple[int, ...] | None = None,
-    ) -> None:
-        """A panel.
-
-        Args:
-            evaluators: of the run.
-            indexes: which of them; default: the shared ones.
-            shared: the places of the shared ones, if they are known already: a run may have many thousand others.
-        """
-        if shared is None:
-            shared = shared_places(evaluators)
-        self.indexes = shared if indexes is None else tuple(indexes)
-        self.names = tuple(evaluators[index].name for index in self.indexes)
-        self.stored = None if self.indexes == shared else self.indexes
-        """What of it an attempt has to say: nothing, if these are the shared ones of its run."""
-        self.shared: dict[int, _Told] = {}
-        """What is known of results that are only a value, by the id of the result."""
-        self._sources: dict[int, tuple[EvaluatorSpec, StoredEvaluator, bool]] = {}
-        self._by_name = {evaluators[index].name: (index, evaluators[index]) for index in self.indexes}
-
-    def find(self, name: str) -> tuple[int, StoredEvaluator]:
-        """The evaluator of that name, with its place in the run."""
-        found = self._by_name.get(name)
-        if found is None:
-            raise StoreError(
-                f"a result of evaluator {name!r} cannot be stored: the run has {list(self.names)} for this attempt"
-            )
-        return found
-
-    def told(self, result: EvaluationResult) -> "_Told":
-        """A result with the place of its evaluator and, if it says no more than its value, the body of its cell."""
-        known = self.shared.get(id(result))
-        if known is not None and known[0] is result:
-            return known
-        name = result.evaluator
-        index, evaluator = self._by_name.get(name) or self.find(name)
-        value = result.value
-        if type(value) is float and not math.isfinite(value):
-            raise StoreError(f"the result {result.name!r} cannot be stored: its value {value!r} is no number")
-        if (
-            result.name != name
-            or result.reason is not None
-            or result.verdict is not None
-            or result.score is not None
-            or result.metadata is not None
-            or result.evaluator_version != evaluator.version
-            or not self.is_of(result.source, evaluator)
-        ):
-            return result, index, None, ""
-        if type(value) is float:
-            body = _encode(value).decode()
-            return result, index, body, f'"{index}":{body}'
-        body = _encode(_plain(value)).decode()
-        known = (result, index, body, f'"{index}":{body}')
-        # Results are immutable, and those that are a bare True, False or frequent label are one object in a whole run.
-        if len(self.shared) < _MOST_SHARED:
-            self.shared[id(result)] = known
-        return known
-
-    def is_of(self, source: EvaluatorSpec, evaluator: StoredEvaluator) -> bool:
-        """Whether a source is what is stored of an evaluator, up to being plain data."""
-        known = self._sources.get(id(source))
-        if known is None or known[0] is not source or known[1] is not evaluator:
-            # All results of one evaluator share their source, so it is looked at once.
-            known = (source, evaluator, _plain_spec(source) == evaluator.spec)
-            if len(self._sources) < _MOST_SHARED:
-                self._sources[id(source)] = known
-        return known[2]
-
-
-def shared_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
-    """The places of the evaluators that judge every attempt of a run."""
-    return tuple(index for index, evaluator in enumerate(evaluators) if evaluator.shared)
 
 
 # ---------------------------------------------------------------------- in
@@ -214,37 +122,22 @@ def pack(
         in_row: let the attempt hold its results (`StoredAttempt.cells`) if they are no more than values, which most are:
             there are no cells then, and storing it takes half the time.
     """
-    facts = Facts(
-        format=FORMAT,
-        task_duration=record.task_duration,
-        total_duration=record.total_duration,
-        tries=record.tries,
-        has_expected_output=record.has_expected_output,
-        evaluators=panel.stored,
-    )
-    for duration in (record.task_duration, record.total_duration):
-        if not math.isfinite(duration):
-            _number(duration)  # it says what is wrong
+    facts = _facts(record, panel)
     inside: str | None = None
     cells: list[StoredCell] = []
-    if record.cluster is not None:
-        facts.cluster = _plain(record.cluster)
-    if record.trace_id is not None or record.span_id is not None:
-        facts.trace_id, facts.span_id = record.trace_id, record.span_id
-    if record.teardown_failure is not None:
-        facts.teardown_failure = msgspec.convert(plain(record.teardown_failure), Failure)
     if isinstance(record, ReportCase):
-        if record.metrics:
-            facts.metrics = plain(record.metrics)
-        output = _Output(FORMAT, _plain(record.output), plain(record.attributes) if record.attributes else {})
+        output = _Output(FORMAT, quick_plain(record.output))
+        if record.attributes:
+            output.attributes = plain(record.attributes)
         inside = _bare_cells(record, panel) if in_row else None
         cells = [] if inside else pack_cells(record, position, panel)
     else:
-        facts.error_type = _plain(record.error_type)
-        if record.not_run != panel.names:
-            facts.not_run = tuple(plain(record.not_run))
-        output = _Output(FORMAT, None, {}, _plain(record.error_message), _plain(record.error_stacktrace))
-    given = _Given(FORMAT, _plain(record.inputs), _plain(record.metadata), _plain(record.expected_output))
+        output = _Output(
+            FORMAT, None, {}, quick_plain(record.error_message), quick_plain(record.error_stacktrace)
+        )
+    given = _Given(
+        FORMAT, quick_plain(record.inputs), quick_plain(record.metadata), quick_plain(record.expected_output)
+    )
     attempt = StoredAttempt(
         position=position,
         name=_name(record.name),
@@ -261,6 +154,36 @@ def pack(
         cells=inside,
     )
     return attempt, cells
+
+
+def _facts(record: Record, panel: Panel) -> Facts:
+    facts = Facts(
+        format=FORMAT,
+        task_duration=record.task_duration,
+        total_duration=record.total_duration,
+        tries=record.tries,
+        has_expected_output=record.has_expected_output,
+        evaluators=panel.stored,
+    )
+    if not math.isfinite(record.task_duration + record.total_duration):
+        raise StoreError(
+            f"attempt {record.name!r} cannot be stored: its durations {record.task_duration!r} and "
+            f"{record.total_duration!r} are no numbers of seconds"
+        )
+    if record.cluster is not None:
+        facts.cluster = quick_plain(record.cluster)
+    if record.trace_id is not None or record.span_id is not None:
+        facts.trace_id, facts.span_id = record.trace_id, record.span_id
+    if record.teardown_failure is not None:
+        facts.teardown_failure = msgspec.convert(plain(record.teardown_failure), Failure)
+    if isinstance(record, ReportCase):
+        if record.metrics:
+            facts.metrics = plain(record.metrics)
+        return facts
+    facts.error_type = quick_plain(record.error_type)
+    if record.not_run != panel.names:
+        facts.not_run = tuple(plain(record.not_run))
+    return facts
 
 
 def _bare_cells(record: ReportCase, panel: Panel) -> str | None:
@@ -289,7 +212,7 @@ def pack_cells(record: ReportCase, position: int, panel: Panel) -> list[StoredCe
         else:
             bare[index] = StoredCell(position=position, evaluator=index, body=body)
     for failure in record.evaluator_failures:
-        told = msgspec.structs.replace(failure, source=_plain_spec(failure.source))
+        told = msgspec.structs.replace(failure, source=plain_spec(failure.source))
         _open(rich, bare, panel.find(failure.name)[0]).failures.append(told)
     for skip in record.skipped:
         _open(rich, bare, panel.find(skip.evaluator)[0]).skipped.append(skip)
@@ -319,13 +242,9 @@ def _pack_result(result: EvaluationResult, panel: Panel) -> _Result:
         verdict=result.verdict,
         score=None if result.score is None else _number(result.score),
         metadata=plain(result.metadata),
-        source=None if panel.is_of(result.source, evaluator) else _plain_spec(result.source),
+        source=None if panel.is_of(result.source, evaluator) else plain_spec(result.source),
         version=msgspec.UNSET if same_version else result.evaluator_version,
     )
-
-
-def _plain_spec(spec: EvaluatorSpec) -> EvaluatorSpec:
-    return EvaluatorSpec(spec.name, plain(spec.arguments))
 
 
 def _number(value: float) -> float:
@@ -336,15 +255,7 @@ def _number(value: float) -> float:
 
 def _name(text: Any) -> Any:
     """A name as what a database can search for: there is no NUL in the texts of PostgreSQL."""
-    return _plain(text).replace("\0", "\\x00")
-
-
-def _plain(value: Any) -> Any:
-    """The value as plain data; what most values are needs no look inside."""
-    kind = type(value)
-    if value is None or kind is bool or (kind is int and -_WIDE < value < _WIDE):
-        return value
-    return value if kind is str and value.isascii() else plain(value)
+    return quick_plain(text).replace("\0", "\\x00")
 
 
 # ---------------------------------------------------------------------- out

@@ -44,7 +44,8 @@ from .kept_metrics import kept_metrics, read_metrics
 from .notes import CellNotes, attempt_notes, cell_notes, with_notes
 from .opening import open_store
 from .output_type import OutputType
-from .packing import Panel, facts_of, pack_cells, unpack, unpack_cells
+from .packing import facts_of, pack_cells, unpack, unpack_cells
+from .panel import Panel
 from .recalling import NO_SPANS
 from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator

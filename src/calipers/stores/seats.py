@@ -13,7 +13,8 @@ from calipers.styles import RolloutEvaluator
 from calipers.work import Work
 
 from .identities import Columns
-from .packing import Panel, facts_of, shared_places
+from .packing import facts_of
+from .panel import Panel, shared_places
 from .records import StoredAttempt
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store

@@ -17,7 +17,8 @@ from calipers.report import Report
 from calipers.summary import Totals
 
 from .counting import KEEPS, Census, Counted, bare_report, check_whole, count, put_in
-from .packing import Panel, Record, pack, unpack
+from .packing import Record, pack, unpack
+from .panel import Panel
 from .records import Known, StoredAttempt, StoredCell
 from .run_info import RunInfo, Status, StoredEvaluator
 

@@ -116,6 +116,17 @@ class Writer:
         """Attempts that were added and are not stored yet."""
         return len(self._items) + self._in_flight
 
+    def start(self) -> None:
+        """Begin to say that the run is alive, before there is anything to write. Adding something does so, too."""
+        with self._lock:
+            if self._thread is None and not self._closed:
+                self._start()
+
+    def _start(self) -> None:
+        name = f"calipers-writer-{self.run}"
+        self._thread = threading.Thread(target=self._write_all, name=name, daemon=True)
+        self._thread.start()
+
     def add(self, attempt: StoredAttempt, cells: Sequence[StoredCell] = ()) -> None:
         """Hand over a finished attempt with its cells; waits only where too much is unwritten.
 
@@ -172,9 +183,7 @@ class Writer:
     def _put(self, item: _Item) -> None:
         with self._lock:
             if self._thread is None:
-                name = f"calipers-writer-{self.run}"
-                self._thread = threading.Thread(target=self._write_all, name=name, daemon=True)
-                self._thread.start()
+                self._start()
             items, pace = self._items, self.pace
             text = self._text + item.size
             if (

@@ -17,7 +17,8 @@ from calipers.plain import safe_repr
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import EvaluationResult, EvaluatorSpec
-from calipers.stores.packing import Panel, Record, pack, unpack
+from calipers.stores.packing import Record, pack, unpack
+from calipers.stores.panel import Panel
 from calipers.stores.records import StoredCell
 from calipers.stores.run_info import RunInfo, StoredEvaluator
 from calipers.stores.store import Store

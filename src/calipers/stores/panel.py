@@ -1,0 +1,124 @@
+"""The evaluators that judge an attempt, by their places in the evaluators of its run.
+
+A panel knows which results are no more than a value, and what is stored of those. All results of one evaluator share their
+source, and a bare True, False or frequent label is one object in a whole run, so that each is looked at once.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from calipers.errors import StoreError
+from calipers.plain import plain
+from calipers.result import EvaluationResult, EvaluatorSpec
+
+from .run_info import StoredEvaluator
+
+_encode: Final = msgspec.json.Encoder().encode
+_WIDE: Final = 1 << 63
+_MOST_SHARED: Final = 1000
+
+_Told: TypeAlias = tuple[EvaluationResult, int, str | None, str]
+"""A result, the place of its evaluator, the body of its cell if it is only a value, and the cell as it stands in a row."""
+
+
+class Panel:
+    """The evaluators that judge an attempt, in order: places in the evaluators of a run.
+
+    Panel(run.evaluators)              the shared ones
+    Panel(run.evaluators, (4, 0, 1))   a case's own evaluator first, then two shared ones
+    """
+
+    def __init__(
+        self,
+        evaluators: Sequence[StoredEvaluator],
+        indexes: Sequence[int] | None = None,
+        *,
+        shared: tuple[int, ...] | None = None,
+    ) -> None:
+        """A panel.
+
+        Args:
+            evaluators: of the run.
+            indexes: which of them; default: the shared ones.
+            shared: the places of the shared ones, if they are known already: a run may have many thousand others.
+        """
+        if shared is None:
+            shared = shared_places(evaluators)
+        self.indexes = shared if indexes is None else tuple(indexes)
+        self.names = tuple(evaluators[index].name for index in self.indexes)
+        self.stored = None if self.indexes == shared else self.indexes
+        """What of it an attempt has to say: nothing, if these are the shared ones of its run."""
+        self.shared: dict[int, _Told] = {}
+        """What is known of results that are only a value, by the id of the result."""
+        self._sources: dict[int, tuple[EvaluatorSpec, StoredEvaluator, bool]] = {}
+        self._by_name = {evaluators[index].name: (index, evaluators[index]) for index in self.indexes}
+
+    def find(self, name: str) -> tuple[int, StoredEvaluator]:
+        """The evaluator of that name, with its place in the run."""
+        found = self._by_name.get(name)
+        if found is None:
+            raise StoreError(
+                f"a result of evaluator {name!r} cannot be stored: the run has {list(self.names)} for this attempt"
+            )
+        return found
+
+    def told(self, result: EvaluationResult) -> "_Told":
+        """A result with the place of its evaluator and, if it says no more than its value, the body of its cell."""
+        known = self.shared.get(id(result))
+        if known is not None and known[0] is result:
+            return known
+        name = result.evaluator
+        index, evaluator = self._by_name.get(name) or self.find(name)
+        value = result.value
+        if type(value) is float and not math.isfinite(value):
+            raise StoreError(f"the result {result.name!r} cannot be stored: its value {value!r} is no number")
+        if (
+            result.name != name
+            or result.reason is not None
+            or result.verdict is not None
+            or result.score is not None
+            or result.metadata is not None
+            or result.evaluator_version != evaluator.version
+            or not self.is_of(result.source, evaluator)
+        ):
+            return result, index, None, ""
+        if type(value) is float:
+            body = _encode(value).decode()
+            return result, index, body, f'"{index}":{body}'
+        body = _encode(quick_plain(value)).decode()
+        known = (result, index, body, f'"{index}":{body}')
+        # Results are immutable, and those that are a bare True, False or frequent label are one object in a whole run.
+        if len(self.shared) < _MOST_SHARED:
+            self.shared[id(result)] = known
+        return known
+
+    def is_of(self, source: EvaluatorSpec, evaluator: StoredEvaluator) -> bool:
+        """Whether a source is what is stored of an evaluator, up to being plain data."""
+        known = self._sources.get(id(source))
+        if known is None or known[0] is not source or known[1] is not evaluator:
+            # All results of one evaluator share their source, so it is looked at once.
+            known = (source, evaluator, plain_spec(source) == evaluator.spec)
+            if len(self._sources) < _MOST_SHARED:
+                self._sources[id(source)] = known
+        return known[2]
+
+
+def shared_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
+    """The places of the evaluators that judge every attempt of a run."""
+    return tuple(index for index, evaluator in enumerate(evaluators) if evaluator.shared)
+
+
+def plain_spec(spec: EvaluatorSpec) -> EvaluatorSpec:
+    """A source as plain data."""
+    return EvaluatorSpec(spec.name, plain(spec.arguments))
+
+
+def quick_plain(value: Any) -> Any:
+    """The value as plain data; what most values are needs no look inside."""
+    kind = type(value)
+    if value is None or kind is bool or (kind is int and -_WIDE < value < _WIDE):
+        return value
+    return value if kind is str and value.isascii() else plain(value)
