@@ -1,6 +1,7 @@
 """Stored attempts, judged again."""
 
 import asyncio
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,6 +124,29 @@ def test_an_evaluator_that_fails_is_data(store):
     assert [case.evaluator_failures[0].error_message for case in report.cases] == ["RuntimeError: no"] * 2
 
 
+class Moody(Evaluator):
+    """Fails as long as a service is said to be down; it is the same evaluator all the while."""
+
+    def evaluate(self, ctx):
+        if "SERVICE_IS_DOWN" in os.environ:
+            raise RuntimeError("out of money")
+        return {} if ctx.inputs == 1 else True
+
+
+def test_a_judgement_that_failed_is_made_again_and_one_that_said_nothing_is_not(store, monkeypatch):
+    run = stored_run(store, count=3)
+    monkeypatch.setenv("SERVICE_IS_DOWN", "1")
+    report = score_again(store, run, evaluators=[Moody()], keep="all")
+    assert [len(case.evaluator_failures) for case in report.cases] == [1, 1, 1]
+    monkeypatch.delenv("SERVICE_IS_DOWN")
+    report = score_again(store, run, evaluators=[Moody()], keep="all")
+    assert [len(case.evaluator_failures) for case in report.cases] == [0, 0, 0]
+    assert [case.assertions.get("Moody") is None for case in report.cases] == [False, True, False]
+    assert (report.reuse.cells_computed, report.reuse.cells_reused) == (3, 0)
+    report = score_again(store, run, evaluators=[Moody()])
+    assert (report.reuse.cells_computed, report.reuse.cells_reused) == (0, 3)
+
+
 class Children(BaseModel):
     children: list[int]
 
@@ -179,6 +203,23 @@ def test_objects_come_back_where_somebody_says_what_they_were(store, with_datase
     )
     assert report.cases[0].labels["kind"].value == seen
     assert report.reuse.judged_as_plain == as_plain
+
+
+def test_what_was_judged_as_plain_data_is_judged_again_once_more_of_it_can_be_made(store):
+    data = Dataset(name="d", cases=[Case(inputs=Question(text="a"))])
+    run = data.evaluate_sync(lambda question: question, progress=False, store=store).reuse.run
+
+    def scored(**options):
+        report = score_again(store, run, evaluators=[kind], keep="all", **options)
+        return report.cases[0].labels["kind"].value, report.reuse.cells_computed
+
+    assert scored() == ("dict dict", 1)
+    assert scored() == ("dict dict", 0)
+    assert scored(output_type=Question) == ("dict Question", 1)
+    assert scored(output_type=Question) == ("dict Question", 0)
+    assert scored() == ("dict Question", 0), "less is no reason to ask again"
+    assert scored(output_type=Question, dataset=data) == ("Question Question", 1)
+    assert scored(output_type=Question, dataset=data) == ("Question Question", 0)
 
 
 def test_results_of_this_round_are_reused_by_later_runs(store):

@@ -39,12 +39,15 @@ class CellNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
     """The seed of the run, where the evaluator asked for the seed of the attempt."""
     as_plain: bool = False
     """Whether it was given the output as plain data, though the task had returned something else."""
+    made: tuple[str, ...] = ()
+    """Where it was given plain data: what nevertheless was the object again that it had been, case or output."""
     original: Any = None
     """What a rollout metric returned, as plain data: all of them together are combined at the end of a run."""
 
 
 class _Noted(msgspec.Struct):
     notes: CellNotes = CellNotes()
+    failures: list[msgspec.Raw] = []
 
 
 class _NotedAttempt(msgspec.Struct):
@@ -71,6 +74,11 @@ def with_notes(body: str, notes: CellNotes) -> str:
 def cell_notes(body: str) -> CellNotes:
     """The notes in the body of a cell."""
     return _read_cell(body).notes if _MARK in body and body.startswith("{") else _NOTHING
+
+
+def has_failed(body: str) -> bool:
+    """Whether an evaluator did not finish: such a cell is no judgement."""
+    return '"failures":' in body and body.startswith("{") and bool(_read_cell(body).failures)
 
 
 def with_attempt_notes(output: str, notes: AttemptNotes) -> str:

@@ -2,7 +2,8 @@
 
 The results are added to the run itself, as further columns: they are about the same attempts, so that old and new stand
 side by side in one report. An evaluator whose name is taken by another one gets `_2`, `_3`, and so on; one that has judged
-an attempt already is not asked again. Attempts whose task failed are not judged, as ever.
+an attempt already is not asked again, unless it failed, or was given plain data where it would now be given an object.
+Attempts whose task failed are not judged, as ever.
 
 Attempts are read, judged and written as a stream: memory does not grow with their number.
 
@@ -41,13 +42,13 @@ from calipers.workers import LoopWorkers
 
 from .identities import Columns, column_key
 from .kept_metrics import kept_metrics, read_metrics
-from .notes import CellNotes, attempt_notes, cell_notes, with_notes
+from .notes import CellNotes, attempt_notes, cell_notes, has_failed, with_notes
 from .opening import open_store
 from .output_type import OutputType
 from .packing import facts_of, pack_cells, unpack, unpack_cells
 from .panel import Panel
 from .recalling import NO_SPANS
-from .records import StoredAttempt, StoredCell
+from .records import FORMAT, StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store
 from .writer import Pace, Writer
@@ -190,22 +191,36 @@ class _Again:
         """The stored attempts as work that is done but for the judgement."""
         wanted = set(self.places)
         for attempt, cells in self.store.judged(self.info.id, failed=False):
-            present = {cell.evaluator for cell in cells}
+            known = {
+                cell.evaluator: cell_notes(cell.body)
+                for cell in cells
+                if cell.evaluator in wanted and not has_failed(cell.body)
+            }
             self.counts.attempts_reused += 1
-            if wanted <= present:
+            lacking = len(known) < len(wanted) or any(notes.as_plain for notes in known.values())
+            work = self._work(attempt, cells, known) if lacking else None
+            if work is None:
                 self.counts.cells_reused += len(wanted)
-                continue
-            yield self._work(attempt, cells, present)
+            else:
+                yield work
 
-    def _work(self, attempt: StoredAttempt, cells: list[StoredCell], present: set[int]) -> Work:
+    def _work(
+        self, attempt: StoredAttempt, cells: list[StoredCell], known: dict[int, CellNotes]
+    ) -> Work | None:
+        """A stored attempt as work; `None` if there is none, since what is known of it holds."""
         record = unpack(attempt, (), self.evaluators)
         assert isinstance(record, ReportCase)
         notes = attempt_notes(attempt.output)
         case = None if attempt.case_hash is None else self._cases.get(attempt.case_hash)
         as_plain = self._redacted or notes.rich_attributes or (notes.rich_case and case is None)
+        made = ["case"] if notes.rich_case and case is not None else []
         if notes.rich:
             record.output, restored = self._output.restored(record.output)
             as_plain = as_plain or not restored
+            made += [f"output as {type(record.output).__qualname__}"] if restored else []
+        present = {place for place, told in known.items() if not told.as_plain or set(made) <= set(told.made)}
+        if len(present) == len(self.places):
+            return None
         if case is None:
             expected = {"expected_output": record.expected_output} if record.has_expected_output else {}
             case = Case(
@@ -216,12 +231,14 @@ class _Again:
                 **expected,
             )
         plan = self.plan
-        if present and not present.isdisjoint(self.places):
+        if present:
             judges = zip(self.places, self.plan.judges, strict=True)
             plan = Plan([judge for place, judge in judges if place not in present], self.plan.keys)
         spans = NO_SPANS if notes.spans is None else SpanTree.from_dict(notes.spans)
         recalled = Recalled(
-            record=record, spans=spans, source=_Found(self, attempt, cells, as_plain=as_plain)
+            record=record,
+            spans=spans,
+            source=_Found(self, attempt, cells, as_plain=as_plain, made=tuple(made)),
         )
         return Work(
             attempt.position, case, attempt.name, attempt.case_name, attempt.repeat, plan, None, recalled
@@ -236,6 +253,13 @@ class _Again:
         self.counts.cells_reused += len(self.plan.judges) - len(asked)
         self.counts.judged_as_plain += found.as_plain
         cells = pack_cells(record, work.position, self.panel)
+        said = {cell.evaluator for cell in cells}
+        for place, judge in zip(self.places, self.plan.judges, strict=True):
+            if judge.name in asked and place not in said:
+                # It had nothing to say, which takes the place of what it said before.
+                cells.append(
+                    StoredCell(position=work.position, evaluator=place, body=f'{{"format":{FORMAT}}}')
+                )
         if not (self.has_rollouts or found.as_plain or any(asked.values())):
             return cells
         judges = dict(zip(self.places, self.plan.judges, strict=True))
@@ -247,6 +271,7 @@ class _Again:
                 after="" if "results" in looked else None,
                 seed=self.info.seed if "seed" in looked else None,
                 as_plain=found.as_plain,
+                made=found.made if found.as_plain else (),
                 original=_original(judge, record),
             )
             cell.body = with_notes(cell.body, notes)
@@ -285,12 +310,19 @@ class _Found:
     """A stored attempt that is judged again, with what was said of it before."""
 
     def __init__(
-        self, again: _Again, attempt: StoredAttempt, cells: Sequence[StoredCell], *, as_plain: bool
+        self,
+        again: _Again,
+        attempt: StoredAttempt,
+        cells: Sequence[StoredCell],
+        *,
+        as_plain: bool,
+        made: tuple[str, ...],
     ) -> None:
         self._again = again
         self._attempt = attempt
         self._cells = cells
         self.as_plain = as_plain
+        self.made = made
 
     def results(self) -> tuple[EvaluationResult, ...]:
         """The results that the run has already."""
