@@ -47,7 +47,7 @@ from .opening import open_store
 from .output_type import OutputType
 from .packing import facts_of, pack_cells, unpack, unpack_cells
 from .panel import Panel
-from .recalling import NO_SPANS
+from .recalling import NO_SPANS, WITHOUT_HIDDEN
 from .records import FORMAT, StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store
@@ -129,6 +129,8 @@ async def score_again_async(
             await run_report_evaluators(report, (), again.with_originals(report))
             opened.finish_run(info.id, status=info.status, report=report)
         report.reuse = again.counts
+        if again.judged_redacted:
+            again.counts.notes.append(f"{WITHOUT_HIDDEN}: {again.judged_redacted}")
         report.incomplete = report.incomplete or incomplete
         return report
     finally:
@@ -158,7 +160,7 @@ class _Again:
         self.panel = Panel(self.evaluators, self.places)
         self.has_rollouts = any(isinstance(judge.evaluator, RolloutEvaluator) for judge in self.plan.judges)
         self._output = output
-        self._redacted = bool(getattr(store, "redact", ()))
+        self.judged_redacted = 0
         self._cases = _cases_by_content(dataset)
 
     async def judge_all(self, options: Options, progress: Progress | None = None) -> str | None:
@@ -212,8 +214,9 @@ class _Again:
         assert isinstance(record, ReportCase)
         notes = attempt_notes(attempt.output)
         case = None if attempt.case_hash is None else self._cases.get(attempt.case_hash)
-        as_plain = self._redacted or notes.rich_attributes or (notes.rich_case and case is None)
-        made = ["case"] if notes.rich_case and case is not None else []
+        redacted = notes.redacted or (notes.redacted_case and case is None)
+        as_plain = redacted or notes.rich_attributes or (notes.rich_case and case is None)
+        made = ["case"] if (notes.rich_case or notes.redacted_case) and case is not None else []
         if notes.rich:
             record.output, restored = self._output.restored(record.output)
             as_plain = as_plain or not restored
@@ -238,7 +241,7 @@ class _Again:
         recalled = Recalled(
             record=record,
             spans=spans,
-            source=_Found(self, attempt, cells, as_plain=as_plain, made=tuple(made)),
+            source=_Found(self, attempt, cells, as_plain=as_plain, redacted=redacted, made=tuple(made)),
         )
         return Work(
             attempt.position, case, attempt.name, attempt.case_name, attempt.repeat, plan, None, recalled
@@ -252,6 +255,7 @@ class _Again:
         self.counts.cells_computed += len(asked)
         self.counts.cells_reused += len(self.plan.judges) - len(asked)
         self.counts.judged_as_plain += found.as_plain
+        self.judged_redacted += found.redacted
         cells = pack_cells(record, work.position, self.panel)
         said = {cell.evaluator for cell in cells}
         for place, judge in zip(self.places, self.plan.judges, strict=True):
@@ -316,12 +320,14 @@ class _Found:
         cells: Sequence[StoredCell],
         *,
         as_plain: bool,
+        redacted: bool,
         made: tuple[str, ...],
     ) -> None:
         self._again = again
         self._attempt = attempt
         self._cells = cells
         self.as_plain = as_plain
+        self.redacted = redacted
         self.made = made
 
     def results(self) -> tuple[EvaluationResult, ...]:
