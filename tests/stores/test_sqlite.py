@@ -5,13 +5,15 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from calipers.errors import StoreError, StoreUnavailableError
-from calipers.stores import Pace, Panel, RunInfo, SqliteStore, Writer, pack
+from calipers.stores import Pace, Panel, RunInfo, SqliteStore, Writer, open_store, pack
 from calipers.stores.schema import MIGRATIONS, VERSION
 from calipers.stores.sqlite import APPLICATION_ID
 from calipers.testing import check_store
@@ -59,6 +61,43 @@ def test_a_store_for_reading_only_reads_and_writes_nothing(tmp_path):
             store.begin_run(RunInfo(name="s"))
         with pytest.raises(StoreError, match="reading only"):
             store.prune()
+
+
+@pytest.fixture
+def read_only_folder():
+    """A folder with a store, in which neither may be written, not even by root."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with SqliteStore(folder / "runs.db") as store:
+            store.begin_run(RunInfo(name="r"))
+        (folder / "runs.db").chmod(0o444)
+        folder.chmod(0o555)
+        is_root = os.geteuid() == 0
+        if is_root:
+            os.setresuid(65534, 65534, 0)
+        try:
+            yield folder
+        finally:
+            if is_root:
+                os.setresuid(0, 0, 0)
+            folder.chmod(0o755)
+
+
+@pytest.mark.parametrize("url", ["sqlite:///{}?mode=ro", "{}"])
+def test_a_store_that_is_read_only_together_with_its_folder_can_be_read(read_only_folder, url):
+    with open_store(url.format(read_only_folder / "runs.db"), existing=True) as store:
+        assert [run.name for run in store.runs()] == ["r"]
+        assert store.totals(store.run("r").id).counts.attempts == 0
+        with pytest.raises(StoreError, match=r"runs.db' was opened for reading only: make it and its folder"):
+            store.begin_run(RunInfo(name="s"))
+    assert [file.name for file in read_only_folder.iterdir()] == ["runs.db"]
+
+
+def test_a_new_store_in_a_folder_that_may_not_be_written_names_permissions(read_only_folder):
+    with pytest.raises(StoreError, match="no permission to write in its folder"):
+        open_store(read_only_folder / "new.db")
+    with pytest.raises(StoreError, match="cannot be opened: Permission denied"):
+        open_store(read_only_folder / "sub" / "new.db")
 
 
 def a_folder(path):

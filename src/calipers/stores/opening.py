@@ -12,6 +12,7 @@
 import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from calipers.errors import StoreError
@@ -80,6 +81,6 @@ def _sqlite(url: str, redact: Sequence[Redact], *, existing: bool) -> Store:
 
 
 def _sqlite_file(path: str, redact: Sequence[Redact], *, existing: bool, read_only: bool = False) -> Store:
-    if existing and not os.access(path, os.W_OK):  # nor may what is not there be written
-        read_only = True
+    if existing and not (os.access(path, os.W_OK) and os.access(Path(path).parent, os.W_OK)):
+        read_only = True  # nor may what is not there be written, and SQLite writes beside the file, too
     return SqliteStore(path, redact=redact, read_only=read_only)

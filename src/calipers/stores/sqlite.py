@@ -79,9 +79,20 @@ class SqliteStore(SqlStore):
         self._read_lock = threading.RLock()
 
     def _connect(self) -> sqlite3.Connection:
-        mode = "ro" if self.read_only else "rwc"
-        address = f"file:{quote(os.fspath(self.path.absolute()))}?mode={mode}"
-        return _tuned(sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None))
+        if not self.read_only:
+            return _connected(self.path, "mode=rwc")
+        try:
+            return _connected(self.path, "mode=ro")
+        except sqlite3.OperationalError as error:
+            # Readers, too, write a file beside the store. Where they may not and nobody writes, they can do without.
+            if not error.sqlite_errorname.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")):
+                raise
+            if Path(f"{self.path}-wal").exists():
+                raise StoreError(
+                    f"the store {os.fspath(self.path)!r} cannot be read: its newest runs are still in the -wal file beside it, "
+                    "and its folder may not be written. Make the folder writable, or copy both files elsewhere"
+                ) from error
+            return _connected(self.path, "mode=ro&immutable=1")
 
     @contextlib.contextmanager
     @override
@@ -93,9 +104,9 @@ class SqliteStore(SqlStore):
     @override
     def _writing(self) -> Iterator[Session]:
         if self.read_only:
-            raise StoreError(
-                f"the store {self.url!r} was opened for reading only: leave out mode=ro to write"
-            )
+            may = _may_write(self.path) and _may_write(self.path.parent)
+            way = "leave out mode=ro to write" if may else "make it and its folder writable first"
+            raise StoreError(f"the store {os.fspath(self.path)!r} was opened for reading only: {way}")
         with self._write_lock, _explained(self.url):
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -179,6 +190,20 @@ def _literal(values: Row) -> str | None:
 # ---------------------------------------------------------------------- opening
 
 
+def _connected(path: Path, options: str) -> sqlite3.Connection:
+    address = f"file:{quote(os.fspath(path.absolute()))}?{options}"
+    connection = sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
+    try:
+        return _tuned(connection)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK)
+
+
 def _tuned(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -202,11 +227,16 @@ def _check_place(path: Path, *, read_only: bool) -> None:
                 raise StoreError(
                     f"{os.fspath(path)!r} is no store: it is a file of another kind. Name another file"
                 )
-            if not read_only and not os.access(path, os.W_OK):
+            if not read_only and not _may_write(path):
                 raise StoreError(
                     f"{os.fspath(path)!r} may not be written: make it writable, or open it for reading only "
                     "(sqlite:///…?mode=ro)"
                 )
+        if not read_only and not _may_write(path.parent):
+            raise StoreError(
+                f"the store {os.fspath(path)!r} cannot be written: there is no permission to write in its folder "
+                f"{os.fspath(path.parent)!r}. Make the folder writable, or name another place"
+            )
     except OSError as error:
         raise StoreError(
             f"the store {os.fspath(path)!r} cannot be opened: {error.strerror or error}"
