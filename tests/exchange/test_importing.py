@@ -141,7 +141,7 @@ def test_an_import_that_somebody_is_at_is_left_to_them(store, tmp_path):
 class FullStore(MemoryStore):
     """A store whose disk is full when the first attempts come."""
 
-    def append(self, run, attempts=(), cells=()):
+    def append(self, run, attempts=(), cells=(), **options):
         raise StoreUnavailableError("the disk is full")
 
 

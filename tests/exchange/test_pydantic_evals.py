@@ -84,15 +84,26 @@ def test_one_evaluator_with_other_arguments_is_another(written):
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf"), 10**400])
-def test_a_score_without_a_number_is_skipped_and_told(written, value):
+def test_a_score_without_a_number_is_a_failure_of_its_evaluator_and_told(written, value):
     written["cases"][0]["scores"]["length"]["value"] = value
     written["cases"][0]["metrics"] = {"tokens": value}
     found = read_pydantic_evals(written, "it")
     case = next(found.attempts()).record
-    assert [(skip.name, skip.evaluator) for skip in case.skipped] == [("length", "Polite")]
+    (failure,) = (each for each in case.evaluator_failures if each.error_type == "InvalidOutputError")
+    assert (failure.name, "'length'" in failure.error_message) == ("Polite", True)
+    assert case.passed is not True
     assert "length" not in case.scores
     assert case.metrics == {}
     assert len([note for note in found.notes if "'paris'" in note]) == 2
+
+
+@pytest.mark.parametrize("value", [-1, float("nan"), float("-inf"), None])
+def test_a_duration_that_is_none_counts_as_not_told(written, value):
+    written["cases"][0]["task_duration"] = written["cases"][0]["total_duration"] = value
+    found = read_pydantic_evals(written, "it")
+    case = next(found.attempts()).record
+    assert (case.task_duration, case.total_duration) == (0.0, 0.0)
+    assert [note for note in found.notes if "how long its task took" in note]
 
 
 def test_what_has_no_place_is_kept_in_the_metadata(written):

@@ -42,3 +42,8 @@ def is_no_score(value: Any) -> bool:
     if type(value) is int:
         return not -(1 << 63) <= value < 1 << 63
     return isinstance(value, float) and not math.isfinite(value)
+
+
+def is_time(seconds: float | None) -> bool:
+    """Whether a number may be how long something took."""
+    return seconds is not None and math.isfinite(seconds) and seconds >= 0

@@ -17,7 +17,6 @@ are most of a log, and hold what the messages say once more.
 """
 
 import ast
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -33,7 +32,7 @@ from calipers.result import EvaluationResult, EvaluatorSpec, EvalVerdict, Skippe
 from calipers.stores.packing import Record
 from calipers.stores.run_info import GitState, RunInfo, Status
 
-from .documents import damaged, is_no_score
+from .documents import damaged, is_no_score, is_time
 from .found import FoundAttempt, FoundRun
 from .inspect_trace import read_inspect_trace, usage_of
 
@@ -323,7 +322,7 @@ def _attached(value: Any, attachments: Mapping[str, str]) -> Any:
 
 
 def _time(seconds: float | None) -> float:
-    return seconds if seconds is not None and math.isfinite(seconds) and seconds >= 0 else 0.0
+    return seconds if seconds is not None and is_time(seconds) else 0.0
 
 
 def _error(message: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@
 | `experiment_metadata` | `metadata` of the run |
 | `assertions`, `scores`, `labels` of a case | its results, in this order: the order of the evaluators is not told |
 | `source` of a result | the evaluator; the same one with other arguments is `Name_2` |
-| a value of `null`, which is what NaN becomes in that file | a judgement that was skipped |
+| a score of `null`, which is what NaN becomes in that file | an evaluator that failed, as one that gives NaN does here |
 | an `expected_output` of `null` | no expectation: the file does not tell the two apart |
 | `analyses` | the same, where there is one of that kind |
 
@@ -22,9 +22,9 @@ from calipers.analysis import Analysis
 from calipers.plain import plain
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
+from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec
 
-from .documents import damaged, is_no_score
+from .documents import damaged, is_no_score, is_time
 from .found import FoundRun
 
 _KEPT: Final = "pydantic_evals"
@@ -140,14 +140,18 @@ def read_pydantic_evals(data: Any, what: str) -> FoundRun:
 
 def _case(case: _Case, names: "_EvaluatorNames", notes: dict[str, None]) -> ReportCase:
     results: list[EvaluationResult] = []
-    skipped: list[SkippedEvaluation] = []
+    failures = [_failure(each, names) for each in case.evaluator_failures]
     for name, result in (*case.assertions.items(), *case.scores.items(), *case.labels.items()):
         evaluator, spec = names.of(result.source, name)
         value = result.value
         if value is None or is_no_score(value):
-            reason = "the report has no value for it, or one that is no number"
-            skipped.append(SkippedEvaluation(name, reason, None if name == evaluator else evaluator))
-            notes[f"case {case.name!r} has no value for {name!r}: it counts as skipped"] = None
+            said = f"InvalidOutputError: {name!r} has no value, or one that is no number"
+            failures.append(
+                EvaluatorFailure(
+                    name=evaluator, error_type="InvalidOutputError", error_message=said, source=spec
+                )
+            )
+            notes[f"case {case.name!r} has no value for {name!r}: its evaluator counts as failed"] = None
             continue
         results.append(
             EvaluationResult(
@@ -162,7 +166,7 @@ def _case(case: _Case, names: "_EvaluatorNames", notes: dict[str, None]) -> Repo
     metrics = {n: value for n, value in case.metrics.items() if value is not None and not is_no_score(value)}
     for name in [name for name in case.metrics if name not in metrics]:
         notes[f"case {case.name!r} has no value for the metric {name!r}: it counts as not measured"] = None
-    if case.task_duration is None:
+    if not is_time(case.task_duration):
         notes[f"case {case.name!r} does not say how long its task took: it counts as 0 s"] = None
     return ReportCase(
         name=case.name,
@@ -174,8 +178,7 @@ def _case(case: _Case, names: "_EvaluatorNames", notes: dict[str, None]) -> Repo
         metrics=metrics,
         attributes=case.attributes,
         results=tuple(results),
-        evaluator_failures=tuple(_failure(each, names) for each in case.evaluator_failures),
-        skipped=tuple(skipped),
+        evaluator_failures=tuple(failures),
         task_duration=_seconds(case.task_duration),
         total_duration=_seconds(case.total_duration),
         source_case_name=case.source_case_name,
@@ -185,7 +188,7 @@ def _case(case: _Case, names: "_EvaluatorNames", notes: dict[str, None]) -> Repo
 
 
 def _seconds(value: float | None) -> float:
-    return 0.0 if value is None or is_no_score(value) else value
+    return value if value is not None and is_time(value) else 0.0
 
 
 def _failed(case: _FailedCase) -> ReportCaseFailure:
