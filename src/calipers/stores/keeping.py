@@ -267,7 +267,8 @@ class RunJournal:
                     return
             else:
                 place = work.position if self._done is None else self._done.place(work)
-        noted = recalled is not None or seat.has_rollouts or (asked is not None and any(asked.values()))
+        looked = asked is not None and asked is not work.plan.nothing_noted and any(asked.values())
+        noted = recalled is not None or seat.has_rollouts or looked
         stored, cells = pack(
             record,
             place,
@@ -300,19 +301,22 @@ class RunJournal:
             stored.output = with_attempt_notes(stored.output, attempt_notes(source.attempt.output))
             return
         case = work.case
-        rich = not are_plain(attempt.output)
-        rich_attributes = bool(attempt.attributes) and not are_plain(attempt.attributes)
-        rich_case = not are_plain(case.inputs, case.metadata, case.expected_output)
         keeps_spans = work.plan.needs_spans and isinstance(attempt.spans, SpanTree)
-        if rich or rich_attributes or rich_case or keeps_spans or attempt.seed_was_read:
-            notes = AttemptNotes(
-                rich=rich,
-                rich_attributes=rich_attributes,
-                rich_case=rich_case,
-                seed=self.seed if attempt.seed_was_read else None,
-                spans=attempt.spans.to_dict() if keeps_spans else None,
-            )
-            stored.output = with_attempt_notes(stored.output, notes)
+        if (
+            not keeps_spans
+            and not attempt.attributes
+            and not attempt.seed_was_read
+            and are_plain(attempt.output, case.inputs, case.metadata, case.expected_output)
+        ):
+            return  # as most attempts are
+        notes = AttemptNotes(
+            rich=not are_plain(attempt.output),
+            rich_attributes=not are_plain(attempt.attributes),
+            rich_case=not are_plain(case.inputs, case.metadata, case.expected_output),
+            seed=self.seed if attempt.seed_was_read else None,
+            spans=attempt.spans.to_dict() if keeps_spans else None,
+        )
+        stored.output = with_attempt_notes(stored.output, notes)
 
     def _note_cells(
         self,
