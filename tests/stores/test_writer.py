@@ -30,14 +30,14 @@ class Watched(MemoryStore):
         self.gate = threading.Event()
         self.gate.set()
 
-    def append(self, run, attempts=(), cells=()):
+    def append(self, run, attempts=(), cells=(), **options):
         self.inside += 1
         self.most_inside = max(self.most_inside, self.inside)
         try:
             self.gate.wait(10)
             if self.failures:
                 raise self.failures.pop(0)
-            super().append(run, attempts, cells)
+            super().append(run, attempts, cells, **options)
             self.batches.append(len(attempts))
         finally:
             self.inside -= 1
@@ -145,6 +145,17 @@ def test_a_store_that_is_unavailable_for_a_moment_is_tried_again(watched):
     with Writer(watched, run, pace=Pace(every=0.01, patience=30)) as writer:
         writer.add(*attempts([0]))
     assert watched.done(run) == [range(1)]
+
+
+def test_who_waits_is_told_why_and_when_it_is_over(watched, caplog):
+    watched.failures = [StoreUnavailableError("the disk is full")] * 2
+    with Writer(watched, begin(watched), pace=Pace(every=0.01, patience=7)) as writer:
+        writer.add(attempts([0])[0])
+    assert [message.partition(":")[0] for message in caplog.messages] == [
+        "the disk is full. Trying again for 7 s",
+        "the store can be written again",
+    ]
+    assert {entry.name for entry in caplog.records} == {"calipers.stores"}
 
 
 def test_a_store_that_stays_unavailable_ends_with_an_error_that_says_what_is_safe(watched):

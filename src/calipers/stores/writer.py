@@ -4,18 +4,19 @@ Finished attempts are handed to a thread that appends them by batches, one batch
 waits only when so much is unwritten that memory would fill up.
 
 When the store cannot be written (a full disk, a lost server), the writer pauses and tries again, at longer and longer
-intervals, while what the run finishes piles up to the bound. After `patience` seconds it gives up: `add` raises from
-then on, so that the run begins no new work; everything appended before is whole, and what the run holds in memory is
-still in its report.
+intervals, while what the run finishes piles up to the bound. It says so by the logger `calipers.stores`, which writes to
+stderr unless the program decides otherwise. After `patience` seconds it gives up: `add` raises from then on, so that the
+run begins no new work; everything appended before is whole, and what the run holds in memory is still in its report.
 """
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 
@@ -26,6 +27,7 @@ from .store import Store
 
 HEARTBEAT_SECONDS = 15.0
 """How often a writer that has nothing to write says that its run is alive."""
+_log: Final = logging.getLogger("calipers.stores")
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
 
@@ -267,13 +269,17 @@ class Writer:
         while True:
             try:
                 self.store.append(self.run, attempts, cells)
-            except StoreUnavailableError:
+            except StoreUnavailableError as error:
                 if monotonic() - begun + pause > self.pace.patience:
                     raise
+                if pause == _FIRST_PAUSE:
+                    _log.warning("%s. Trying again for %g s", error, self.pace.patience)
                 # The lock is not held: the run may go on adding meanwhile.
                 threading.Event().wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
+                if pause > _FIRST_PAUSE:
+                    _log.warning("the store can be written again: run %r goes on", self.run)
                 return
 
     def _give_up(self, error: BaseException, lost: int) -> None:
