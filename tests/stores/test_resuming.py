@@ -1,10 +1,12 @@
 """Runs that are resumed with changed cases, evaluators or owners, and interrupted once more."""
 
 import itertools
+import threading
 
 import pytest
 
 from calipers import Case, Dataset
+from calipers.errors import StoreError
 
 
 def task(inputs):
@@ -81,3 +83,67 @@ def test_a_renamed_case_leaves_no_other_of_its_new_name(memory_store):
     run_until(None, dataset([0, 1, 2]), memory_store)
     run_until(1, dataset([0, 7, 8], names=["1", "a", "b"]), memory_store, resume="latest")
     assert sorted(stored(memory_store)) == [("1", 0), ("2", 2)]
+
+
+# ---------------------------------------------------------------------- owners
+
+
+class Gate:
+    """A task that waits at one input until it is let through."""
+
+    version = "1"
+    __name__ = "gate"
+
+    def __init__(self):
+        self.reached = threading.Event()
+        self.opened = threading.Event()
+
+    def __call__(self, inputs):
+        if inputs == "wait":
+            self.reached.set()
+            self.opened.wait(10)
+        return inputs
+
+
+@pytest.fixture
+def stalled(memory_store):
+    """A run in a thread that stands still, and what it came to in the end."""
+    gate, ends = Gate(), []
+
+    def work():
+        try:
+            data = dataset(["first", "wait", "last"])
+            report = data.evaluate_sync(gate, store=memory_store, progress=False, max_concurrency=1)
+            ends.append(report.incomplete)
+        except StoreError as error:
+            ends.append(str(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    gate.reached.wait(10)
+
+    def go_on():
+        gate.opened.set()
+        thread.join(10)
+        return ends[0]
+
+    yield go_on
+    go_on()
+
+
+def test_a_run_that_another_thread_writes_is_not_taken_over(memory_store, stalled):
+    with pytest.raises(StoreError, match="is being written by another thread of this process"):
+        dataset(["first"]).evaluate_sync(Gate(), store=memory_store, resume="latest", progress=False)
+    assert stalled() is None
+    assert [name for name, _ in stored(memory_store)] == ["0", "1", "2"]
+
+
+def test_an_owner_that_was_taken_for_dead_does_not_write_beside_its_successor(memory_store, stalled):
+    run = memory_store.run("latest").id
+    with memory_store._writing() as session:
+        session.run("UPDATE runs SET heartbeat = NULL WHERE id = ?", (run,))
+    others = dataset(["first", "b", "c", "d"])
+    others.evaluate_sync(Gate(), store=memory_store, resume=run, progress=False)
+    assert "was taken over by another process" in stalled()
+    assert stored(memory_store) == [("0", "first"), ("1", "b"), ("2", "c"), ("3", "d")]
+    assert memory_store.run(run).status == "finished"

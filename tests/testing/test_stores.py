@@ -11,8 +11,8 @@ class Sound(MemoryStore):
 
 
 class Forgetful(MemoryStore):
-    def append(self, run, attempts=(), cells=()):
-        super().append(run, attempts, list(cells)[:-1])
+    def append(self, run, attempts=(), cells=(), **options):
+        super().append(run, attempts, list(cells)[:-1], **options)
 
 
 class Unordered(MemoryStore):

@@ -38,7 +38,7 @@ from .recalling import WITHOUT_HIDDEN, Recaller, Source
 from .records import StoredAttempt, StoredCell
 from .redaction import redacted_evaluator
 from .resuming import Done, changed_evaluators, check_same, find_run, last_evaluators, task_version
-from .run_info import RunInfo
+from .run_info import RunInfo, Status
 from .seats import Seat, Seats
 from .store import Store
 from .writer import Pace, Writer
@@ -173,7 +173,7 @@ class RunJournal:
         self._keep_failures = keep_failures
         self._closes = closes
         self._judged_redacted = 0
-        self._writer = Writer(store, info.id, pace=pace)
+        self._writer = Writer(store, info.id, generation=info.generation, pace=pace)
         self._seats = Seats(store, info, columns, setup.plan)
         self._recaller = Recaller(
             columns,
@@ -362,7 +362,7 @@ class RunJournal:
                 self._writer.close()
             except BaseException:
                 with suppress(Exception):
-                    self.store.finish_run(self.info.id, status="interrupted")
+                    self._end("interrupted")
                 raise
             # What a rule left out, or nobody came to, is not gone.
             complete = report is not None and report.incomplete is None
@@ -370,21 +370,24 @@ class RunJournal:
                 all_seen = complete and report is not None and report.stopping is None
                 self._leave_out(self._done, all_seen=all_seen)
             if report is None:
-                self.store.finish_run(self.info.id, status="failed")
+                self._end("failed")
                 return counts
-            self.store.finish_run(
-                self.info.id, status="finished" if complete else "interrupted", report=report
-            )
+            self._end("finished" if complete else "interrupted", report)
             return counts
         finally:
             if self._closes:
                 self.store.close()
 
+    def _end(self, status: Status, report: Report | None = None) -> None:
+        self.store.finish_run(
+            self.info.id, status=status, report=report, generation=self.info.generation
+        )
+
     def _leave_out(self, done: Done, *, all_seen: bool) -> None:
         """Remove the attempts of cases that are gone or have changed."""
         gone = done.left() if all_seen else done.past()
         if gone:
-            self.store.remove_attempts(self.info.id, gone)
+            self.store.remove_attempts(self.info.id, gone, generation=self.info.generation)
         if count := len(gone) + done.replaced:
             self.reuse.notes.append(
                 f"stored attempts left out, since their cases are gone or have changed: {count}"

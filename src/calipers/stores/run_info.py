@@ -103,6 +103,8 @@ class RunInfo(msgspec.Struct, kw_only=True):
     """Who writes it; `None` for runs that were stored when they were over."""
     heartbeat: str | None = None
     """When the owner last said that it is alive: ISO 8601, UTC."""
+    generation: int = 0
+    """How often the run was resumed. Who writes for an earlier generation is refused: another one has taken the run over."""
     attempts: int = 0
     """Attempts stored so far."""
     failures: int = 0

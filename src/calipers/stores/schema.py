@@ -73,6 +73,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     ),
     # A dataset whose cases bring evaluators of their own may have as many of them as cases.
     ("CREATE INDEX evaluators_by_identity ON evaluators (run, identity)",),
+    # Who was taken for dead, and is not, must not write on beside its successor.
+    ("ALTER TABLE runs ADD COLUMN generation BIGINT NOT NULL DEFAULT 0",),
 )
 """The statements that lead from each version to the next; names in braces are the database's own words."""
 

@@ -46,6 +46,7 @@ class Seats:
     def __init__(self, store: Store, info: RunInfo, columns: Columns, plan: Plan) -> None:
         self._store = store
         self._run = info.id
+        self._generation = info.generation
         self._columns = columns
         self._evaluators = list(info.evaluators)
         self._shared_places = shared_places(self._evaluators)
@@ -72,7 +73,8 @@ class Seats:
         named = [_known_by(evaluator) for evaluator in wanted]
         new = [evaluator for evaluator, name in zip(wanted, named, strict=True) if name not in self._places]
         if new:
-            for evaluator, place in zip(new, self._store.add_evaluators(self._run, new), strict=True):
+            added = self._store.add_evaluators(self._run, new, generation=self._generation)
+            for evaluator, place in zip(new, added, strict=True):
                 self._places[_known_by(evaluator)] = place
                 if place == len(self._evaluators):
                     self._evaluators.append(evaluator)

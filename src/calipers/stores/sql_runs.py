@@ -29,7 +29,7 @@ from .run_info import (
 from .sql import Row, Session, safe_text, select_in
 from .store import Redact, Store
 
-_RUN = "no, status, ended_at, owner, heartbeat, attempts, failures, info, ending, counted"
+_RUN = "no, status, ended_at, owner, heartbeat, generation, attempts, failures, info, ending, counted"
 
 
 class SqlRuns(Store):
@@ -67,6 +67,7 @@ class SqlRuns(Store):
             ended_at=None,
             ending=None,
             totals=None,
+            generation=0,
             attempts=0,
             failures=0,
         )
@@ -91,10 +92,13 @@ class SqlRuns(Store):
         return begun
 
     @override
-    def add_evaluators(self, run: str, evaluators: Sequence[StoredEvaluator]) -> list[int]:
+    def add_evaluators(
+        self, run: str, evaluators: Sequence[StoredEvaluator], *, generation: int | None = None
+    ) -> list[int]:
         places: list[int] = []
         with self._writing() as db:
-            number = run_number(db, run)
+            # An update that changes nothing locks the run: others who add evaluators wait.
+            number = update_run(db, run, generation, "heartbeat = heartbeat")
             last = db.run("SELECT MAX(place) FROM evaluators WHERE run = ?", (number,))[0][0]
             first = 0 if last is None else int(last) + 1
             known: dict[str, int] = {}
@@ -118,9 +122,9 @@ class SqlRuns(Store):
         return redacted_evaluator(_plain_evaluator(evaluator), self.redact)
 
     @override
-    def beat(self, run: str) -> None:
+    def beat(self, run: str, *, generation: int | None = None) -> None:
         with self._writing() as db:
-            db.run("UPDATE runs SET heartbeat = ? WHERE id = ?", (timestamp(), run))
+            update_run(db, run, generation, "heartbeat = ?", (timestamp(),))
 
     @override
     def resume_run(self, run: str) -> RunInfo:
@@ -129,17 +133,21 @@ class SqlRuns(Store):
             found = self._infos(db, "WHERE id = ?", (run,))
             if not found:
                 raise unknown(run)
-            if found[0].status == "running" and not found[0].is_abandoned() and found[0].owner != owner:
+            info = found[0]
+            if info.status == "running" and not info.is_abandoned():
+                who = "another thread of this process" if info.owner == owner else "another process"
                 raise StoreError(
-                    f"run {run!r} is being written by another process (its last sign of life: "
-                    f"{found[0].heartbeat}): wait for its end, or stop it"
+                    f"run {run!r} is being written by {who} (its last sign of life: {info.heartbeat}): wait for its end, "
+                    "or stop it"
                 )
-            db.run(
-                "UPDATE runs SET status = 'running', owner = ?, heartbeat = ?, ended_at = NULL, ending = NULL "
-                "WHERE id = ?",
-                (to_json(owner), timestamp(), run),
+            update_run(
+                db,
+                run,
+                info.generation,
+                "status = 'running', owner = ?, heartbeat = ?, ended_at = NULL, ending = NULL, generation = generation + 1",
+                (to_json(owner), timestamp()),
             )
-        return self._info(run)
+            return self._infos(db, "WHERE id = ?", (run,))[0]
 
     @override
     def finish_run(
@@ -149,15 +157,12 @@ class SqlRuns(Store):
         status: Status = "finished",
         report: Report | None = None,
         ended_at: str | None = None,
+        generation: int | None = None,
     ) -> RunInfo:
         ending = None if report is None else to_json(redacted_ending(ending_of(report), self.redact))
         with self._writing() as db:
-            done = db.run(
-                "UPDATE runs SET status = ?, ended_at = ?, ending = ?, heartbeat = NULL WHERE id = ? RETURNING no",
-                (status, ended_at or timestamp(), ending, run),
-            )
-            if not done:
-                raise unknown(run)
+            what = "status = ?, ended_at = ?, ending = ?, heartbeat = NULL"
+            update_run(db, run, generation, what, (status, ended_at or timestamp(), ending))
         return self._info(run)
 
     @override
@@ -261,12 +266,35 @@ def run_number(db: Session, run: str) -> int:
     return int(rows[0][0])
 
 
-def run_changed(db: Session, run: str) -> int:
+def run_changed(db: Session, run: str, generation: int | None = None) -> int:
     """Note that what was counted of a run does not hold any more, and return its number."""
-    rows = db.run("UPDATE runs SET changes = changes + 1, counted = NULL WHERE id = ? RETURNING no", (run,))
+    return update_run(db, run, generation, "changes = changes + 1, counted = NULL")
+
+
+def update_run(
+    db: Session, run: str, generation: int | None, what: str, values: Sequence[Any] = ()
+) -> int:
+    """Write what is said of a run, for the owner of that generation, and return its number."""
+    where, wanted = of_generation(run, generation)
+    rows = db.run(f"UPDATE runs SET {what} WHERE {where} RETURNING no", [*values, *wanted])  # noqa: S608 - our own words
     if not rows:
-        raise unknown(run)
+        raise not_written(db, run)
     return int(rows[0][0])
+
+
+def of_generation(run: str, generation: int | None) -> tuple[str, list[Any]]:
+    """What finds a run, if it is still of that generation; `None`: whatever it is of."""
+    return ("id = ?", [run]) if generation is None else ("id = ? AND generation = ?", [run, generation])
+
+
+def not_written(db: Session, run: str) -> StoreError:
+    """Why nothing could be written of a run."""
+    if not db.run("SELECT no FROM runs WHERE id = ?", (run,)):
+        return unknown(run)
+    return StoreError(
+        f"run {run!r} was taken over by another process, which goes on with it; nothing of what this one has not stored "
+        "yet is added to it"
+    )
 
 
 def unknown(run: str) -> StoreError:
@@ -304,7 +332,7 @@ def _plain_evaluator(evaluator: StoredEvaluator) -> StoredEvaluator:
 
 
 def _run_info(row: Row, evaluators: Sequence[StoredEvaluator]) -> RunInfo:
-    _, status, ended_at, owner, heartbeat, attempts, failures, info, ending, counted = row
+    _, status, ended_at, owner, heartbeat, generation, attempts, failures, info, ending, counted = row
     found = msgspec.json.decode(info, type=RunInfo)
     return msgspec.structs.replace(
         found,
@@ -312,6 +340,7 @@ def _run_info(row: Row, evaluators: Sequence[StoredEvaluator]) -> RunInfo:
         ended_at=ended_at,
         owner=None if owner is None else msgspec.json.decode(owner, type=Owner),
         heartbeat=heartbeat,
+        generation=generation,
         attempts=attempts,
         failures=failures,
         evaluators=tuple(evaluators),

@@ -19,7 +19,7 @@ from .reuse import find_known
 from .row_cells import cells_of, read_cells, split_cells
 from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
-from .sql_runs import SqlRuns, run_changed, run_number, unknown
+from .sql_runs import SqlRuns, not_written, of_generation, run_changed, run_number
 
 _T = TypeVar("_T")
 
@@ -43,7 +43,12 @@ class SqlStore(SqlRuns):
 
     @override
     def append(
-        self, run: str, attempts: Sequence[StoredAttempt] = (), cells: Sequence[StoredCell] = ()
+        self,
+        run: str,
+        attempts: Sequence[StoredAttempt] = (),
+        cells: Sequence[StoredCell] = (),
+        *,
+        generation: int | None = None,
     ) -> None:
         if self.redact:
             cells = [*(cell for one in attempts for cell in cells_of(one)), *cells]
@@ -60,7 +65,7 @@ class SqlStore(SqlRuns):
         attempts = blobs.take_attempts(attempts)
         rows = [astuple(blobs.take_cell(cell))[:-1] for cell in outside]
         with self._writing() as db:
-            number, any_there = _count_in(db, run, attempts, positions, cells)
+            number, any_there = _count_in(db, run, generation, attempts, positions, cells)
             if any_there:
                 _count_out(db, number, _remove(db, number, positions))
             if outside:
@@ -81,9 +86,9 @@ class SqlStore(SqlRuns):
                 db.insert_missing("blob_uses", "run, hash", [(number, digest) for digest, _ in bodies])
 
     @override
-    def remove_attempts(self, run: str, positions: Iterable[int]) -> None:
+    def remove_attempts(self, run: str, positions: Iterable[int], *, generation: int | None = None) -> None:
         with self._writing() as db:
-            number = run_changed(db, run)
+            number = run_changed(db, run, generation)
             _count_out(db, number, _remove(db, number, list(positions)))
 
     @override
@@ -262,6 +267,7 @@ def _last(items: Sequence[_T], keys: Sequence[Hashable]) -> Sequence[_T]:
 def _count_in(
     db: Session,
     run: str,
+    generation: int | None,
     attempts: Sequence[StoredAttempt],
     positions: Sequence[int],
     cells: Sequence[StoredCell],
@@ -271,15 +277,20 @@ def _count_in(
     One statement for all of it: a thread that writes beside a busy run waits for the interpreter after each.
     """
     failures = sum([attempt.failed for attempt in attempts])
+    where, wanted = of_generation(run, generation)
     rows = db.run(
-        "UPDATE runs SET changes = changes + 1, counted = NULL, heartbeat = ?, attempts = attempts + ?, "
-        "failures = failures + ? WHERE id = ? "
+        "UPDATE runs SET changes = changes + 1, counted = NULL, heartbeat = ?, attempts = attempts + ?, "  # noqa: S608
+        f"failures = failures + ? WHERE {where} "
         "RETURNING no, (SELECT COUNT(*) FROM evaluators WHERE evaluators.run = runs.no), "
         "EXISTS (SELECT 1 FROM attempts a WHERE a.run = runs.no AND a.position BETWEEN ? AND ?)",
-        (timestamp(), len(attempts), failures, run, min(positions, default=0), max(positions, default=-1)),
+        (
+            *(timestamp(), len(attempts), failures),
+            *wanted,
+            *(min(positions, default=0), max(positions, default=-1)),
+        ),
     )
     if not rows:
-        raise unknown(run)
+        raise not_written(db, run)
     ((number, known, any_there),) = rows
     # Nobody would ever find cells of evaluators that are not there.
     strange = sorted({cell.evaluator for cell in cells if not 0 <= cell.evaluator < known})

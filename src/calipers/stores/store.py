@@ -30,7 +30,12 @@ _BATCH = 1000
 
 
 class Store(ABC):
-    """Keeps runs. `open_store(url)` makes one."""
+    """Keeps runs. `open_store(url)` makes one.
+
+    Whoever writes a run may say for which `generation` of it (`RunInfo.generation`, as `begin_run` and `resume_run` gave
+    it). If the run was resumed by somebody else since, nothing is written, and a StoreError says so: an owner that was
+    silent for too long must not write on beside its successor.
+    """
 
     url: str
     """Where it is, without any password."""
@@ -48,34 +53,43 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def add_evaluators(self, run: str, evaluators: Sequence[StoredEvaluator]) -> list[int]:
+    def add_evaluators(
+        self, run: str, evaluators: Sequence[StoredEvaluator], *, generation: int | None = None
+    ) -> list[int]:
         """Add evaluators to those of a run, and return their places. One that is there already keeps its place."""
 
     @abstractmethod
     def append(
-        self, run: str, attempts: Sequence[StoredAttempt] = (), cells: Sequence[StoredCell] = ()
+        self,
+        run: str,
+        attempts: Sequence[StoredAttempt] = (),
+        cells: Sequence[StoredCell] = (),
+        *,
+        generation: int | None = None,
     ) -> None:
         """Store finished attempts and cells, all or nothing, and beat the run's heart.
 
         Raises:
             StoreUnavailableError: it could not be written now and may be later (a full disk, a lost server).
-            StoreError: it cannot be written at all.
+            StoreError: it cannot be written at all, or the run was taken over.
         """
 
     @abstractmethod
-    def remove_attempts(self, run: str, positions: Iterable[int]) -> None:
+    def remove_attempts(self, run: str, positions: Iterable[int], *, generation: int | None = None) -> None:
         """Remove attempts of a run with their cells, all or nothing; positions without one are left alone."""
 
     @abstractmethod
-    def beat(self, run: str) -> None:
+    def beat(self, run: str, *, generation: int | None = None) -> None:
         """Say that the run's owner is alive."""
 
     @abstractmethod
     def resume_run(self, run: str) -> RunInfo:
         """Make this process the owner of a run that is not running, or abandoned, and mark it as running.
 
+        It is of the next generation then.
+
         Raises:
-            StoreError: another process is at it.
+            StoreError: another process is at it, or another thread of this one.
         """
 
     @abstractmethod
@@ -86,6 +100,7 @@ class Store(ABC):
         status: Status = "finished",
         report: Report | None = None,
         ended_at: str | None = None,
+        generation: int | None = None,
     ) -> RunInfo:
         """Mark a run as over, and keep what its report says besides its attempts.
 
@@ -94,6 +109,7 @@ class Store(ABC):
             status: what became of it.
             report: what it came to.
             ended_at: when, as ISO 8601 in UTC; default: now.
+            generation: of the run, of which this is the end; default: whichever it is of.
         """
 
     @abstractmethod

@@ -76,16 +76,20 @@ class Writer:
     Leaving the block waits until everything is stored.
     """
 
-    def __init__(self, store: Store, run: str, *, pace: Pace | None = None) -> None:
+    def __init__(
+        self, store: Store, run: str, *, generation: int | None = None, pace: Pace | None = None
+    ) -> None:
         """A writer that has not begun.
 
         Args:
             store: to write to.
             run: the id of the run, which has begun.
+            generation: of the run, for which it is written; default: whichever it is of.
             pace: how large batches are, how much may wait, and for how long to try.
         """
         self.store = store
         self.run = run
+        self.generation = generation
         self.pace = pace or Pace()
         self.stored = 0
         """Attempts that are stored."""
@@ -260,7 +264,7 @@ class Writer:
             with suppress(
                 StoreUnavailableError
             ):  # whether it can be written is for the next batch to find out
-                self.store.beat(self.run)
+                self.store.beat(self.run, generation=self.generation)
             return
         attempts = [item.attempt for item in batch if item.attempt is not None]
         cells = [cell for item in batch for cell in item.cells]
@@ -268,7 +272,7 @@ class Writer:
         pause = _FIRST_PAUSE
         while True:
             try:
-                self.store.append(self.run, attempts, cells)
+                self.store.append(self.run, attempts, cells, generation=self.generation)
             except StoreUnavailableError as error:
                 if monotonic() - begun + pause > self.pace.patience:
                     raise

@@ -171,6 +171,31 @@ def _check_runs(store: Store) -> None:
     _refuses(lambda: _begin(store, id=elsewhere.id), "a second run of one id")
     ended = store.finish_run(elsewhere.id, ended_at="2020-01-02T00:00:00+00:00").ended_at
     _expect(ended, "2020-01-02T00:00:00+00:00", "when it ended")
+    _check_owners(store)
+
+
+def _check_owners(store: Store) -> None:
+    run = _begin(store)
+    _refuses(lambda: store.resume_run(run.id), "resuming a run that is being written")
+    mine: dict[str, Any] = {"generation": run.generation}
+    attempt, cells = pack(record(0), 0, Panel(run.evaluators))
+    store.append(run.id, [attempt], cells, **mine)
+    store.beat(run.id, **mine)
+    store.finish_run(run.id, status="interrupted", **mine)
+    successor = store.resume_run(run.id)
+    _expect(successor.generation > run.generation, True, "a run that is resumed is of a later generation")
+    for what, call in (
+        ("append", lambda: store.append(run.id, [attempt], cells, **mine)),
+        ("remove_attempts", lambda: store.remove_attempts(run.id, [0], **mine)),
+        ("add_evaluators", lambda: store.add_evaluators(run.id, [_new_evaluator()], **mine)),
+        ("beat", lambda: store.beat(run.id, **mine)),
+        ("finish_run", lambda: store.finish_run(run.id, **mine)),
+    ):
+        _refuses(call, f"{what} for an earlier generation")
+    found = store.run(run.id)
+    told = (found.attempts, len(found.evaluators), found.status)
+    _expect(told, (1, len(_EVALUATORS), "running"), "a run whose earlier owner came back")
+    store.append(run.id, [attempt], cells, generation=successor.generation)
 
 
 def _new_evaluator() -> StoredEvaluator:
