@@ -744,10 +744,10 @@ class Failing(MemoryStore):
 
     broken: tuple[str, ...] = ()
 
-    def append(self, run, attempts=(), cells=()):
+    def append(self, run, attempts=(), cells=(), **options):
         if "append" in self.broken:
             raise StoreError("the disk is gone")
-        super().append(run, attempts, cells)
+        super().append(run, attempts, cells, **options)
 
     def find(self, keys, *, failed=False):
         if "find" in self.broken:
