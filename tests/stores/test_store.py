@@ -113,6 +113,44 @@ def test_a_limit_that_is_none_is_refused(memory_store, limit):
         memory_store.runs(limit=limit)
 
 
+def test_abandoned_runs_can_be_asked_for(store):
+    begun = [store.begin_run(RunInfo(name=name)).id for name in "abc"]
+    store.finish_run(begun[0])
+    with store._writing() as db:
+        db.run("UPDATE runs SET heartbeat = NULL WHERE id = ?", (begun[1],))
+    assert [run.name for run in store.runs(status="abandoned")] == ["b"]
+    assert [run.name for run in store.runs(status="running")] == ["c", "b"]
+    assert store.runs(status="abandoned", limit=0) == []
+
+
+@pytest.mark.parametrize("status", ["done", 3, "", []])
+def test_a_status_that_is_none_is_refused(memory_store, status):
+    with pytest.raises(InvalidOptionError, match=r"status must be one of running, finished, .*abandoned, got"):
+        memory_store.runs(status=status)
+
+
+@pytest.mark.parametrize("which", [3, None, ["r"]], ids=repr)
+def test_what_names_no_run_is_refused(memory_store, which):
+    for ask in (memory_store.run, memory_store.report):
+        with pytest.raises(StoreError, match=r"a run is named by its id, .* or 'latest', got"):
+            ask(which)
+
+
+@pytest.mark.parametrize("report", [{"a": 1}, None, "report"], ids=repr)
+def test_only_a_report_is_stored_as_one(memory_store, report):
+    with pytest.raises(StoreError, match="only a Report can be stored as a run, got"):
+        memory_store.add_report(report)
+
+
+@pytest.mark.parametrize("keep", ["all", "failed", "none"])
+def test_the_report_of_a_run_is_found_by_whatever_the_run_is(memory_store, keep):
+    run = memory_store.add_report(report_of(3))
+    expected = memory_store.report(run.id, keep=keep)
+    assert [memory_store.report(which, keep=keep) for which in ("latest", run.name, run.id[:12])] == [
+        expected
+    ] * 3
+
+
 def test_a_place_before_the_first_is_refused(memory_store):
     run = memory_store.begin_run(RunInfo(name="r"))
     with pytest.raises(StoreError, match="cannot be negative"):

@@ -29,6 +29,9 @@ from calipers.summary import Totals
 Status: TypeAlias = Literal["running", "finished", "interrupted", "failed"]
 """What became of a run: `interrupted` ended early on purpose, `failed` by an error."""
 
+State: TypeAlias = Literal["running", "finished", "interrupted", "failed", "abandoned"]
+"""What can be asked for: a run is `abandoned` if it is marked as running and nobody runs it any more."""
+
 _counting = threading.Lock()
 _last_moment = 0
 """The millisecond in the last id that this process made."""

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from typing_extensions import override
@@ -18,6 +18,7 @@ from .redaction import redacted_ending, redacted_evaluator, redacted_metadata, r
 from .run_info import (
     Owner,
     RunInfo,
+    State,
     Status,
     StoredEvaluator,
     git_state,
@@ -179,11 +180,16 @@ class SqlRuns(Store):
         *,
         name: str | None = None,
         dataset_name: str | None = None,
-        status: Status | None = None,
+        status: State | None = None,
         limit: int | None = None,
     ) -> list[RunInfo]:
+        if status is not None and status not in get_args(State):
+            raise InvalidOptionError(f"status must be one of {', '.join(get_args(State))}, got {status!r}")
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
             raise InvalidOptionError(f"limit must be a whole number of runs, got {limit!r}")
+        if status == "abandoned":
+            marked = self.runs(name=name, dataset_name=dataset_name, status="running")
+            return [info for info in marked if info.is_abandoned()][:limit]
         given = {"name": safe_text(name), "dataset_name": safe_text(dataset_name), "status": status}
         asked = {column: value for column, value in given.items() if value is not None}
         where = " AND ".join(f"{column} = ?" for column in asked)
@@ -195,6 +201,10 @@ class SqlRuns(Store):
 
     @override
     def run(self, which: str) -> RunInfo:
+        if not isinstance(which, str):
+            raise StoreError(
+                f"a run is named by its id, the beginning of its id, its name or 'latest', got {which!r}"
+            )
         with self._reading() as db:
             found = self._infos(db, "WHERE id = ?", (which,))
             if not found and which == "latest":

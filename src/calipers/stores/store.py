@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, StoreError
 from calipers.report import Report
 from calipers.summary import Totals
 
@@ -20,7 +20,7 @@ from .counting import KEEPS, Census, Counted, bare_report, check_whole, count, p
 from .packing import Record, pack, unpack
 from .panel import Panel
 from .records import Known, StoredAttempt, StoredCell
-from .run_info import RunInfo, Status, StoredEvaluator
+from .run_info import RunInfo, State, Status, StoredEvaluator
 
 Redact: TypeAlias = Callable[[Any], Any]
 """Takes plain data and returns what of it may be written."""
@@ -128,10 +128,21 @@ class Store(ABC):
         *,
         name: str | None = None,
         dataset_name: str | None = None,
-        status: Status | None = None,
+        status: State | None = None,
         limit: int | None = None,
     ) -> list[RunInfo]:
-        """The runs, newest first."""
+        """The runs, newest first.
+
+        Args:
+            name: only those of this name.
+            dataset_name: only those of this dataset.
+            status: only those of which this became; "running" are all that are marked so, and "abandoned" those of
+                them that nobody runs any more.
+            limit: so many at most.
+
+        Raises:
+            InvalidOptionError: there is no such status or limit.
+        """
 
     @abstractmethod
     def run(self, which: str) -> RunInfo:
@@ -200,22 +211,23 @@ class Store(ABC):
         """A run as a report.
 
         Args:
-            run: its id.
+            run: its id, or whatever else `Store.run` knows it by.
             keep: "all" attempts; only the first thousand "failed" ones, with exact totals of all; or "none" of them.
 
         Raises:
             InvalidOptionError: `keep` is none of these.
+            StoreError: there is no such run.
         """
         if keep not in KEEPS:
             raise InvalidOptionError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {keep!r}")
-        info = self._info(run)
+        info = self.run(run)
         report = bare_report(info)
         if keep == "all":
-            found = self.judged(run)
+            found = self.judged(info.id)
         else:
             counted = self._count(info)
             report.totals = counted.totals
-            found = self.judged_at(run, counted.not_passed) if keep == "failed" else iter(())
+            found = self.judged_at(info.id, counted.not_passed) if keep == "failed" else iter(())
         for attempt, cells in found:
             put_in(report, unpack(attempt, cells, info.evaluators))
         return report
@@ -224,8 +236,10 @@ class Store(ABC):
         """Store a whole report as a run that is over.
 
         Raises:
-            StoreError: the report does not hold every attempt of its run.
+            StoreError: it is no report, or does not hold every attempt of its run.
         """
+        if not isinstance(report, Report):
+            raise StoreError(f"only a Report can be stored as a run, got {report!r:.100}")
         check_whole(report)
         records: list[Record] = [*report.cases, *report.failures]
         census = Census()
