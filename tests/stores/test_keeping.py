@@ -212,6 +212,8 @@ def test_an_evaluator_of_unknown_identity_is_asked_again(store):
     run(data, Task(), store=store)
     report = run(data, Task(), store=store, reuse=True)
     assert (report.reuse.cells_computed, report.reuse.cells_reused) == (2, 2)
+    (note,) = report.reuse.notes
+    assert note.startswith("evaluator function is computed again, since its identity is unknown: <lambda>")
 
 
 def test_a_case_without_form_is_run_every_time(store):

@@ -65,6 +65,12 @@ def test_a_new_evaluator_becomes_a_column_of_the_run_and_the_task_is_not_called(
     assert store.run(run).status == "finished"
 
 
+def test_scoring_makes_no_store(tmp_path):
+    with pytest.raises(StoreError, match="there is no store"):
+        score_again(tmp_path / "typo.db", evaluators=[even])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_has_been_judged_is_not_judged_again(store):
     run = stored_run(store)
     score_again(store, run, evaluators=[Above(3)])

@@ -125,7 +125,9 @@ def test_abandoned_runs_can_be_asked_for(store):
 
 @pytest.mark.parametrize("status", ["done", 3, "", []])
 def test_a_status_that_is_none_is_refused(memory_store, status):
-    with pytest.raises(InvalidOptionError, match=r"status must be one of running, finished, .*abandoned, got"):
+    with pytest.raises(
+        InvalidOptionError, match=r"status must be one of running, finished, .*abandoned, got"
+    ):
         memory_store.runs(status=status)
 
 

@@ -107,6 +107,12 @@ def _begun(store: Store, setup: Setup, *, reuse: bool, **options: Any) -> "RunJo
     notes: list[str] = []
     if reuse and isinstance(task, Unknown):
         notes.append(f"no attempt could be reused, since the task's identity is unknown: {task.reason}")
+    if reuse:
+        notes += [
+            f"evaluator {each.name} is computed again, since its identity is unknown: {each.unknown}"
+            for each in columns.shared
+            if each.unknown is not None
+        ]
     info = store.begin_run(_run_info(setup, task, columns, reuse=reuse))
     return RunJournal(store, setup, info, task, columns, reuse=reuse, notes=notes, **options)
 

@@ -117,7 +117,7 @@ async def score_again_async(
     if not evaluators:
         raise InvalidOptionError("score_again needs evaluators: pass at least one")
     options = Options(evaluator_timeout=evaluator_timeout, max_concurrency=max_concurrency)
-    opened = store if isinstance(store, Store) else open_store(store)
+    opened = store if isinstance(store, Store) else open_store(store, existing=True)
     try:
         info = opened.run(run)
         if info.status == "running" and not info.is_abandoned():
