@@ -46,6 +46,30 @@ def test_runs_are_listed_with_what_became_of_them_newest_first(calipers, kept):
     assert oldest.split()[3:9] == ["first", "numbers", "finished", "2", "50.0", "%"]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE evaluators SET body = '{' WHERE run = 1",
+        "UPDATE attempts SET cells = '{' WHERE run = 1",
+        "UPDATE runs SET info = '' WHERE no = 1",
+    ],
+    ids=["evaluator", "cells", "info"],
+)
+def test_a_damaged_run_is_listed_as_such_beside_the_others(calipers, kept, damage):
+    first = evaluated(kept, 1, name="first")
+    evaluated(kept, 1, name="second")
+    with kept._writing() as db:
+        db.run(damage)
+    done = calipers("runs", env={"COLUMNS": "150"})
+    assert done.exit_code == 0
+    _, newest, oldest = done.stdout.splitlines()
+    assert "finished" in newest
+    assert ("first" in oldest, "damaged" in oldest) == (True, True)
+    assert f"run '{first}'" in " ".join(done.stderr.split())
+    told = json.loads(calipers("runs", "--json").stdout)
+    assert [(run["status"], run["cases"]) for run in told] == [("finished", 1), ("damaged", None)]
+
+
 def test_the_id_that_is_shown_names_the_run(calipers, kept):
     run = evaluated(kept, 1)
     shown = calipers("runs").stdout.splitlines()[1].split()[0]

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from calipers.errors import StoreError, StoreUnavailableError
 from calipers.plain import plain
 from calipers.stores.run_info import RunInfo, Status
 from calipers.stores.store import Store
@@ -40,6 +41,7 @@ _STYLES = {
     "interrupted": "yellow",
     "failed": "red",
     "abandoned": "yellow",
+    "damaged": "red",
 }
 _LONGEST = 60
 """Cells that a name may have."""
@@ -58,11 +60,15 @@ def show_runs(
     with open_kept(store) as opened:
         found = _matching(opened, name=name, dataset=dataset, status=status)
         some = found[:limit] if limit else found
+        counted = [(info, _totals(opened, info)) for info in some]
         if json:
-            click.echo(json_module.dumps([_data(opened, info) for info in some], indent=2, allow_nan=False))
+            click.echo(json_module.dumps([_data(*run) for run in counted], indent=2, allow_nan=False))
         elif some:
             short = _short_ids([info.id for info in found])
-            _print([(info, short[info.id], opened.totals(info.id)) for info in some])
+            _print([(info, short[info.id], totals) for info, totals in counted])
+        for info in some:
+            if info.damaged is not None:
+                note(info.damaged)
         if not found:
             told = " of that kind" if name or dataset or status else ""
             note(f"The store {shown_store(opened)!r} has no runs{told}")
@@ -79,15 +85,28 @@ def _matching(store: Store, *, name: str | None, dataset: str | None, status: st
     return [info for info in found if status is None or state(info) == status]
 
 
+def _totals(store: Store, info: RunInfo) -> Totals | None:
+    """What all attempts of a run say together; `None` if it cannot be read, which is noted with it."""
+    if info.damaged is not None:
+        return None
+    try:
+        return store.totals(info.id)
+    except StoreUnavailableError:
+        raise
+    except StoreError as error:  # one run, and no reason to hide the others
+        info.damaged = str(error)
+        return None
+
+
 def _short_ids(ids: Sequence[str]) -> dict[str, str]:
     """The ids without their random end, where what is left belongs to one run: it names it as well."""
     starts = Counter(run.rpartition("-")[0] for run in ids)
     return {run: start if starts[start := run.rpartition("-")[0]] == 1 and start else run for run in ids}
 
 
-def _row(page: Page, info: RunInfo, short: str, totals: Totals) -> list[Cell]:
+def _row(page: Page, info: RunInfo, short: str, totals: Totals | None) -> list[Cell]:
     word = state(info)
-    rate = totals.pass_rate
+    rate = None if totals is None else totals.pass_rate
     value, ends = ("", "") if rate is None else rate_text(rate.value, rate.interval)
     return [
         (page.fit(short, _LONGEST), "bold"),
@@ -95,7 +114,7 @@ def _row(page: Page, info: RunInfo, short: str, totals: Totals) -> list[Cell]:
         page.fit(info.name, _LONGEST),
         page.fit(info.dataset_name or "", _LONGEST),
         (word, _STYLES[word]),
-        _cases(info, totals),
+        "" if totals is None else _cases(info, totals),
         value,
         ends,
     ]
@@ -117,22 +136,21 @@ def _local(moment: str) -> str:
         return moment[:16]
 
 
-def _data(store: Store, info: RunInfo) -> dict[str, Any]:
+def _data(info: RunInfo, totals: Totals | None) -> dict[str, Any]:
     """What a program may want to know of a run."""
     told: dict[str, Any] = plain(info)
-    totals = store.totals(info.id)
     left_out = ("ending", "totals", "owner", "evaluators", "parameters", "heartbeat")
     return {
         **{key: value for key, value in told.items() if key not in left_out},
         "status": state(info),
         "evaluators": [evaluator.name for evaluator in info.evaluators],
-        "cases": totals.counts.cases,
-        "passed": totals.counts.passed,
-        "pass_rate": plain(totals.pass_rate),
+        "cases": None if totals is None else totals.counts.cases,
+        "passed": None if totals is None else totals.counts.passed,
+        "pass_rate": None if totals is None else plain(totals.pass_rate),
     }
 
 
-def _print(runs: Sequence[tuple[RunInfo, str, Totals]]) -> None:
+def _print(runs: Sequence[tuple[RunInfo, str, Totals | None]]) -> None:
     console = Console()
     page = Page(console.width, console.encoding)
     try:

@@ -26,6 +26,8 @@ def report_of(store: Store, info: RunInfo, *, whole: bool) -> Report:
 
 def state(info: RunInfo) -> str:
     """What became of a run, in one word: `abandoned` if it is marked as running and nobody runs it."""
+    if info.damaged is not None:
+        return "damaged"
     return "abandoned" if info.is_abandoned() else info.status
 
 

@@ -74,31 +74,42 @@ class Blobs:
         return f"{_MARK}{digest.hex()}:{len(text)}"
 
 
-def reference(text: str | None) -> Reference | None:
-    """The reference that a stored text is; `None` if it is the text itself."""
+def reference(text: str | None, run: str | None = None) -> Reference | None:
+    """The reference that a stored text is; `None` if it is the text itself.
+
+    Raises:
+        StoreError: it begins like a reference and is none.
+    """
     if text is None or not text.startswith(_MARK):
         return None
     digest, _, length = text.removeprefix(_MARK).partition(":")
-    return Reference(bytes.fromhex(digest), int(length))
+    try:
+        return Reference(bytes.fromhex(digest), int(length))
+    except ValueError:
+        raise StoreError(f"{_whose(run)} is damaged: {text!r:.100} refers to no value") from None
 
 
-def restore(text: str, bodies: Mapping[bytes, bytes]) -> str:
-    """The text of a stored one, with the compressed bodies that were read for it."""
-    found = reference(text)
+def restore(text: str, bodies: Mapping[bytes, bytes], run: str | None = None) -> str:
+    """The text of a stored one, with the compressed bodies that were read for it; errors name the run it is of."""
+    found = reference(text, run)
     if found is None:
         return text
     body = bodies.get(found.hash)
     if body is None:
-        raise StoreError(f"the store is damaged: it lacks the value {found.hash.hex()}")
+        raise StoreError(f"{_whose(run)} is damaged: it lacks the value {found.hash.hex()}")
     try:
         data = zlib.decompress(body)
-    except zlib.error as error:
+        return data.decode()
+    except (zlib.error, UnicodeDecodeError) as error:
         raise StoreError(
-            f"the store is damaged: the value {found.hash.hex()} cannot be read ({error})"
+            f"{_whose(run)} is damaged: the value {found.hash.hex()} cannot be read ({error})"
         ) from None
-    return data.decode()
 
 
-def references(texts: Iterable[str | None]) -> list[Reference]:
-    """The references among stored texts."""
-    return [found for text in texts if (found := reference(text)) is not None]
+def references(texts: Iterable[str | None], run: str | None = None) -> list[Reference]:
+    """The references among stored texts; errors name the run they are of."""
+    return [found for text in texts if (found := reference(text, run)) is not None]
+
+
+def _whose(run: str | None) -> str:
+    return "the store" if run is None else f"run {run!r} in the store"

@@ -134,7 +134,10 @@ class Census:
 def check_whole(report: Report) -> None:
     """Refuse a report that does not hold every attempt of its run: counting what is left would give other numbers."""
     held = len(report.cases) + len(report.failures)
-    made = report.counts().attempts
+    try:
+        made = report.counts().attempts
+    except ValueError as error:
+        raise StoreError(f"the report cannot be stored, since it cannot be counted: {error}") from error
     if held != made:
         raise StoreError(
             f"the report holds {held} of its {made} attempts, and a store would count no others: "

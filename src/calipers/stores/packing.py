@@ -7,7 +7,7 @@ on to change what it has returned, and a later look would store another attempt'
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
@@ -36,8 +36,8 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The small part of an attempt, which summaries are made of; it is never moved to a blob."""
 
     format: int
-    task_duration: float
-    total_duration: float
+    task_duration: Annotated[float, msgspec.Meta(ge=0)]
+    total_duration: Annotated[float, msgspec.Meta(ge=0)]
     metrics: dict[str, Any] = {}
     tries: int = 1
     cluster: str | None = None
@@ -92,6 +92,7 @@ _read_facts: Final = msgspec.json.Decoder(Facts).decode
 _read_given: Final = msgspec.json.Decoder(_Given).decode
 _read_output: Final = msgspec.json.Decoder(_Output).decode
 _read_cell: Final = msgspec.json.Decoder(_Cell).decode
+_read_value: Final = msgspec.json.Decoder(Scalar).decode
 _read_any: Final = msgspec.json.Decoder().decode
 
 
@@ -165,7 +166,9 @@ def _facts(record: Record, panel: Panel) -> Facts:
         has_expected_output=record.has_expected_output,
         evaluators=panel.stored,
     )
-    if not math.isfinite(record.task_duration + record.total_duration):
+    if min(record.task_duration, record.total_duration) < 0 or not math.isfinite(
+        record.task_duration + record.total_duration
+    ):
         raise StoreError(
             f"attempt {record.name!r} cannot be stored: its durations {record.task_duration!r} and "
             f"{record.total_duration!r} are no numbers of seconds"
@@ -329,6 +332,8 @@ def unpack(
         raise _damaged(attempt, error) from error
     if facts.not_run is None:
         order = _order(facts, evaluators)
+        if max(order, default=-1) >= len(evaluators):
+            raise _damaged(attempt, f"there is no evaluator in place {max(order)}")
         not_run = tuple(evaluators[index].name for index in order)
     else:
         not_run = facts.not_run
@@ -349,11 +354,16 @@ def unpack_cells(
     failures: list[EvaluatorFailure] = []
     skipped: list[SkippedEvaluation] = []
     for cell in cells_in_order(cells, facts, evaluators):
+        if not 0 <= cell.evaluator < len(evaluators):
+            raise _damaged_cell(cell, f"there is no evaluator in place {cell.evaluator}")
         evaluator = evaluators[cell.evaluator]
-        if not cell.body.startswith("{"):
-            results.append(_result(evaluator, _read_any(cell.body)))
-            continue
-        body = _read_cell(cell.body)
+        try:
+            if not cell.body.startswith("{"):
+                results.append(_result(evaluator, _read_value(cell.body)))
+                continue
+            body = _read_cell(cell.body)
+        except msgspec.DecodeError as error:
+            raise _damaged_cell(cell, error) from error
         results += [_unpack_result(result, evaluator) for result in body.results]
         failures += body.failures
         skipped += body.skipped
@@ -368,8 +378,10 @@ def cells_in_order(
     if not by_index:
         return []
     listed = _order(facts, evaluators)
-    later = sorted(by_index.keys() - set(listed)) if len(by_index) != len(listed) or facts.evaluators else ()
-    return [by_index[index] for index in (*listed, *later) if index in by_index]
+    found = [by_index[index] for index in listed if index in by_index]
+    if len(found) < len(by_index):
+        found += [by_index[index] for index in sorted(by_index.keys() - set(listed))]
+    return found
 
 
 def _order(facts: Facts, evaluators: Sequence[StoredEvaluator]) -> Sequence[int]:
@@ -415,5 +427,11 @@ def _metrics(stored: Mapping[str, Any]) -> dict[str, int | float]:
     }
 
 
-def _damaged(attempt: StoredAttempt, error: Exception) -> StoreError:
+def _damaged_cell(cell: StoredCell, error: Exception | str) -> StoreError:
+    return StoreError(
+        f"a result of attempt {cell.position} of run {cell.run!r} is damaged in the store: {error}"
+    )
+
+
+def _damaged(attempt: StoredAttempt, error: Exception | str) -> StoreError:
     return StoreError(f"attempt {attempt.name!r} of run {attempt.run!r} is damaged in the store: {error}")

@@ -57,6 +57,8 @@ class StoredEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     """What its identity was made of, by label, so that a difference can be named; see `calipers.identity`."""
     unknown: str | None = None
     """Why its identity cannot be known; `None` if it is known, or nobody asked."""
+    superseded: bool = False
+    """Whether another one has taken its name and its work since, when the run was resumed: its results count no more."""
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +116,8 @@ class RunInfo(msgspec.Struct, kw_only=True):
     """Those of them whose task did not finish."""
     ending: dict[str, Any] | None = None
     """The report without its attempts, as `Report.to_dict` has it; `None` while the run is not over."""
+    damaged: str | None = None
+    """Why it cannot be read, where a list of runs has it nevertheless; `None` if it can."""
     totals: Totals | None = None
     """What all attempts say together; `None` until somebody asked for it. `Store.totals` counts it."""
 

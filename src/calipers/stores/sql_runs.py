@@ -27,7 +27,8 @@ from .run_info import (
     this_process,
     timestamp,
 )
-from .sql import Row, Session, safe_text, select_in
+from .sql import Session, safe_text, select_in
+from .sql_evaluators import insert_evaluators, place_evaluators
 from .store import Redact, Store
 
 _RUN = "no, status, ended_at, owner, heartbeat, generation, attempts, failures, info, ending, counted"
@@ -89,32 +90,25 @@ class SqlRuns(Store):
                 ),
             )
             number = run_number(db, begun.id)
-            _insert_evaluators(db, number, 0, begun.evaluators)
+            insert_evaluators(db, number, 0, begun.evaluators)
         return begun
 
     @override
     def add_evaluators(
-        self, run: str, evaluators: Sequence[StoredEvaluator], *, generation: int | None = None
+        self,
+        run: str,
+        evaluators: Sequence[StoredEvaluator],
+        *,
+        instead: bool = False,
+        alone: bool = False,
+        generation: int | None = None,
     ) -> list[int]:
-        places: list[int] = []
+        told = [self._told(evaluator) for evaluator in evaluators]
         with self._writing() as db:
             # An update that changes nothing locks the run: others who add evaluators wait.
             number = update_run(db, run, generation, "heartbeat = heartbeat")
-            last = db.run("SELECT MAX(place) FROM evaluators WHERE run = ?", (number,))[0][0]
-            first = 0 if last is None else int(last) + 1
-            known: dict[str, int] = {}
-            new: list[StoredEvaluator] = []
-            for evaluator in evaluators:
-                told = self._told(evaluator)
-                body = to_json(told)
-                if body not in known:
-                    place = _place(db, number, told, body)
-                    known[body] = first + len(new) if place is None else place
-                    if place is None:
-                        new.append(told)
-                places.append(known[body])
-            _insert_evaluators(db, number, first, new)
-            if new:
+            places, changed = place_evaluators(db, number, told, instead=instead, alone=alone)
+            if changed:
                 run_changed(db, run)
         return places
 
@@ -195,9 +189,8 @@ class SqlRuns(Store):
         where = " AND ".join(f"{column} = ?" for column in asked)
         last = "" if limit is None else f"LIMIT {limit}"
         with self._reading() as db:
-            return self._infos(
-                db, f"{'WHERE ' * bool(where)}{where} ORDER BY id DESC {last}", [*asked.values()]
-            )
+            sql = f"{'WHERE ' * bool(where)}{where} ORDER BY id DESC {last}"
+            return self._infos(db, sql, [*asked.values()], even_damaged=True)
 
     @override
     def run(self, which: str) -> RunInfo:
@@ -235,13 +228,26 @@ class SqlRuns(Store):
             raise unknown(run)
         return found[0]
 
-    def _infos(self, db: Session, where: str, values: Sequence[Any]) -> list[RunInfo]:
-        rows = db.run(f"SELECT {_RUN} FROM runs {where}", values)  # noqa: S608 - our own words
-        evaluators: dict[int, list[StoredEvaluator]] = {row[0]: [] for row in rows}
+    def _infos(
+        self, db: Session, where: str, values: Sequence[Any], *, even_damaged: bool = False
+    ) -> list[RunInfo]:
+        rows = db.run(f"SELECT {_RUN}, id, name, dataset_name FROM runs {where}", values)  # noqa: S608 - our own words
+        evaluators: dict[int, list[tuple[int, str]]] = {row[0]: [] for row in rows}
         sql = "SELECT run, place, body FROM evaluators WHERE run IN"
-        for number, _, body in sorted(select_in(db, sql, (), evaluators)):
-            evaluators[number].append(msgspec.json.decode(body, type=StoredEvaluator))
-        return [_run_info(row, evaluators[row[0]]) for row in rows]
+        for number, place, body in sorted(select_in(db, sql, (), evaluators)):
+            evaluators[number].append((place, body))
+        found: list[RunInfo] = []
+        for *row, run, name, dataset_name in rows:
+            try:
+                found.append(_run_info(row, evaluators[row[0]]))
+            except ValueError as error:  # of msgspec, among others
+                said = f"run {run!r} is damaged in the store: {error}; `calipers prune --run {run} --yes` removes it"
+                if not even_damaged:
+                    raise StoreError(said) from error
+                found.append(
+                    RunInfo(id=run, name=name, dataset_name=dataset_name, status="failed", damaged=said)
+                )
+        return found
 
     # ------------------------------------------------------------------ what was counted
 
@@ -252,7 +258,7 @@ class SqlRuns(Store):
         if not rows:
             raise unknown(run)
         counted, changes = rows[0]
-        return None if counted is None else msgspec.json.decode(counted, type=Counted), changes
+        return _counted(counted), changes
 
     @override
     def _keep_counted(self, run: str, counted: Counted, changes: int) -> None:
@@ -281,9 +287,7 @@ def run_changed(db: Session, run: str, generation: int | None = None) -> int:
     return update_run(db, run, generation, "changes = changes + 1, counted = NULL")
 
 
-def update_run(
-    db: Session, run: str, generation: int | None, what: str, values: Sequence[Any] = ()
-) -> int:
+def update_run(db: Session, run: str, generation: int | None, what: str, values: Sequence[Any] = ()) -> int:
     """Write what is said of a run, for the owner of that generation, and return its number."""
     where, wanted = of_generation(run, generation)
     rows = db.run(f"UPDATE runs SET {what} WHERE {where} RETURNING no", [*values, *wanted])  # noqa: S608 - our own words
@@ -317,33 +321,26 @@ def to_json(data: Any) -> str:
     return msgspec.json.encode(data).decode()
 
 
-def _insert_evaluators(db: Session, number: int, first: int, evaluators: Sequence[StoredEvaluator]) -> None:
-    rows = [
-        (number, place, evaluator.identity, to_json(evaluator))
-        for place, evaluator in enumerate(evaluators, first)
-    ]
-    db.insert("evaluators", "run, place, identity, body", rows)
-
-
-def _place(db: Session, number: int, evaluator: StoredEvaluator, body: str) -> int | None:
-    """The place that an evaluator has in a run; `None` if it is not there."""
-    # No MIN(place): SQLite would go through all places in their order, rather than use the index.
-    sql = "SELECT place FROM evaluators WHERE run = ? AND body = ? AND identity"
-    if evaluator.identity is None:
-        rows = db.run(f"{sql} IS NULL", (number, body))
-    else:
-        rows = db.run(f"{sql} = ?", (number, body, evaluator.identity))
-    return min((int(place) for (place,) in rows), default=None)
-
-
 def _plain_evaluator(evaluator: StoredEvaluator) -> StoredEvaluator:
     spec = EvaluatorSpec(plain(evaluator.spec.name), plain(evaluator.spec.arguments))
     return msgspec.structs.replace(evaluator, spec=spec, name=plain(evaluator.name))
 
 
-def _run_info(row: Row, evaluators: Sequence[StoredEvaluator]) -> RunInfo:
+def _counted(text: str | None) -> Counted | None:
+    """What was counted of a run; `None` if it was not, or cannot be read: it is counted again then."""
+    try:
+        return None if text is None else msgspec.json.decode(text, type=Counted)
+    except ValueError:
+        return None
+
+
+def _run_info(row: Sequence[Any], evaluators: Sequence[tuple[int, str]]) -> RunInfo:
     _, status, ended_at, owner, heartbeat, generation, attempts, failures, info, ending, counted = row
     found = msgspec.json.decode(info, type=RunInfo)
+    if [place for place, _ in evaluators] != list(range(len(evaluators))):
+        # Cells name their evaluators by place: after a gap, each would be taken for another one's.
+        raise ValueError("an evaluator is missing")
+    kept = _counted(counted)
     return msgspec.structs.replace(
         found,
         status=status,
@@ -353,7 +350,7 @@ def _run_info(row: Row, evaluators: Sequence[StoredEvaluator]) -> RunInfo:
         generation=generation,
         attempts=attempts,
         failures=failures,
-        evaluators=tuple(evaluators),
+        evaluators=tuple(msgspec.json.decode(body, type=StoredEvaluator) for _, body in evaluators),
         ending=None if ending is None else msgspec.json.decode(ending),
-        totals=None if counted is None else msgspec.json.decode(counted, type=Counted).totals,
+        totals=None if kept is None else kept.totals,
     )

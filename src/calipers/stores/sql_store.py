@@ -182,7 +182,7 @@ class SqlStore(SqlRuns):
         outside: dict[int, list[StoredCell]] = {}
         for row in others:
             outside.setdefault(row[0], []).append(_cell(row, run))
-        any_large = bool(references(row[2] for row in others))
+        any_large = bool(references((row[2] for row in others), run))
         inside = {row[0]: row[-1] for row in rows}
         for attempt in self._restored([_attempt(row, run) for row in rows]):
             position = attempt.position
@@ -200,7 +200,7 @@ class SqlStore(SqlRuns):
         waiting: list[StoredAttempt] = []
         size = 0
         for attempt in attempts:
-            large = references((attempt.given, attempt.output, attempt.trace))
+            large = references((attempt.given, attempt.output, attempt.trace), attempt.run)
             if not large and not waiting:
                 yield attempt
                 continue
@@ -214,15 +214,15 @@ class SqlStore(SqlRuns):
     def _inflated(self, attempts: Sequence[StoredAttempt]) -> Iterator[StoredAttempt]:
         bodies = self._bodies(text for a in attempts for text in (a.given, a.output, a.trace))
         for attempt in attempts:
-            attempt.given = restore(attempt.given, bodies)
-            attempt.output = restore(attempt.output, bodies)
-            attempt.trace = None if attempt.trace is None else restore(attempt.trace, bodies)
+            attempt.given = restore(attempt.given, bodies, attempt.run)
+            attempt.output = restore(attempt.output, bodies, attempt.run)
+            attempt.trace = None if attempt.trace is None else restore(attempt.trace, bodies, attempt.run)
             yield attempt
 
     def _restored_cells(self, cells: Sequence[StoredCell]) -> Iterator[StoredCell]:
         bodies = self._bodies(cell.body for cell in cells)
         for cell in cells:
-            cell.body = restore(cell.body, bodies)
+            cell.body = restore(cell.body, bodies, cell.run)
             yield cell
 
     def _bodies(self, texts: Iterable[str | None]) -> dict[bytes, bytes]:
