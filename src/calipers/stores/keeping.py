@@ -299,11 +299,11 @@ class RunJournal:
             counts.cells_reused += len(work.plan.judges) - len(asked)
             if asked and source.as_plain:
                 counts.judged_as_plain += 1
+                self._judged_redacted += source.redacted
 
     def _note(self, stored: StoredAttempt, work: Work, attempt: Attempt, source: Source | None) -> None:
         """Add what a later run has to know to tell whether the attempt still holds."""
         if source is not None:
-                self._judged_redacted += source.redacted
             stored.output = with_attempt_notes(stored.output, attempt_notes(source.attempt.output))
             return
         case = work.case
@@ -385,9 +385,7 @@ class RunJournal:
                 self.store.close()
 
     def _end(self, status: Status, report: Report | None = None) -> None:
-        self.store.finish_run(
-            self.info.id, status=status, report=report, generation=self.info.generation
-        )
+        self.store.finish_run(self.info.id, status=status, report=report, generation=self.info.generation)
 
     def _leave_out(self, done: Done, *, all_seen: bool) -> None:
         """Remove the attempts of cases that are gone or have changed."""

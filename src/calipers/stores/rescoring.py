@@ -127,9 +127,7 @@ async def score_again_async(
         report = opened.report(info.id, keep="all" if again.has_rollouts else keep)
         if again.has_rollouts:
             await run_report_evaluators(report, (), again.with_originals(report))
-            opened.finish_run(
-                info.id, status=info.status, report=report, generation=info.generation
-            )
+            opened.finish_run(info.id, status=info.status, report=report, generation=info.generation)
         report.reuse = again.counts
         if again.judged_redacted:
             again.counts.notes.append(f"{WITHOUT_HIDDEN}: {again.judged_redacted}")
@@ -167,7 +165,9 @@ class _Again:
 
     async def judge_all(self, options: Options, progress: Progress | None = None) -> str | None:
         """Judge every attempt that lacks a judgement; returns why not all were, if so."""
-        with Writer(self.store, self.info.id, generation=self.info.generation, pace=Pace(every=0.1)) as writer:
+        with Writer(
+            self.store, self.info.id, generation=self.info.generation, pace=Pace(every=0.1)
+        ) as writer:
             run = _Judging(
                 Task(_never, self.info.task_name or "", is_async=True),
                 WorkQueue(self.works()),
