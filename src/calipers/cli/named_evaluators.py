@@ -7,7 +7,7 @@ from typing import Any
 
 from calipers.dataset import Dataset
 from calipers.errors import CalipersError, InvalidOptionError
-from calipers.files.catalog import Catalog, Kind
+from calipers.files.catalog import Catalog, Kind, built_in_types
 from calipers.files.problem import ABSENT, Problems
 from calipers.files.yaml_reader import parse_yaml
 from calipers.styles import as_evaluator
@@ -37,6 +37,7 @@ class NamedEvaluators:
         """
         self._files = files
         self._catalog = Catalog(kinds, allow_modules)
+        self._names = {getattr(kind, "__name__", None) for kind in kinds}
         self.datasets: list[Dataset[Any, Any, Any]] = []
         """Those that evaluators came from."""
 
@@ -50,6 +51,11 @@ class NamedEvaluators:
         return [evaluator for name in names for evaluator in self._of(name)]
 
     def _of(self, name: str) -> Iterator[Any]:
+        if not name.strip():
+            raise InvalidOptionError(
+                f"{OPTION} {name!r} names no evaluator: give module:name, file.py:name, a dataset file, or one of "
+                "`calipers evaluators`, such as 'Contains: Paris'"
+            )
         if Path(name).is_file():
             if name.endswith(".py"):
                 raise InvalidOptionError(
@@ -63,13 +69,26 @@ class NamedEvaluators:
         if not isinstance(spec, str) or ":" not in spec:
             yield self._built(name, spec)
             return
-        found = load_object(name)
+        found = self._at(name)
         if isinstance(found, Dataset):
             yield from self._of_dataset(name, found)
         elif isinstance(found, list | tuple):
             yield from (_checked(name, each) for each in found)
         else:
             yield _checked(name, found)
+
+    def _at(self, address: str) -> Any:
+        """What is at an address; where there is no such module, it may be an evaluator that lacks a space."""
+        try:
+            return load_object(address)
+        except CommandError as error:
+            kind, _, argument = address.partition(":")
+            if kind in self._names or kind in {each.__name__ for each in built_in_types()}:
+                raise InvalidOptionError(
+                    f"{OPTION} {address!r}: {kind} is an evaluator and no module; did you mean '{kind}: {argument}'? "
+                    "What it is given stands behind a colon and a space"
+                ) from error
+            raise
 
     def _of_dataset(self, name: str, dataset: Dataset[Any, Any, Any]) -> Iterator[Any]:
         if not dataset.evaluators:
