@@ -21,7 +21,8 @@ CalipersError
 ├── PluginError (RuntimeError)          plugins that failed to load, or one that cannot make what it promises
 ├── ViewError (RuntimeError)            a view of your own that failed to draw or write a report
 ├── StoreError (RuntimeError)           a store that cannot be opened, read or written; it says what is safe
-│   └── StoreUnavailableError (StoreError)  it cannot be now and may be later: a full disk, a lock, a lost server
+│   ├── StoreUnavailableError (StoreError)  it cannot be now and may be later: a full disk, a lock, a lost server
+│   └── StoreMissingError (StoreError)      there is none, and it was only to be read
 ├── SandboxError (RuntimeError)         a program that could not be run as asked; what it does wrong is in the outcome
 └── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
 
@@ -144,6 +145,10 @@ class StoreError(CalipersError, RuntimeError):
 
 class StoreUnavailableError(StoreError):
     """A store that cannot be reached or written now and may be later: a full disk, a lock, a lost server."""
+
+
+class StoreMissingError(StoreError):
+    """There is no store in that place, and whoever only reads makes none."""
 
 
 class SandboxError(CalipersError, RuntimeError):

@@ -119,7 +119,7 @@ def test_an_evaluator_whose_code_changed_is_compared_with_a_warning(calipers, wr
         (["old", "new", "--out", "x.xml"], 2, "a comparison is written as json, markdown, html, text"),
         (["old.json", "new.json", "--out", "new.json"], 2, "would overwrite a report that is compared"),
         (["old", "new", "--out", "x.md", "--out", "./x.md"], 2, "two --out write to './x.md'"),
-        (["old", "new", "--store", "nowhere.db"], 3, "nowhere.db"),
+        (["old", "new", "--store", "nowhere.db"], 2, "nowhere.db"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_with_the_way_out(two_runs, write, args, code, message):

@@ -160,7 +160,12 @@ def test_a_store_without_runs_is_told_from_no_store(calipers, folder):
     assert "there is no store '.calipers/runs.db' here: `calipers run` keeps its runs there" in done.stderr
     assert list(folder.iterdir()) == []
     done = calipers("runs", "--store", "typo.db")
-    assert (done.exit_code, "there is no store 'typo.db'" in done.stderr) == (3, True)
+    assert (done.exit_code, "there is no store 'typo.db'" in done.stderr) == (2, True)
+    done = calipers("runs", env={"CALIPERS_STORE": "typo.db"})
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "Error: there is no store 'typo.db' to read (CALIPERS_STORE names it)\n",
+    )
     assert list(folder.iterdir()) == []
     open_store("empty.db").close()
     done = calipers("runs", "--store", "empty.db")

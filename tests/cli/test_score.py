@@ -191,7 +191,7 @@ def test_objects_are_made_again_where_their_type_is_named(calipers, kept, run, f
 def test_a_run_or_a_store_that_is_not_there_is_wrong_usage(calipers, run, folder):
     assert calipers("score", "nix", "--evaluators", "judges.py:small").exit_code == 2
     done = calipers("score", "latest", "--evaluators", "judges.py:small", "--store", "typo.db")
-    assert (done.exit_code, "there is no store 'typo.db'" in done.stderr) == (3, True)
+    assert (done.exit_code, "there is no store 'typo.db'" in done.stderr) == (2, True)
     assert not (folder / "typo.db").exists()
 
 

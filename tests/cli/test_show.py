@@ -288,3 +288,12 @@ def test_without_a_store_a_name_may_have_been_a_file(calipers, folder):
     done = calipers("show", "latest")
     assert (done.exit_code, list(folder.iterdir())) == (2, [])
     assert "there is no file 'latest', and no store '.calipers/runs.db' here" in done.stderr
+
+
+def test_a_run_whose_name_looks_like_a_path_is_shown_with_its_store_and_told_without(calipers, kept):
+    data = Dataset(name="d", cases=[Case(inputs=1)], evaluators=[lambda output: True])
+    data.evaluate_sync(lambda inputs: inputs, name="gpt/v2", store=kept, progress=False)
+    done = calipers("show", "gpt/v2")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "there is no file 'gpt/v2'; a run of that name is shown with --store URL" in done.stderr
+    assert calipers("show", "gpt/v2", "--store", ".calipers/runs.db").exit_code == 0

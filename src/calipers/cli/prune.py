@@ -47,7 +47,7 @@ def command(**options: Any) -> int:
 
     A run that is running is never removed; one that was abandoned is. What other runs took over from a run stays with them.
 
-    Exit codes: 0 removed or listed, 2 wrong usage, or no such run, 3 the store could not be written.
+    Exit codes: 0 removed or listed, 2 wrong usage, or no such store or run, 3 the store could not be written.
     """
     from .pruning import prune
 

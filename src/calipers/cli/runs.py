@@ -44,7 +44,7 @@ def command(**options: Any) -> int:
     A run that was interrupted ended early on purpose, one that failed by an error, and one that is abandoned is marked as
     running though nobody runs it: its process was killed. All of them can be resumed.
 
-    Exit codes: 0 listed, even if there are none, 2 wrong usage, or no store in this folder, 3 the store could not be read.
+    Exit codes: 0 listed, even if there are none, 2 wrong usage, or no such store, 3 the store could not be read.
     """
     from .run_list import show_runs
 

@@ -80,6 +80,12 @@ def show(
 def _opened(name: str, store: str | None) -> Iterator[_Kept | None]:
     """The run of that name, in its store; `None` if it is the name of a file."""
     if store is None and is_file(name):
+        if not Path(name).suffix and not Path(name).exists():
+            raise CommandError(
+                f"there is no file {name!r}; a run of that name is shown with --store URL, such as --store {DEFAULT}, or by "
+                "its id",
+                USAGE,
+            )
         yield None
         return
     if store is None and not os.environ.get(VARIABLE) and not Path(DEFAULT).exists():

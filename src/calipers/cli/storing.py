@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from calipers.errors import CalipersError, StoreError
+from calipers.errors import CalipersError, StoreError, StoreMissingError
 from calipers.stores.opening import open_store
 from calipers.stores.run_info import RunInfo
 from calipers.stores.sqlite import MemoryStore, SqliteStore
@@ -39,8 +39,7 @@ def open_kept(given: str | None) -> Store:
     """The store to read from, or to change, which has to be there.
 
     Raises:
-        CommandError: there is none.
-        StoreError: it cannot be opened.
+        CommandError: there is none, or it cannot be opened.
     """
     address = store_address(given)
     if address == DEFAULT and not Path(DEFAULT).exists():
@@ -48,7 +47,17 @@ def open_kept(given: str | None) -> Store:
             f"there is no store {DEFAULT!r} here: `calipers run` keeps its runs there, and --store URL names another",
             USAGE,
         )
-    return open_store(address, existing=True)
+    try:
+        return open_store(address, existing=True)
+    except StoreMissingError as error:
+        raise CommandError(f"{error}{_named_by(given)}", USAGE) from error
+    except StoreError as error:
+        raise CommandError(f"{error}{_named_by(given)}") from error
+
+
+def _named_by(given: str | None) -> str:
+    """Who named the store, where the command line did not."""
+    return f" ({VARIABLE} names it)" if given is None and os.environ.get(VARIABLE) else ""
 
 
 def open_or_make(given: str | None) -> Store:
@@ -62,7 +71,7 @@ def open_or_make(given: str | None) -> Store:
         _hide_from_git(store)
     except (StoreError, OSError) as error:
         raise CommandError(
-            f"{error}. --store URL names another place for the runs, and --no-store keeps none"
+            f"{error}{_named_by(given)}. --store URL names another place for the runs, and --no-store keeps none"
         ) from error
     return store
 

@@ -27,7 +27,7 @@ def command(**options: Any) -> int:
     A run takes something over only where it was asked to, by --resume or --reuse. It says what has changed since: the
     source of a function, a parameter, the inputs of the case.
 
-    Exit codes: 0 said, 2 wrong usage, or no such run, case or evaluator, 3 the store could not be read.
+    Exit codes: 0 said, 2 wrong usage, or no such store, run, case or evaluator, 3 the store could not be read.
     """
     from .explaining import explain
 

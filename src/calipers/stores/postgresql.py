@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from typing_extensions import override
 
-from calipers.errors import MissingExtraError, StoreError, StoreUnavailableError
+from calipers.errors import MissingExtraError, StoreError, StoreMissingError, StoreUnavailableError
 
 from .schema import VERSION, migrations
 from .sql import Row, Session, marks
@@ -97,7 +97,15 @@ class _Line:
         with self._lock, _explained(self._url, self._address):
             connection = self._connected()
             try:
-                with connection.transaction():
+                with contextlib.ExitStack() as stack:
+                    try:
+                        stack.enter_context(connection.transaction())
+                    except Exception:
+                        if not connection.closed:
+                            raise
+                        # The server has been restarted since it was last used, and nothing was asked of it yet.
+                        connection = self._connected()
+                        stack.enter_context(connection.transaction())
                     yield _PostgresqlSession(connection)
             except BaseException:
                 if connection.broken or connection.closed:
@@ -182,7 +190,7 @@ def _prepare(db: _PostgresqlSession, url: str, schema: str, *, existing: bool) -
         )
     }
     if not tables and existing:
-        raise StoreError(
+        raise StoreMissingError(
             f"there is no store in the schema {schema!r} of {url!r}: `calipers run --store URL` makes one, and ?schema= names "
             "another"
         )

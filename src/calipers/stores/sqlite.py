@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from typing_extensions import override
 
-from calipers.errors import StoreError, StoreUnavailableError
+from calipers.errors import StoreError, StoreMissingError, StoreUnavailableError
 
 from .schema import VERSION, migrations
 from .sql import Row, Session, marks
@@ -217,7 +217,7 @@ def _check_place(path: Path, *, read_only: bool) -> None:
             f"{os.fspath(path)!r} is a folder: name a file in it, such as {os.fspath(path / 'runs.db')!r}"
         )
     if read_only and not path.exists():
-        raise StoreError(f"there is no store {os.fspath(path)!r} to read")
+        raise StoreMissingError(f"there is no store {os.fspath(path)!r} to read")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
