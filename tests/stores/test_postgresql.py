@@ -152,3 +152,13 @@ def test_a_lost_connection_is_made_again(fragile):
         fragile.start()
         store.beat(run.id)
         assert [info.id for info in store.runs()] == [run.id]
+
+
+def test_a_store_that_was_idle_while_the_server_was_restarted_is_used_as_if_nothing_had_happened(fragile):
+    with PostgresqlStore(fragile.url) as store:
+        run = store.begin_run(RunInfo(name="idle"))
+        assert store.run("idle").id == run.id
+        fragile.stop()
+        fragile.start()
+        assert store.run("idle").id == run.id
+        store.beat(run.id)

@@ -153,7 +153,7 @@ def test_who_waits_is_told_why_and_when_it_is_over(watched, caplog):
         writer.add(attempts([0])[0])
     assert [message.partition(":")[0] for message in caplog.messages] == [
         "the disk is full. Trying again for 7 s",
-        "the store can be written again",
+        "the store can be used again",
     ]
     assert {entry.name for entry in caplog.records} == {"calipers.stores"}
 

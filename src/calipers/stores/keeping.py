@@ -10,10 +10,10 @@ A failure that is stored counts as done when a run is resumed, so that it ends a
 `rerun_failed` it is made again. When a new run reuses results it is always made again, since a failure is no result.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import AnyIdentity, Unknown
@@ -34,6 +34,7 @@ from .notes import AttemptNotes, CellNotes, attempt_notes, with_attempt_notes, w
 from .opening import open_store
 from .output_type import are_plain, output_type
 from .packing import pack
+from .patience import patiently
 from .recalling import WITHOUT_HIDDEN, Recaller, Source
 from .records import StoredAttempt, StoredCell
 from .redaction import redacted_evaluator
@@ -45,6 +46,8 @@ from .writer import Pace, Writer
 
 if TYPE_CHECKING:
     from os import PathLike
+
+_T = TypeVar("_T")
 
 _LOOK_AHEAD = 64
 """Pieces of work whose stored attempts are looked up at once."""
@@ -219,10 +222,9 @@ class RunJournal:
 
     def _from_this_run(self, done: Done, some: Sequence[Work]) -> dict[int, Recalled | None]:
         places = {work.position: place for work in some if (place := done.take(work)) is not None}
-        stored = {
-            attempt.position: (attempt, cells)
-            for attempt, cells in self.store.judged_at(self.info.id, sorted(places.values()))
-        }
+        wanted = sorted(places.values())
+        judged = self._patiently(lambda: list(self.store.judged_at(self.info.id, wanted)))
+        stored = {attempt.position: (attempt, cells) for attempt, cells in judged}
         found: dict[int, Recalled | None] = {}
         evaluators = self._seats.evaluators_of(self.info.id)
         for work in some:
@@ -241,7 +243,7 @@ class RunJournal:
     def _from_other_runs(self, some: Sequence[Work]) -> dict[int, Recalled | None]:
         keys = {work.attempt_key: work for work in some if work.attempt_key is not None}
         found: dict[int, Recalled | None] = {}
-        for key, known in self.store.find(keys).items():
+        for key, known in self._patiently(lambda: self.store.find(keys)).items():
             work = keys[key]
             found[work.position] = self._recaller.recall(
                 work, known.attempt, known.cells, keep_failures=False
@@ -367,8 +369,8 @@ class RunJournal:
             try:
                 self._writer.close()
             except BaseException:
-                with suppress(Exception):
-                    self._end("interrupted")
+                with suppress(Exception):  # the writer was patient enough
+                    self._end("interrupted", patience=0)
                 raise
             # What a rule left out, or nobody came to, is not gone.
             complete = report is not None and report.incomplete is None
@@ -384,14 +386,27 @@ class RunJournal:
             if self._closes:
                 self.store.close()
 
-    def _end(self, status: Status, report: Report | None = None) -> None:
-        self.store.finish_run(self.info.id, status=status, report=report, generation=self.info.generation)
+    def _end(
+        self, status: Status, report: Report | None = None, *, patience: float | None = None
+    ) -> None:
+        self._patiently(
+            lambda: self.store.finish_run(
+                self.info.id, status=status, report=report, generation=self.info.generation
+            ),
+            patience,
+        )
+
+    def _patiently(self, call: Callable[[], _T], patience: float | None = None) -> _T:
+        """What the store answers, however often it has to be asked."""
+        return patiently(call, patience=self._writer.pace.patience if patience is None else patience)
 
     def _leave_out(self, done: Done, *, all_seen: bool) -> None:
         """Remove the attempts of cases that are gone or have changed."""
         gone = done.left() if all_seen else done.past()
         if gone:
-            self.store.remove_attempts(self.info.id, gone, generation=self.info.generation)
+            self._patiently(
+                lambda: self.store.remove_attempts(self.info.id, gone, generation=self.info.generation)
+            )
         if count := len(gone) + done.replaced:
             self.reuse.notes.append(
                 f"stored attempts left out, since their cases are gone or have changed: {count}"

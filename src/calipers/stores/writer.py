@@ -9,27 +9,23 @@ stderr unless the program decides otherwise. After `patience` seconds it gives u
 run begins no new work; everything appended before is whole, and what the run holds in memory is still in its report.
 """
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from time import monotonic
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
 import msgspec
 
 from calipers.errors import InvalidOptionError, StoreError, StoreUnavailableError
 
+from .patience import PATIENCE, patiently
 from .records import StoredAttempt, StoredCell
 from .store import Store
 
 HEARTBEAT_SECONDS = 15.0
 """How often a writer that has nothing to write says that its run is alive."""
-_log: Final = logging.getLogger("calipers.stores")
-_FIRST_PAUSE = 0.1
-_LONGEST_PAUSE = 5.0
 
 
 class _Item(msgspec.Struct, gc=False):
@@ -52,7 +48,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """Attempts that may wait to be written before the run has to."""
     most_text: int = 64_000_000
     """Characters that may wait; one attempt may be larger."""
-    patience: float = 60.0
+    patience: float = PATIENCE
     """Seconds for which a store that cannot be written is tried again."""
 
     def __post_init__(self) -> None:
@@ -268,23 +264,11 @@ class Writer:
             return
         attempts = [item.attempt for item in batch if item.attempt is not None]
         cells = [cell for item in batch for cell in item.cells]
-        begun = monotonic()
-        pause = _FIRST_PAUSE
-        while True:
-            try:
-                self.store.append(self.run, attempts, cells, generation=self.generation)
-            except StoreUnavailableError as error:
-                if monotonic() - begun + pause > self.pace.patience:
-                    raise
-                if pause == _FIRST_PAUSE:
-                    _log.warning("%s. Trying again for %g s", error, self.pace.patience)
-                # The lock is not held: the run may go on adding meanwhile.
-                threading.Event().wait(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
-            else:
-                if pause > _FIRST_PAUSE:
-                    _log.warning("the store can be written again: run %r goes on", self.run)
-                return
+        # The lock is not held: the run may go on adding meanwhile.
+        patiently(
+            lambda: self.store.append(self.run, attempts, cells, generation=self.generation),
+            patience=self.pace.patience,
+        )
 
     def _give_up(self, error: BaseException, lost: int) -> None:
         with self._lock:
