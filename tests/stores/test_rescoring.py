@@ -1,7 +1,9 @@
 """Stored attempts, judged again."""
 
 import asyncio
+import contextlib
 import os
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -267,3 +269,45 @@ def test_what_makes_no_sense_is_refused(store, options, error):
     run = options.pop("run", "latest")
     with pytest.raises(error[0], match=error[1]):
         score_again(store, run, **options)
+
+
+def test_a_name_that_single_cases_use_is_not_taken(store):
+    cases = [Case(name=str(n), inputs=n, evaluators=[Above(n)]) for n in range(2)]
+    Dataset(name="own", cases=cases).evaluate_sync(task, store=store, progress=False)
+    for _ in range(2):
+        report = score_again(store, evaluators=[Above(0)], keep="all")
+        names = [[result.name for result in case.results] for case in report.cases]
+        assert names == [["Above", "Above_2"]] * 2
+
+
+class Meeting(MemoryStore):
+    """A store in which two who add evaluators meet before either does."""
+
+    def __init__(self):
+        super().__init__()
+        self.meeting = None
+
+    def add_evaluators(self, run, evaluators, **options):
+        if self.meeting is not None:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                self.meeting.wait(5)
+        return super().add_evaluators(run, evaluators, **options)
+
+
+def test_two_who_score_at_once_get_a_column_each():
+    with Meeting() as store:
+        stored_run(store)
+        store.meeting = threading.Barrier(2)
+
+        def score(limit):
+            score_again(store, evaluators=[Above(limit)])
+            store.meeting.abort()
+
+        threads = [threading.Thread(target=score, args=(limit,)) for limit in (0, 9)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        case = store.report(store.run("latest").id).cases[0]
+        assert sorted(result.name for result in case.results) == ["Above", "Above_2", "even"]
+        assert len({str(result.source.arguments) for result in case.results if result.name != "even"}) == 2

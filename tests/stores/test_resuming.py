@@ -7,6 +7,7 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.errors import StoreError
+from calipers.evaluators import Contains
 
 
 def task(inputs):
@@ -147,3 +148,58 @@ def test_an_owner_that_was_taken_for_dead_does_not_write_beside_its_successor(me
     assert "was taken over by another process" in stalled()
     assert stored(memory_store) == [("0", "first"), ("1", "b"), ("2", "c"), ("3", "d")]
     assert memory_store.run(run).status == "finished"
+
+
+# ---------------------------------------------------------------------- evaluators
+
+
+def columns(store):
+    """What the stored run says, by the arguments of who said it."""
+    report = store.report(store.run("latest").id)
+    return [
+        [(result.name, result.value, result.source.arguments) for result in case.results]
+        for case in report.cases
+    ]
+
+
+def contains(text):
+    return ("Contains", text == "x", {"value": text})
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["shared", "beside one of the case"])
+def test_results_of_an_evaluator_and_of_its_successor_never_stand_in_one_column(memory_store, own):
+    def data(text):
+        evaluators = [always_one] if own else []
+        cases = [Case(name=str(n), inputs=n, evaluators=evaluators) for n in range(4)]
+        return Dataset(name="d", cases=cases, evaluators=[Contains(text)])
+
+    def seen():
+        return [[one for one in found if one[0] == "Contains"] for found in columns(memory_store)]
+
+    run_until(None, data("x"), memory_store)
+    run_until(2, data("y"), memory_store, resume="latest")
+    new, not_judged = [contains("y")], []
+    assert seen() == [new, new, not_judged, not_judged]
+    totals = memory_store.totals(memory_store.run("latest").id)
+    assert totals.summaries["Contains"].count == 2
+    # Back to the first: what it said of the attempts that the other one never saw counts again.
+    report = run_until(None, data("x"), memory_store, resume="latest")
+    assert seen() == [[contains("x")]] * 4
+    assert report.reuse.attempts_made == 0
+
+
+def always_one(output):
+    return 1
+
+
+def test_an_evaluator_that_cannot_be_known_does_not_share_a_column_with_its_namesake(memory_store):
+    def judge(value):
+        names = {}
+        exec("def judge(output):\n    return value", {"value": value}, names)  # it has no source to compare
+        return names["judge"]
+
+    run_until(None, dataset(range(3), [judge("old")]), memory_store)
+    run_until(1, dataset(range(3), [judge("new")]), memory_store, resume="latest")
+    assert [[value for _, value, _ in found] for found in columns(memory_store)] == [["new"], [], []]
+    run_until(None, dataset(range(3), [judge("new")]), memory_store, resume="latest")
+    assert [[value for _, value, _ in found] for found in columns(memory_store)] == [["new"]] * 3

@@ -130,6 +130,8 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
     after = [redacted_evaluator(evaluator, hooks) for evaluator in columns.shared]
     notes += changed_evaluators(last_evaluators(store, info), after)
     info = store.resume_run(info.id)
+    store.add_evaluators(info.id, columns.shared, instead=True, generation=info.generation)
+    info = store.run(info.id)
     return RunJournal(store, setup, info, task, columns, done=Done(store, info.id), notes=notes, **options)
 
 
@@ -386,9 +388,7 @@ class RunJournal:
             if self._closes:
                 self.store.close()
 
-    def _end(
-        self, status: Status, report: Report | None = None, *, patience: float | None = None
-    ) -> None:
+    def _end(self, status: Status, report: Report | None = None, *, patience: float | None = None) -> None:
         self._patiently(
             lambda: self.store.finish_run(
                 self.info.id, status=status, report=report, generation=self.info.generation

@@ -25,7 +25,7 @@ from calipers.result import (
 from calipers.trace_data import read_trace, trace_data
 
 from .blobs import LARGEST_INLINE
-from .panel import Panel, plain_spec, quick_plain
+from .panel import Panel, plain_spec, quick_plain, shared_places
 from .records import FORMAT, StoredAttempt, StoredCell
 from .run_info import StoredEvaluator
 
@@ -387,7 +387,7 @@ def cells_in_order(
 def _order(facts: Facts, evaluators: Sequence[StoredEvaluator]) -> Sequence[int]:
     if facts.evaluators is not None:
         return facts.evaluators
-    return [index for index, evaluator in enumerate(evaluators) if evaluator.shared]
+    return shared_places(evaluators)
 
 
 def _result(evaluator: StoredEvaluator, value: Scalar) -> EvaluationResult:

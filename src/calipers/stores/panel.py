@@ -108,7 +108,7 @@ class Panel:
 
 def shared_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
     """The places of the evaluators that judge every attempt of a run."""
-    return tuple(index for index, evaluator in enumerate(evaluators) if evaluator.shared)
+    return tuple(index for index, one in enumerate(evaluators) if one.shared and not one.superseded)
 
 
 def plain_spec(spec: EvaluatorSpec) -> EvaluatorSpec:

@@ -50,11 +50,14 @@ from .panel import Panel
 from .recalling import NO_SPANS, WITHOUT_HIDDEN
 from .records import FORMAT, StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
-from .store import Store
+from .store import NameTakenError, Store
 from .writer import Pace, Writer
 
 if TYPE_CHECKING:
     from os import PathLike
+
+_TRIES = 20
+"""How often names are chosen anew, where others who score the same run take them first."""
 
 
 def score_again(
@@ -152,10 +155,7 @@ class _Again:
         self.store = store
         self.info = info
         self.counts = Reuse(run=info.id)
-        self.plan = Plan([_named(evaluator, info.evaluators) for evaluator in evaluators])
-        if len(set(self.plan.names)) < len(evaluators):
-            raise InvalidOptionError(f"the evaluators need names of their own, got {list(self.plan.names)}")
-        self.places = _places(store, info, self.plan)
+        self.plan, self.places = _seated(store, info, evaluators)
         self.evaluators = store.run(info.id).evaluators
         self.panel = Panel(self.evaluators, self.places)
         self.has_rollouts = any(isinstance(judge.evaluator, RolloutEvaluator) for judge in self.plan.judges)
@@ -394,26 +394,43 @@ def _never(_: Any) -> Any:
     raise StoreError("an attempt that is judged again is not made again")
 
 
+def _seated(store: Store, info: RunInfo, evaluators: Sequence[Any]) -> tuple[Plan, list[int]]:
+    """The judges, each under a name that is its own in the run, and their places there; those that are new are added."""
+    for left in reversed(range(_TRIES)):
+        plan = Plan([_named(evaluator, info.evaluators) for evaluator in evaluators])
+        if len(set(plan.names)) < len(evaluators):
+            raise InvalidOptionError(f"the evaluators need names of their own, got {list(plan.names)}")
+        columns = Columns(plan)
+        known = {one.name: place for place, one in enumerate(info.evaluators) if not one.superseded}
+        new = [judge for judge in plan.judges if judge.name not in known]
+        stored = [columns.of(judge).stored for judge in new]
+        try:
+            added = store.add_evaluators(info.id, stored, alone=True, generation=info.generation)
+        except NameTakenError:
+            # Somebody else scores the run, and was first to take a name.
+            if not left:
+                raise
+            info = store.run(info.id)
+            continue
+        known.update({judge.name: place for judge, place in zip(new, added, strict=True)})
+        return plan, [known[judge.name] for judge in plan.judges]
+    raise AssertionError("unreachable")
+
+
 def _named(x: Any, stored: Sequence[StoredEvaluator]) -> Judge:
     """The judge of an evaluator, under its own name or, where another evaluator of the run has that, `_2` and so on."""
     evaluator = as_evaluator(x)
     identity = evaluator_identity(x)
-    keys = {one.name: one.identity for one in stored}
+    keys: dict[str, set[str | None]] = {}
+    for one in stored:
+        if not one.superseded:
+            # Evaluators of single cases judge those only, and each of them may be another one.
+            keys.setdefault(one.name, set()).add(one.identity if one.shared else None)
     base = name = evaluator.get_default_evaluation_name()
     number = 2
-    while name in keys and (keys[name] is None or keys[name] != column_key(identity, name)):
+    while name in keys and (None in keys[name] or keys[name] != {column_key(identity, name)}):
         name, number = f"{base}_{number}", number + 1
     return Judge(evaluator, name)
-
-
-def _places(store: Store, info: RunInfo, plan: Plan) -> list[int]:
-    """The places of the judges in the run; those that are not there yet are added."""
-    columns = Columns(plan)
-    known = {one.name: place for place, one in enumerate(info.evaluators)}
-    new = [judge for judge in plan.judges if judge.name not in known]
-    added = store.add_evaluators(info.id, [columns.of(judge).stored for judge in new])
-    known.update({judge.name: place for judge, place in zip(new, added, strict=True)})
-    return [known[judge.name] for judge in plan.judges]
 
 
 def _cases_by_content(dataset: Dataset[Any, Any, Any] | None) -> dict[bytes, Case[Any, Any, Any]]:

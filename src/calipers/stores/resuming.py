@@ -167,7 +167,9 @@ def last_evaluators(store: Store, info: RunInfo) -> Sequence[StoredEvaluator]:
     """The evaluators that a run had when it last went on: it also remembers those that were gone by then."""
     first = next(store.attempts(info.id, parts=False), None)
     places = None if first is None else facts_of(first).evaluators
-    return info.evaluators if places is None else [info.evaluators[place] for place in places]
+    if places is not None:
+        return [info.evaluators[place] for place in places]
+    return [evaluator for evaluator in info.evaluators if not evaluator.superseded]
 
 
 def changed_evaluators(before: Sequence[StoredEvaluator], after: Sequence[StoredEvaluator]) -> list[str]:

@@ -19,6 +19,7 @@ from .reuse import find_known
 from .row_cells import cells_of, read_cells, split_cells
 from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
+from .sql_evaluators import superseded_places
 from .sql_runs import SqlRuns, not_written, of_generation, run_changed, run_number
 
 _T = TypeVar("_T")
@@ -156,11 +157,12 @@ class SqlStore(SqlRuns):
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
         with self._reading() as db:
             number = run_number(db, run)
+            without = superseded_places(db, number)
         sql = f"SELECT {_CELL} FROM cells WHERE run = ? AND position BETWEEN ? AND ?"  # noqa: S608
         for rows in self._pages(run, after=after, failed=failed, parts=parts):
             with self._reading() as db:
                 others = db.run(sql, (number, rows[0][0], rows[-1][0]))
-            yield from self._with_cells(rows, others, run)
+            yield from self._with_cells(rows, others, run, without)
 
     @override
     def judged_at(
@@ -173,12 +175,13 @@ class SqlStore(SqlRuns):
                 rows = sorted(select_in(db, sql, (number,), some), key=lambda row: row[0])
                 sql = f"SELECT {_CELL} FROM cells WHERE run = ? AND position IN"  # noqa: S608
                 others = select_in(db, sql, (number,), some)
-            yield from self._with_cells(rows, others, run)
+                without = superseded_places(db, number)
+            yield from self._with_cells(rows, others, run, without)
 
     def _with_cells(
-        self, rows: Sequence[Row], others: Sequence[Row], run: str
+        self, rows: Sequence[Row], others: Sequence[Row], run: str, without: frozenset[int]
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
-        """Attempts with the cells in their rows and those that have rows of their own."""
+        """Attempts with the cells in their rows and those that have rows of their own, but for some evaluators."""
         outside: dict[int, list[StoredCell]] = {}
         for row in others:
             outside.setdefault(row[0], []).append(_cell(row, run))
@@ -193,6 +196,8 @@ class SqlStore(SqlRuns):
                 cells.update(
                     {cell.evaluator: cell for cell in (self._restored_cells(own) if any_large else own)}
                 )
+            for place in without:
+                cells.pop(place, None)
             yield attempt, list(cells.values())
 
     def _restored(self, attempts: Sequence[StoredAttempt]) -> Iterator[StoredAttempt]:

@@ -29,6 +29,10 @@ _BATCH = 1000
 """Attempts of a whole report that are written at once."""
 
 
+class NameTakenError(StoreError):
+    """An evaluator was to be added to a run under a name that another one has."""
+
+
 class Store(ABC):
     """Keeps runs. `open_store(url)` makes one.
 
@@ -54,9 +58,27 @@ class Store(ABC):
 
     @abstractmethod
     def add_evaluators(
-        self, run: str, evaluators: Sequence[StoredEvaluator], *, generation: int | None = None
+        self,
+        run: str,
+        evaluators: Sequence[StoredEvaluator],
+        *,
+        instead: bool = False,
+        alone: bool = False,
+        generation: int | None = None,
     ) -> list[int]:
-        """Add evaluators to those of a run, and return their places. One that is there already keeps its place."""
+        """Add evaluators to those of a run, and return their places. One that is there already keeps its place.
+
+        Args:
+            run: its id.
+            evaluators: to be added.
+            instead: they take the place of the shared ones that have their names and are others, or cannot be known to be
+                the same. Those are superseded: the store gives none of their cells any more.
+            alone: refuse names that other evaluators of the run have.
+            generation: of the run, for which they are added; default: whichever it is of.
+
+        Raises:
+            NameTakenError: with `alone`, one that is not there has the name of another one. Nothing was added.
+        """
 
     @abstractmethod
     def append(
