@@ -77,10 +77,8 @@ def test_a_changed_parameter_is_named_with_its_values(module):
     assert differences(before, after) == ["parameter threshold changed from 0.5 to 0.6"]
 
 
-def test_fields_that_are_not_compared_or_not_given_are_no_parameters(module):
-    used = module.Close(cache={"a": 1})
-    used.computed.append(1)
-    assert evaluator_identity(used) == evaluator_identity(module.Close())
+def test_fields_that_are_not_compared_are_no_parameters(module):
+    assert evaluator_identity(module.Close(cache={"a": 1})) == evaluator_identity(module.Close())
 
 
 @pytest.mark.parametrize("make", ["Close()", "polite", "Pair(True)", "Metric()"])

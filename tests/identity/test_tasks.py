@@ -87,7 +87,7 @@ def test_what_a_closure_holds_counts(project):
     make = project.load(tasks=source).make
     assert task_identity(make(1)) == task_identity(make(1))
     assert differences(task_identity(make(1)).parts, task_identity(make(2)).parts) == [
-        "closure make.<locals>.task.n changed from 1 to 2"
+        "closure tasks.make.<locals>.task.n changed from 1 to 2"
     ]
 
 
@@ -261,3 +261,108 @@ def test_secrets_are_not_in_the_parts(project):
 def test_a_task_that_calls_itself_ends(project):
     source = "def task(x):\n    return other(x - 1) if x else 0\ndef other(x):\n    return task(x)\n"
     assert identity(project, source).key == identity(project, source).key
+
+
+VERSIONED = """
+import functools
+def upper(x): return x.upper()
+def lower(x): return x.lower()
+upper.version = lower.version = "1"
+def ask(x, model, client=None): return model
+ask.version = "1"
+class Agent:
+    version = "1"
+    def __init__(self, model, client=None): self.model, self.client = model, client
+    def __call__(self, x): return x
+    def other(self, x): return x
+class Own(Agent):
+    def __init__(self, model): self.model, self.version = model, "of its own"
+    invoke = Agent.__call__
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("upper", "lower"),
+        ("functools.partial(ask, model='small')", "functools.partial(ask, model='large')"),
+        ("functools.partial(ask, 'small')", "functools.partial(ask, 'large')"),
+        (
+            "functools.partial(ask, client=object(), model='small')",
+            "functools.partial(ask, client=object(), model='large')",
+        ),
+        ("Agent('small')", "Agent('large')"),
+        ("Agent('small', object())", "Agent('large', object())"),
+        ("Agent('small').__call__", "Agent('small').other"),
+    ],
+    ids=["names", "bound", "bound by place", "bound beside a client", "fields", "beside a client", "methods"],
+)
+def test_a_version_stands_for_the_source_and_for_nothing_else(project, one, other):
+    module = project.load(tasks=VERSIONED)
+    found = [task_identity(eval(made, vars(module))) for made in (one, one, other)]
+    assert all(isinstance(identity, Identity) for identity in found)
+    assert found[0] == found[1]
+    assert found[0].key != found[2].key
+
+
+def test_an_object_that_sets_its_own_version_has_said_what_it_is(project):
+    module = project.load(tasks=VERSIONED)
+    assert task_identity(module.Own("small")) == task_identity(module.Own("large"))
+
+
+def test_a_function_that_was_edited_in_place_after_it_was_loaded_has_no_identity(project, tmp_path):
+    module = project.load(tasks="def task(x): return 1\nclass A:\n    def go(self, x): return 1\n")
+    file = tmp_path / "0" / "tasks.py"
+    assert isinstance(task_identity(module.task), Identity)
+    assert isinstance(task_identity(module.A().go), Identity)
+    file.write_text(file.read_text(encoding="utf-8").replace("return 1", "return 20"), encoding="utf-8")
+    for task in (module.task, module.A().go):
+        found = task_identity(task)
+        assert isinstance(found, Unknown)
+        assert "edited since" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("modules", "edited"),
+    [
+        (
+            {"limits": "LIMIT = 3\n", "rules": "from limits import LIMIT\ndef clean(x): return LIMIT\n"},
+            "limits",
+        ),
+        (
+            {"limits": "def clean(x): return 3\n", "rules": "from limits import clean\n"},
+            "limits",
+        ),
+    ],
+    ids=["second hop", "named again"],
+)
+def test_what_an_import_inside_a_function_imports_in_turn_counts(project, modules, edited):
+    task = "def task(x):\n    from rules import clean\n    return clean(x)\n"
+    other = {**modules, edited: modules[edited].replace("3", "4")}
+    before, same, after = (
+        task_identity(project.load(**one, tasks=task).task) for one in (modules, modules, other)
+    )
+    assert isinstance(before, Identity), before
+    assert before == same
+    assert differences(before.parts, after.parts) == [f"module {edited} changed"]
+
+
+class AnswersEverything:
+    def __getattr__(self, name):
+        return self
+
+    def __call__(self, x):
+        return x
+
+
+class WrapsItself:
+    def __init__(self):
+        self.__wrapped__ = self
+
+    def __call__(self, x):
+        return x
+
+
+@pytest.mark.parametrize("kind", [AnswersEverything, WrapsItself])
+def test_an_object_that_answers_everything_has_an_identity_or_says_why_not(kind):
+    assert isinstance(task_identity(kind()), Identity | Unknown)

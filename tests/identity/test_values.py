@@ -1,5 +1,7 @@
+import collections
 import enum
 import functools
+import random
 import re
 import sys
 from dataclasses import dataclass, field
@@ -166,3 +168,83 @@ class Unreadable(dict):
 def test_a_value_that_cannot_be_read_has_no_form():
     with pytest.raises(NoFormError, match="cannot be read: OSError: the disk is gone"):
         written({"a": Unreadable()})
+
+
+class Failed(Exception):
+    pass
+
+
+class Line(collections.deque):
+    pass
+
+
+class Private:
+    __slots__ = ("__text",)
+
+    def __init__(self, text):
+        self.__text = text
+
+
+@dataclass
+class Empty:
+    a: int = 0
+
+
+class Own(Empty):
+    def __init__(self, text):
+        super().__init__()
+        self.text = text
+
+
+class Keyed(dict):
+    pass
+
+
+class Text(str):
+    __slots__ = ("text",)
+
+
+class Hidden(pydantic.BaseModel):
+    a: int = 0
+    _text: str = ""
+
+
+class Random(random.Random):
+    pass
+
+
+def with_text(made, text, name="text"):
+    setattr(made, name, text)
+    return made
+
+
+MADE = {
+    "an exception": Failed,
+    "an error of an import": lambda text: ImportError("a", name=text),
+    "a deque": lambda text: collections.deque([text]),
+    "a bounded deque": lambda text: collections.deque(maxlen=len(text)),
+    "a kind of deque": lambda text: Line([text]),
+    "a private slot": Private,
+    "a constructor of its own": Own,
+    "an attribute of a dict": lambda text: with_text(Keyed(), text),
+    "an attribute of a text": lambda text: with_text(Text("a"), text),
+    "a private attribute of a model": lambda text: with_text(Hidden(), text, "_text"),
+    "a default": lambda text: collections.defaultdict(int if text == "one" else str),
+    "a mask": lambda text: np.ma.array([1, 2], mask=[False, text == "one"]),
+}
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE.keys())
+def test_content_in_an_unusual_place_counts(make):
+    assert written(make("one")) == written(make("one"))
+    assert written(make("one")) != written(make("other"))
+
+
+def test_the_value_of_an_enumeration_counts():
+    one, two = (enum.Enum("Same", {"A": value}).A for value in (1, 2))
+    assert written(one) != written(two)
+
+
+def test_what_is_hidden_in_a_base_class_has_no_form():
+    with pytest.raises(NoFormError, match="nobody can tell"):
+        written(Random(1))

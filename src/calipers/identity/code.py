@@ -6,9 +6,9 @@ they are known by their version, and Python's own by nothing. A name that is rea
 computed name, a registry filled elsewhere) is not found; whoever uses such declares a version.
 """
 
-import importlib.util
 import logging
 import sys
+import threading
 import types
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -17,14 +17,25 @@ from functools import partial
 from typing import Any
 
 from .fingerprint import digest, shown
-from .origin import is_library, is_library_file, is_library_module, library_version, module_of
+from .imports import imported_files
+from .members import attributes_of, functions_of, is_generated, is_list_of_names
+from .origin import (
+    home_of,
+    is_library,
+    is_library_module,
+    library_version,
+    module_of,
+    stands_in_its_module,
+    wrapped_by,
+)
 from .syntax import (
     Definition,
     NoSourceError,
     definition_of_class,
     definition_of_file,
     definition_of_function,
-    outer_names,
+    names_of_class,
+    own_names,
     reads,
     shape,
 )
@@ -52,7 +63,9 @@ class Walk:
         self._waiting: deque[tuple[str, Any]] = deque()
         self._labels: dict[int, str] = {}
         self._kept: list[Any] = []
-        """Keeps alive what `_labels` knows by id."""
+        """Keeps alive what is known by id."""
+        self._owners: dict[str, list[int]] = {}
+        """Functions of the same name, which are told apart by a number."""
 
     def finish(self) -> None:
         """Look at everything that was referred to.
@@ -60,21 +73,34 @@ class Walk:
         Raises:
             UnknowableError: something has no source or no form; the message says what.
         """
-        while self._waiting:
-            label, thing = self._waiting.popleft()
+        while self._waiting or self._look_at_what_is_read():
+            label, thing = self._waiting.popleft() if self._waiting else ("", None)
             if len(self._labels) > _MOST_HELPERS:
                 raise UnknowableError(f"it reaches more than {_MOST_HELPERS} functions and classes")
             try:
                 if isinstance(thing, type):
                     self._class(label, thing)
-                else:
+                elif thing is not None and is_library(thing):
+                    self._library_function(label, thing)
+                elif thing is not None:
                     self._function(label, thing)
             except NoSourceError as error:
+                raise UnknowableError(f"{_described(label, thing)}: {error}") from None
+            except NoFormError as error:
                 raise UnknowableError(f"{_described(label, thing)}: {error}") from None
 
     def root(self, thing: Any) -> None:
         """Begin with a function or class of the project."""
         self._enqueue("source", thing)
+
+    def add(self, label: str, text: str) -> None:
+        """Add a part.
+
+        Raises:
+            UnknowableError: the label stands for something else already.
+        """
+        if self.parts.setdefault(label, text) != text:
+            raise UnknowableError(f"{label} stands for two different things")
 
     def refer(self, thing: Any) -> str:
         """The name under which a function or class takes part; it will be looked at.
@@ -82,21 +108,29 @@ class Walk:
         Raises:
             NoFormError: it is bound to something that has no form.
         """
-        while isinstance(thing, types.MethodType | partial) or not isinstance(
-            thing, types.FunctionType | type
-        ):
+        for _ in range(_MOST_HELPERS):
+            if isinstance(thing, types.FunctionType | type):
+                break
             if isinstance(thing, partial):
                 return self._composed("partial", [thing.func, thing.args, dict(thing.keywords)])
             if isinstance(thing, types.MethodType):
                 return self._composed("method", [thing.__func__, thing.__self__])
-            inner = getattr(thing, "__wrapped__", None)
+            if isinstance(thing, types.BuiltinMethodType | types.MethodWrapperType):
+                held = thing.__self__
+                if held is not None and not isinstance(held, types.ModuleType):
+                    return self._composed("method", [thing.__name__, held])
+            inner = wrapped_by(thing)
             if inner is None:
                 return self._library(thing)
             thing = inner
-        if is_library(thing):
-            return self._library(thing)
+        else:
+            raise NoFormError("it wraps itself")
         known = self._labels.get(id(thing))
-        return known or self._enqueue(_unique(_helper(thing), self._labels.values()), thing)
+        if known is not None:
+            return known
+        if is_library(thing) and (isinstance(thing, type) or stands_in_its_module(thing)):
+            return self._library(thing)
+        return self._enqueue(_unique(_helper(thing), self._labels.values()), thing)
 
     def value(self, label: str, value: Any, *, texts: bool = True) -> None:
         """Add a value that the code looks at.
@@ -104,24 +138,45 @@ class Walk:
         Raises:
             UnknowableError: it has no form.
         """
-        if isinstance(value, logging.Logger | ContextVar) or type(value).__module__ in _HARMLESS_MODULES:
+        if isinstance(value, ContextVar):
+            try:
+                value = value.get()
+            except LookupError:
+                return
+        elif isinstance(value, threading.local):
+            value = dict(vars(value))
+            if not value:
+                return
+        if isinstance(value, logging.Logger) or type(value).__module__ in _HARMLESS_MODULES:
             return
         try:
-            self.parts[label] = shown(value, written(value, self.refer), texts=texts)
+            self.add(label, shown(value, written(value, self.refer), texts=texts))
         except NoFormError as error:
             raise UnknowableError(f"{label}: {error}") from None
 
-    def fields(self, label: str, thing: Any, *, texts: bool = True) -> None:
+    def fields(self, label: str, thing: Any, *, texts: bool = True, known_only: bool = False) -> None:
         """Add what an object holds, one part per field.
+
+        Args:
+            label: what to call a field.
+            thing: the object.
+            texts: show texts.
+            known_only: leave out what has no form.
 
         Raises:
             UnknowableError: it does not tell, or a field has no form.
         """
-        fields = fields_of(thing, computed=False)
+        fields = fields_of(thing)
         if fields is None:
+            if known_only:
+                return
             raise UnknowableError(f"nobody can tell what a {type(thing).__name__} holds")
         for name in sorted(fields):
-            self.value(f"{label} {name}", fields[name], texts=texts)
+            try:
+                self.value(f"{label} {name}", fields[name], texts=texts)
+            except UnknowableError:
+                if not known_only:
+                    raise
 
     def _composed(self, what: str, parts: list[Any]) -> str:
         return f"{what} {digest(written(parts, self.refer))}"
@@ -133,54 +188,103 @@ class Walk:
         return label
 
     def _library(self, thing: Any) -> str:
-        name = f"{module_of(thing)}.{getattr(thing, '__qualname__', type(thing).__name__)}"
-        self._note_library(module_of(thing))
-        return name
+        function = isinstance(thing, types.FunctionType)
+        module = home_of(thing) if function else module_of(thing)
+        self._note_library(module)
+        return f"{module}.{getattr(thing, '__qualname__', type(thing).__name__)}"
 
     def _note_library(self, module: str) -> None:
         top = module.partition(".")[0]
         version = library_version(top) if top else None
         if version is not None:
-            self.parts[f"library {top}"] = version
+            self.add(f"library {top}", version)
 
     # ------------------------------------------------------------------ one function, one class
 
     def _function(self, label: str, function: types.FunctionType) -> None:
         node = definition_of_function(function.__code__)
-        self.parts[label] = shape(node)
-        self._scope(node, function, _own_names(function.__code__))
+        self.add(label, shape(node))
+        self._names(
+            node, function.__globals__, _cells(function), own_names(function.__code__), self._owner(function)
+        )
+        self._defaults(function)
+
+    def _library_function(self, label: str, function: types.FunctionType) -> None:
+        """What a library has made of the project's code, such as a decorated function: what it holds is all there is."""
+        self.add(label, f"{home_of(function)}.{function.__code__.co_qualname}")
+        self._note_library(home_of(function))
+        registry = getattr(function, "registry", None)
+        held = _cells(function)
+        if isinstance(registry, Mapping) and home_of(function) == "functools":  # singledispatch
+            held = {"registry": dict(registry)}
+        for name, value in sorted(held.items()):
+            self._name(f"closure {self._owner(function)}.{name}", value, ())
+        if (inner := wrapped_by(function)) is not None:
+            self.refer(inner)
         self._defaults(function)
 
     def _class(self, label: str, kind: type) -> None:
-        node = definition_of_class(kind)
-        self.parts[label] = shape(node)
+        if is_list_of_names(kind):
+            fields = [getattr(kind, name, None) for name in ("_fields", "_field_defaults")]
+            self.add(label, digest(written(fields, self.refer)))
+            return
+        node, file = definition_of_class(kind)
+        self.add(label, shape(node))
         for base in kind.__bases__:
             if base is not object:
                 self.refer(base)
-        methods = [function for member in vars(kind).values() for function in _functions_of(member)]
-        # A decorator such as dataclass makes methods that have no source.
-        methods = [
-            m for m in methods if m.__module__ == kind.__module__ and m.__code__.co_filename[:1] != "<"
-        ]
-        names = outer_names(node).union(*(_own_names(method.__code__) for method in methods))
+        owner = self._owner(kind)
         loaded = sys.modules.get(kind.__module__)
-        namespace = methods[0].__globals__ if methods else {} if loaded is None else vars(loaded)
-        self._names(node, namespace, {}, names - vars(kind).keys(), kind)
-        for method in methods:
-            self._closure(node, method)
-            self._defaults(method)
-
-    def _scope(self, node: Definition, function: types.FunctionType, names: set[str]) -> None:
-        self._names(node, function.__globals__, _cells(function), names, function)
+        namespace: Mapping[str, Any] = {} if loaded is None else vars(loaded)
+        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        for name, member in vars(kind).items():
+            for function in functions_of(member):
+                code = function.__code__
+                if code.co_filename == file and code.co_firstlineno in lines:
+                    namespace = function.__globals__
+                    self._closure(node, function)
+                    self._defaults(function)
+                elif not is_generated(name, function):
+                    self.refer(function)
+        names = names_of_class(node, file)
+        self._names(node, namespace, {}, names, owner)
+        for name, value, in_body in attributes_of(kind, names):
+            try:
+                self.value(f"attribute {owner}.{name}", value, texts=False)
+            except UnknowableError:
+                if not in_body:  # what stands in the body is known by its source
+                    raise
 
     def _closure(self, node: Definition, function: types.FunctionType) -> None:
         cells = {name: value for name, value in _cells(function).items() if name != "__class__"}
-        self._names(node, {}, cells, set(cells), function)
+        self._names(node, {}, cells, set(cells), self._owner(function))
 
     def _defaults(self, function: types.FunctionType) -> None:
-        values = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        named = function.__kwdefaults__ or {}
+        values = [*(function.__defaults__ or ()), *(named[name] for name in sorted(named))]
         if values:
-            self.value(f"defaults of {function.__module__}.{function.__qualname__}()", values)
+            self.value(f"defaults of {self._owner(function)}()", values)
+
+    def _owner(self, thing: Any) -> str:
+        """What a function or class is called in the labels of what it holds."""
+        name = f"{thing.__module__}.{thing.__qualname__}"
+        known = self._owners.setdefault(name, [])
+        if id(thing) not in known:
+            known.append(id(thing))
+            self._kept.append(thing)
+        number = known.index(id(thing)) + 1
+        return name if number == 1 else f"{name} {number}"
+
+    def _look_at_what_is_read(self) -> bool:
+        """Attributes and docstrings of functions and classes count where some code reads such; whether any was new."""
+        before = len(self.parts)
+        for thing in list(self._kept):
+            if "__doc__" in self.attributes and isinstance(thing.__doc__, str):
+                self.value(f"docstring of {self._owner(thing)}", thing.__doc__, texts=False)
+            if isinstance(thing, types.FunctionType):
+                for name in sorted(self.attributes & vars(thing).keys()):
+                    self.value(f"attribute {self._owner(thing)}.{name}", vars(thing)[name], texts=False)
+        return len(self.parts) > before
 
     def _names(
         self,
@@ -188,21 +292,21 @@ class Walk:
         namespace: Mapping[str, Any],
         cells: Mapping[str, Any],
         names: set[str],
-        owner: Any,
+        owner: str,
     ) -> None:
         """Look at what the names stand for that a definition reads."""
-        module = owner.__module__ or ""
+        module = str(namespace.get("__name__", ""))
         found = reads(node)
         self.attributes |= found.attributes
         for chain in sorted(found.chains):
             if chain[0] not in names:
                 continue
             if chain[0] in cells:
-                self._name(f"closure {owner.__qualname__}.{chain[0]}", cells[chain[0]], chain[1:])
+                self._name(f"closure {owner}.{chain[0]}", cells[chain[0]], chain[1:])
             elif chain[0] in namespace:
                 self._name(f"global {module}.{chain[0]}", namespace[chain[0]], chain[1:])
-        for level, target, name in sorted(found.imports):
-            self._import(level, target, name, module)
+        if namespace:
+            self._imports(found.imports, str(namespace.get("__package__") or module.rpartition(".")[0]))
 
     def _name(self, label: str, value: Any, attributes: tuple[str, ...]) -> None:
         while isinstance(value, types.ModuleType):
@@ -218,36 +322,15 @@ class Walk:
         else:
             self.value(label, value, texts=False)
 
-    def _import(self, level: int, target: str, name: str, module: str) -> None:
-        """An import inside a function: of the project's modules, the whole file counts, for nothing is loaded yet."""
-        if level:
-            package = getattr(sys.modules.get(module), "__package__", None) or module.rpartition(".")[0]
-            base = package.rsplit(".", level - 1)[0] if level > 1 else package
-            target = f"{base}.{target}" if target else base
-        for candidate in (f"{target}.{name}", target) if name else (target,):
-            try:
-                spec = importlib.util.find_spec(candidate)
-            except (ImportError, ValueError, AttributeError):
-                continue
-            if spec is None:
-                continue
-            if is_library_module(candidate) or spec.origin is None or not spec.has_location:
-                self._note_library(candidate)
-            elif spec.origin.endswith(".py"):
-                if is_library_file(spec.origin):
-                    self._note_library(candidate)
-                else:
-                    self.parts[f"module {candidate}"] = definition_of_file(spec.origin)
-            return
-
-
-def _own_names(code: types.CodeType) -> set[str]:
-    """The global and enclosing names that a function and those inside it read."""
-    found = {*code.co_names, *code.co_freevars}
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= _own_names(constant)
-    return found
+    def _imports(self, imports: Iterable[tuple[int, str, str]], package: str) -> None:
+        """Imports inside a function: of the project's modules whole files count, for nothing may be loaded yet."""
+        for module, file in imported_files(imports, package):
+            if file is None:
+                self._note_library(module)
+            else:
+                self.add(f"module {module}", shape(definition_of_file(file)))
+            if len(self.parts) > _MOST_HELPERS:
+                raise UnknowableError(f"it imports more than {_MOST_HELPERS} modules")
 
 
 def _cells(function: types.FunctionType) -> dict[str, Any]:
@@ -258,12 +341,6 @@ def _cells(function: types.FunctionType) -> dict[str, Any]:
         except ValueError:  # not filled yet
             continue
     return found
-
-
-def _functions_of(member: Any) -> Iterable[types.FunctionType]:
-    candidates: list[Any] = [member, getattr(member, "__func__", None), getattr(member, "__wrapped__", None)]
-    candidates += [getattr(member, part, None) for part in ("fget", "fset", "func")]
-    return [candidate for candidate in candidates if isinstance(candidate, types.FunctionType)]
 
 
 def _helper(thing: Any) -> str:

@@ -14,7 +14,7 @@ from calipers.styles import as_evaluator
 
 from .code import UnknowableError, Walk
 from .fingerprint import AnyIdentity, Unknown, identity_of
-from .tasks import walk_callable
+from .tasks import named_parts, walk_callable
 from .values import NoFormError
 
 _WAY_OUT = "declare a version: give the evaluator a method get_evaluator_version()"
@@ -32,10 +32,8 @@ def evaluator_identity(evaluator: Any) -> AnyIdentity:
         walk.finish()
     except (UnknowableError, NoFormError) as error:
         if declared:
-            kind = origin if hasattr(origin, "__qualname__") else type(origin)
-            known = {"type": f"{kind.__module__}.{kind.__qualname__}", **declared}
-            known |= {label: text for label, text in walk.parts.items() if label.startswith("parameter ")}
-            return identity_of(known, reads_name=True)
+            known = named_parts(origin, label="parameter", texts=True)
+            return identity_of({**known, **declared}, reads_name=True)
         return Unknown(f"{error}; {_WAY_OUT}", walk.parts)
     reads_name = bool(walk.attributes & {"name", "case"}) or _asks_for_name(one)
     return identity_of({**walk.parts, **declared}, reads_name=reads_name)

@@ -6,14 +6,18 @@ project's, also what stands in a neighbouring folder or was installed for editin
 
 import functools
 import importlib.metadata
+import inspect
 import os
 import sys
 import sysconfig
+import types
 from pathlib import PurePath
 from typing import Any
 
 _OURS = "calipers"
 _INSTALLED = {"site-packages", "dist-packages"}
+_MADE_AT_RUN_TIME = 1 << 9
+"""The flag of classes that are not part of the interpreter itself."""
 
 
 def module_of(thing: Any) -> str:
@@ -23,19 +27,64 @@ def module_of(thing: Any) -> str:
 
 
 def is_library(thing: Any) -> bool:
-    """Whether the code of a function, class or module is a library's."""
-    name = thing.__name__ if type(thing) is type(sys) else module_of(thing)
-    return is_library_module(name)
+    """Whether the code of a function, class or module is a library's.
+
+    A function is where its code is, whatever it says of itself: decorators copy the names of what they wrap, and what
+    `exec` makes claims to be Python's own.
+    """
+    if isinstance(thing, types.ModuleType):
+        return is_library_module(thing.__name__)
+    if isinstance(thing, types.FunctionType):
+        file = thing.__code__.co_filename
+        home = home_of(thing)
+        if is_ours(home) or file.startswith("<frozen "):
+            return True
+        return bool(home) and is_library_module(home) if file.startswith("<") else is_library_file(file)
+    if isinstance(thing, type) and thing.__module__ == "builtins":
+        return not thing.__flags__ & _MADE_AT_RUN_TIME
+    return is_library_module(module_of(thing))
+
+
+def home_of(function: types.FunctionType) -> str:
+    """The module whose names a function reads; empty if it has none."""
+    name = function.__globals__.get("__name__")
+    return name if isinstance(name, str) else ""
+
+
+def stands_in_its_module(function: types.FunctionType) -> bool:
+    """Whether a function of a library is one that the library's own source defines, and holds nothing of others."""
+    found: Any = sys.modules.get(home_of(function))
+    for name in function.__code__.co_qualname.split("."):
+        found = None if found is None else inspect.getattr_static(found, name, None)
+    return getattr(found, "__func__", found) is function
+
+
+def wrapped_by(thing: Any) -> Any:
+    """What a decorated function or a proxy wraps; `None` if nothing.
+
+    An object that answers to every name is not asked for this one.
+    """
+    try:
+        known = inspect.getattr_static(thing, "__wrapped__", None) is not None
+        return getattr(thing, "__wrapped__", None) if known else None
+    except Exception:  # what it wraps is somebody else's code
+        return None
+
+
+def is_ours(module: str) -> bool:
+    """Whether a module of this name is Calipers' own, wherever it is installed."""
+    return module.partition(".")[0] == _OURS
 
 
 def is_library_module(name: str) -> bool:
     """Whether the module of this name is a library's."""
-    top = name.partition(".")[0]
-    if top == _OURS or top in sys.builtin_module_names or top in sys.stdlib_module_names:
+    if is_ours(name):
         return True
-    module = sys.modules.get(name)
-    file = getattr(module, "__file__", None)
-    return is_library_file(file) if isinstance(file, str) else False
+    top = name.partition(".")[0]
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if isinstance(file, str):  # a project may name a module like one of Python's
+        return is_library_file(file)
+    return top in sys.builtin_module_names or top in sys.stdlib_module_names
 
 
 @functools.cache

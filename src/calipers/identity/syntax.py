@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from .fingerprint import digest
+from .running import class_code, runs
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
@@ -51,35 +52,35 @@ def definition_of_function(code: types.CodeType) -> Definition:
     Raises:
         NoSourceError: there is no source, or it is not that of this function any more.
     """
-    tree = _tree(code.co_filename)
+    text = _text(code.co_filename)
     found: list[Definition] = [
         node
-        for node in _definitions(tree)
+        for node in _definitions(_tree(code.co_filename))
         if not isinstance(node, ast.ClassDef) and _first_line(node) == code.co_firstlineno
     ]
     if code.co_name == "<lambda>":
         found = _narrowed([node for node in found if isinstance(node, ast.Lambda)], code)
     else:
         found = [node for node in found if getattr(node, "name", None) == code.co_name]
-    if len(found) != 1 or not _has_arguments_of(found[0], code):
-        raise NoSourceError(f"its source in {code.co_filename} is not what runs: was the file edited since?")
+    if len(found) != 1 or not runs(text, code):
+        raise NoSourceError(_other_source(code))
     return found[0]
 
 
-def definition_of_class(kind: type) -> ast.ClassDef:
-    """The syntax of a class.
+def definition_of_class(kind: type) -> tuple[ast.ClassDef, str]:
+    """The syntax of a class, and the file it is in.
 
     Raises:
-        NoSourceError: there is no source, or several classes of that name.
+        NoSourceError: there is no source, several classes of that name, or it is not that of this class any more.
     """
     # A module may have been loaded twice, and the methods know which of the two they are of.
     codes = [
         member.__code__
         for member in vars(kind).values()
         if isinstance(member, types.FunctionType)
-        and member.__module__ == kind.__module__
-        and not member.__code__.co_filename.startswith("<")
+        and member.__code__.co_qualname.startswith(kind.__qualname__)
     ]
+    codes = [code for code in codes if not code.co_filename.startswith("<")]
     try:
         file = codes[0].co_filename if codes else inspect.getfile(kind)
     except (TypeError, OSError):
@@ -91,16 +92,34 @@ def definition_of_class(kind: type) -> ast.ClassDef:
         found = [node for node in found if node.lineno <= line <= (node.end_lineno or 0)]
     if len(found) != 1:
         raise NoSourceError(f"its source is not to be found in {file}")
-    return found[0]
+    for code in codes:
+        if code.co_filename == file and not runs(_text(file), code):
+            raise NoSourceError(_other_source(code))
+    return found[0], file
 
 
-def definition_of_file(file: str) -> str:
-    """A digest of a whole file.
+def names_of_class(node: ast.ClassDef, file: str) -> set[str]:
+    """The global and enclosing names that a class reads anywhere: in its body, its methods, and the classes inside."""
+    code = class_code(_text(file), node.name, _first_line(node))
+    return outer_names(node) | (set() if code is None else own_names(code))
+
+
+def own_names(code: types.CodeType) -> set[str]:
+    """The global and enclosing names that code and the code inside it read."""
+    found = {*code.co_names, *code.co_freevars}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= own_names(constant)
+    return found
+
+
+def definition_of_file(file: str) -> ast.Module:
+    """The syntax of a whole file.
 
     Raises:
         NoSourceError: it cannot be read.
     """
-    return shape(_tree(file))
+    return _tree(file)
 
 
 def shape(node: ast.AST) -> str:
@@ -157,12 +176,16 @@ def _chain(node: ast.AST) -> tuple[str, ...] | None:
 # ---------------------------------------------------------------------- finding it
 
 
-def _tree(file: str) -> ast.Module:
+def _text(file: str) -> str:
     linecache.checkcache(file)
     text = "".join(linecache.getlines(file))
     if not text:
         raise NoSourceError(f"its source cannot be read ({file})")
-    tree = _parsed(text)
+    return text
+
+
+def _tree(file: str) -> ast.Module:
+    tree = _parsed(_text(file))
     if tree is None:
         raise NoSourceError(f"{file} is not Python")
     return tree
@@ -212,13 +235,10 @@ def _narrowed(lambdas: list[ast.Lambda], code: types.CodeType) -> list[Definitio
     return list(holding[-1:])
 
 
-def _has_arguments_of(node: Definition, code: types.CodeType) -> bool:
-    if isinstance(node, ast.ClassDef):
-        return False
-    arguments = node.args
-    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    # Names of a method that begin with two underscores are mangled.
-    return len(names) == code.co_argcount + code.co_kwonlyargcount
+def _other_source(code: types.CodeType) -> str:
+    if any(name.startswith("@py") for name in own_names(code)):
+        return "pytest has rewritten its assertions, so that its source is not what runs"
+    return f"its source in {code.co_filename} is not what runs: was the file edited since?"
 
 
 # ---------------------------------------------------------------------- writing it down

@@ -1,9 +1,12 @@
 """What makes two tasks the same: the version they declare, else their source and everything it names.
 
 A declared version wins over the source: whoever declares one says that results stay comparable until it is raised. It is
-the way out for tasks whose source says little, such as a client of an agent that runs elsewhere.
+the way out for tasks whose source says little, such as a client of an agent that runs elsewhere. It stands for the source
+and for nothing else: two tasks of different names are two, and so are two partials that bind different values. What an
+object holds counts beside a version that its class declares; an object that sets its own version has said what it is.
 """
 
+import contextlib
 import functools
 import inspect
 import types
@@ -11,7 +14,8 @@ from typing import Any
 
 from .code import UnknowableError, Walk
 from .fingerprint import AnyIdentity, Unknown, identity_of
-from .origin import is_library
+from .members import functions_of
+from .origin import is_library, module_of, wrapped_by
 from .values import NoFormError
 
 _WAY_OUT = "declare a version: give the task an attribute `version`, such as task.version = '1'"
@@ -26,7 +30,8 @@ def task_identity(task: Any, *, version: str | None = None) -> AnyIdentity:
     """
     declared = declared_version(task) if version is None else version
     if declared is not None:
-        return identity_of({"version": declared})
+        known = named_parts(task, label="field", texts=False, fields=not _speaks_for_itself(task))
+        return identity_of({**known, "version": declared})
     walk = Walk()
     try:
         walk_callable(walk, task, label="field", texts=False)
@@ -34,6 +39,38 @@ def task_identity(task: Any, *, version: str | None = None) -> AnyIdentity:
     except (UnknowableError, NoFormError) as error:
         return Unknown(f"{error}; {_WAY_OUT}", walk.parts)
     return identity_of(walk.parts)
+
+
+def _speaks_for_itself(task: Any) -> bool:
+    """Whether an object declares a version of its own, and not the one that all objects of its class share."""
+    while isinstance(task, functools.partial):
+        task = task.func
+    task = getattr(task, "__self__", task)
+    return getattr(type(task), "version", None) != getattr(task, "version", None)
+
+
+def named_parts(thing: Any, *, label: str, texts: bool, fields: bool = True) -> dict[str, str]:
+    """What is known of a callable without looking at source: what it is called, what it is bound to, what it holds.
+
+    What has no form is left out: a declared version stands for it.
+    """
+    walk = Walk()
+    while isinstance(thing, functools.partial):
+        bound = {**{str(number): value for number, value in enumerate(thing.args)}, **thing.keywords}
+        for name, value in bound.items():
+            with contextlib.suppress(UnknowableError):
+                walk.value(_free(walk, f"{label} {name}"), value, texts=texts)
+        thing = thing.func
+    if isinstance(thing, types.MethodType):
+        walk.parts["method"] = thing.__func__.__qualname__
+        thing = thing.__self__
+    code = isinstance(thing, types.FunctionType | types.BuiltinFunctionType | type)
+    kind = thing if code or wrapped_by(thing) is not None else type(thing)
+    if kind is not thing and fields:
+        walk.fields(label, thing, texts=texts, known_only=True)
+    walk.parts["type"] = f"{module_of(kind)}.{getattr(kind, '__qualname__', type(kind).__qualname__)}"
+    # Functions in what it holds are known by their names only, and libraries not at all.
+    return {name: text for name, text in walk.parts.items() if not name.startswith("library ")}
 
 
 def declared_version(task: Any) -> str | None:
@@ -53,21 +90,24 @@ def walk_callable(walk: Walk, thing: Any, *, label: str, texts: bool) -> None:
     """
     while isinstance(thing, functools.partial):
         for number, value in enumerate(thing.args):
-            walk.value(f"{label} {number}", value, texts=texts)
+            walk.value(_free(walk, f"{label} {number}"), value, texts=texts)
         for name, value in thing.keywords.items():
-            walk.value(f"{label} {name}", value, texts=texts)
+            walk.value(_free(walk, f"{label} {name}"), value, texts=texts)
         thing = thing.func
     if isinstance(thing, types.MethodType):
         walk.parts["method"] = thing.__func__.__qualname__
-        thing = thing.__self__
+        function, thing = thing.__func__, thing.__self__
+        owner = thing if isinstance(thing, type) else type(thing)
+        if function not in functions_of(inspect.getattr_static(owner, function.__name__, None)):
+            walk.refer(function)  # bound by hand to an object whose class does not have it
     if isinstance(thing, types.FunctionType | type) and not is_library(thing):
         walk.root(thing)
     elif isinstance(thing, types.FunctionType | types.BuiltinFunctionType | type):
         walk.parts["source"] = walk.refer(thing)
         if isinstance(thing, types.BuiltinFunctionType) and not is_library(thing):
             raise UnknowableError(f"{thing!r} is not written in Python")
-    elif hasattr(thing, "__wrapped__") and callable(thing):
-        walk_callable(walk, inspect.unwrap(thing), label=label, texts=texts)
+    elif isinstance(thing, types.MethodWrapperType) or (wrapped_by(thing) is not None and callable(thing)):
+        walk.parts["source"] = walk.refer(thing)
     else:
         kind = type(thing)
         if is_library(kind):
@@ -75,3 +115,12 @@ def walk_callable(walk: Walk, thing: Any, *, label: str, texts: bool) -> None:
         else:
             walk.root(kind)
         walk.fields(label, thing, texts=texts)
+
+
+def _free(walk: Walk, label: str) -> str:
+    """A label that no other binding has: a partial of a library's kind may hide another one."""
+    found, number = label, 1
+    while found in walk.parts:
+        number += 1
+        found = f"{label} {number}"
+    return found

@@ -8,13 +8,17 @@ What has neither, such as an open connection, has no form, and whoever holds it 
 
 import dataclasses
 import re
+import struct
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 from pathlib import PurePath
+from types import MemberDescriptorType
 from typing import Any
 from uuid import UUID
 
@@ -22,9 +26,11 @@ import msgspec
 
 from calipers.plain import loaded_types
 
-from .origin import is_library
+from .origin import is_library, wrapped_by
 
 _DEEPEST = 100
+_MADE_BY_CLASS = 1 << 9
+"""The flag of classes that are not part of the interpreter itself."""
 
 
 class NoFormError(Exception):
@@ -123,23 +129,53 @@ class _Writing:
             self._text(b"c", self.refer(value))
             return
         self._text(b"o", f"{kind.__module__}.{kind.__qualname__}")
+        library = is_library(kind)
+        if self.refer is not None and not library:
+            self._text(b"c", self.refer(kind))
+        if not self._known(value):
+            self._fields(value, kind)
+        elif not library and not isinstance(value, Enum) and (more := _held(value)):
+            self.out.append(b"+")  # attributes beside what a list or text is by itself
+            self._pairs(more, kind)
+
+    def _known(self, value: Any) -> bool:
+        """Write a value of a kind that Python or numpy has; `False` if it is of another."""
         simple = _simple(value)
         if simple is not None:
             self._text(b"s", simple)
+            if isinstance(value, Enum):
+                self.write(value.value)
         elif isinstance(value, Mapping):
             self._mapping(value)
+            if isinstance(value, defaultdict):
+                self._factory(value.default_factory)
         elif isinstance(value, AbstractSet):
             self.out.append(b"".join(sorted(self._apart(item) for item in value)) + b";")
         elif isinstance(value, list | tuple):
             self._items(b"l", value)
+        elif isinstance(value, deque):
+            self._items(b"q", value)
+            self.write(value.maxlen)
         elif isinstance(value, bytes | bytearray | memoryview):
             self.out.append(b"b%d:%s" % (len(bytes(value)), bytes(value)))
+        elif isinstance(value, BaseException):
+            self.write([value.__reduce_ex__(2)[1:], value.__cause__])
         elif isinstance(value, loaded_types("numpy", "generic", "ndarray")):
             self._array(value)
         else:
-            self._fields(value, kind)
+            return False
+        return True
+
+    def _factory(self, factory: Any) -> None:
+        if isinstance(factory, type) and is_library(factory):
+            self._text(b"s", f"{factory.__module__}.{factory.__qualname__}")
+        else:
+            self.write(factory)
 
     def _array(self, value: Any) -> None:
+        if (mask := getattr(value, "mask", None)) is not None:  # what a masked array hides is no content
+            self.write(mask.tolist())
+            value = value.filled(0) if hasattr(value, "filled") else value
         self._text(b"s", f"{value.dtype!r} {value.shape}")
         if value.dtype.hasobject:
             self.write(value.tolist())
@@ -147,11 +183,12 @@ class _Writing:
             self.write(value.tobytes())
 
     def _fields(self, value: Any, kind: type) -> None:
-        if self.refer is not None and not is_library(kind):
-            self._text(b"c", self.refer(kind))
         fields = fields_of(value)
         if fields is None:
             raise NoFormError(f"{_short(value)} is a {kind.__name__}, of which nobody can tell what is in it")
+        self._pairs(fields, kind)
+
+    def _pairs(self, fields: Mapping[str, Any], kind: type) -> None:
         for name in sorted(fields):
             self._text(b"f", name)
             try:
@@ -161,40 +198,66 @@ class _Writing:
         self.out.append(b";")
 
 
-def fields_of(value: Any, *, computed: bool = True) -> dict[str, Any] | None:
-    """What an object holds, by name; `None` if it does not tell.
-
-    Args:
-        value: the object.
-        computed: with those fields of a dataclass that are no arguments of its constructor.
-    """
+def fields_of(value: Any) -> dict[str, Any] | None:
+    """What an object holds, by name; `None` if it does not tell."""
     kind = type(value)
     if dataclasses.is_dataclass(kind):
-        names = [
-            field.name for field in dataclasses.fields(value) if field.compare and (field.init or computed)
-        ]
-        return {name: getattr(value, name) for name in names if hasattr(value, name)}
+        return _declared(value, {field.name: field.compare for field in dataclasses.fields(kind)})
     if isinstance(value, msgspec.Struct):
-        return {name: getattr(value, name) for name in value.__struct_fields__}
+        return _declared(value, dict.fromkeys(value.__struct_fields__, True))
     if isinstance(getattr(kind, "model_fields", None), dict):
-        return {**{name: getattr(value, name) for name in kind.model_fields}, **(value.model_extra or {})}
+        fields = {name: getattr(value, name) for name in kind.model_fields}
+        return {**fields, **(value.model_extra or {}), **(getattr(value, "__pydantic_private__", None) or {})}
     if attributes := getattr(kind, "__attrs_attrs__", None):
-        return {a.name: getattr(value, a.name) for a in attributes if a.eq and (a.init or computed)}
+        return _declared(value, {attribute.name: bool(attribute.eq) for attribute in attributes})
     if callable(own := getattr(kind, "plain_data", None)):
         return {"": own(value)}
     if is_library(kind) and not kind.__module__.startswith("calipers."):
         return None
-    slots = [name for base in kind.__mro__ for name in _slots(base)]
-    if not slots and not hasattr(value, "__dict__"):
+    if _holds_more(kind) or not (_slots(kind) or hasattr(value, "__dict__")):
         return None
-    found = {name: getattr(value, name) for name in slots if hasattr(value, name)}
-    return found | getattr(value, "__dict__", {})
+    return _held(value)
+
+
+def _declared(value: Any, fields: Mapping[str, bool]) -> dict[str, Any]:
+    """The fields that are compared, and what else was set."""
+    found = {
+        name: getattr(value, name) for name, compared in fields.items() if compared and hasattr(value, name)
+    }
+    return found | {name: held for name, held in _held(value).items() if name not in fields}
+
+
+def _held(value: Any) -> dict[str, Any]:
+    """The attributes of an object, without those that a property keeps for later."""
+    kind = type(value)
+    found = {name: getattr(value, name) for name in _slots(kind) if hasattr(value, name)}
+    found |= getattr(value, "__dict__", {})
+    return {
+        name: held
+        for name, held in found.items()
+        if not isinstance(getattr(kind, name, None), cached_property)
+    }
 
 
 def _slots(kind: type) -> list[str]:
-    slots = kind.__dict__.get("__slots__", ())
-    names = [slots] if isinstance(slots, str) else list(slots)
-    return [name for name in names if name not in {"__dict__", "__weakref__"}]
+    """The names of slots, with the name of the class in front of private ones."""
+    return [
+        name
+        for base in kind.__mro__
+        if base.__flags__ & _MADE_BY_CLASS
+        for name, member in vars(base).items()
+        if isinstance(member, MemberDescriptorType)
+    ]
+
+
+def _holds_more(kind: type) -> bool:
+    """Whether objects have room for something beside attributes and slots: a base class that is written in C."""
+    room = kind.__basicsize__ - struct.calcsize("P") * len(_slots(kind))
+    return room > _Plain.__basicsize__ or kind.__itemsize__ != 0
+
+
+class _Plain:
+    """A class that holds nothing but attributes."""
 
 
 def _simple(value: Any) -> str | None:
@@ -226,9 +289,10 @@ def _is_code(value: Any) -> bool:
     return callable(value) and (
         hasattr(value, "__code__")
         or hasattr(value, "__func__")
-        or hasattr(value, "__wrapped__")
+        or wrapped_by(value) is not None
         or (hasattr(value, "func") and hasattr(value, "keywords"))
-        or type(value).__name__ in {"builtin_function_or_method", "method_descriptor", "wrapper_descriptor"}
+        or type(value).__name__
+        in {"builtin_function_or_method", "method_descriptor", "wrapper_descriptor", "method-wrapper"}
     )
 
 

@@ -1,0 +1,321 @@
+"""Whatever a task's code reaches counts: an edit of it is never taken for the same task."""
+
+import pytest
+
+from calipers.identity import Identity, Unknown, differences, evaluator_identity, task_identity
+
+EDITS = {
+    "two closures of one factory": (
+        """
+        def at_least(n):
+            def check(text): return len(text) >= n
+            return check
+        low, middle, high = at_least(3), at_least(3), at_least(10)
+        def task(x): return low(x) and middle(x) and not high(x)
+        """,
+        "at_least(3), at_least(10)",
+        "at_least(10), at_least(10)",
+    ),
+    "two defaults of one factory": (
+        """
+        def at_least(n):
+            def check(text, n=n): return len(text) >= n
+            return check
+        low, high = at_least(3), at_least(10)
+        def task(x): return low(x) and not high(x)
+        """,
+        "at_least(10)",
+        "at_least(4)",
+    ),
+    "a method named like the global it calls": (
+        """
+        def score(text): return 3
+        class Task:
+            def score(self, text): return score(text)
+            def __call__(self, x): return self.score(x)
+        task = Task()
+        """,
+        "return 3",
+        "return 4",
+    ),
+    "a method under two decorators": (
+        """
+        import functools
+        def same(function):
+            @functools.wraps(function)
+            def inner(*args): return function(*args)
+            return inner
+        def helper(x): return 3
+        class Task:
+            @same
+            @same
+            def __call__(self, x): return helper(x)
+        task = Task()
+        """,
+        "return 3",
+        "return 4",
+    ),
+    "a decorator that hides what it wraps": (
+        """
+        def plus(n):
+            def decorate(function):
+                def inner(*args): return function(*args) + n
+                return inner
+            return decorate
+        class Task:
+            @plus(N)
+            def __call__(self, x): return x
+        task = Task()
+        """,
+        "plus(N)",
+        "plus(4)",
+    ),
+    "a class inside a class": (
+        """
+        def helper(x): return 3
+        class Task:
+            class Inner:
+                def go(self, x): return helper(x)
+            def __call__(self, x): return self.Inner().go(x)
+        task = Task()
+        """,
+        "return 3",
+        "return 4",
+    ),
+    "functions in an attribute of a class": (
+        """
+        def helper(x): return 3
+        class Task:
+            checks = {"a": lambda x: helper(x)}
+            def __call__(self, x): return self.checks["a"](x)
+        task = Task()
+        """,
+        "return 3",
+        "return 4",
+    ),
+    "an attribute that a class is given later": (
+        """
+        class Config:
+            limit = 0
+        Config.limit = 3
+        def task(x): return Config.limit
+        """,
+        "limit = 3",
+        "limit = 4",
+    ),
+    "an attribute of a function": (
+        """
+        def task(x): return task.limit
+        task.limit = 3
+        """,
+        "limit = 3",
+        "limit = 4",
+    ),
+    "a docstring that is read": (
+        """
+        def task(x):
+            "3"
+            return task.__doc__
+        """,
+        '"3"',
+        '"4"',
+    ),
+    "the default of a context variable": (
+        """
+        from contextvars import ContextVar
+        limit = ContextVar("limit", default=3)
+        def task(x): return limit.get()
+        """,
+        "default=3",
+        "default=4",
+    ),
+    "what a thread keeps to itself": (
+        """
+        import threading
+        local = threading.local()
+        local.limit = 3
+        def task(x): return local.limit
+        """,
+        "limit = 3",
+        "limit = 4",
+    ),
+    "functions that are chosen by type": (
+        """
+        import functools
+        @functools.singledispatch
+        def judge(x): return 0
+        @judge.register
+        def _(x: str): return 3
+        def task(x): return judge(x)
+        """,
+        "return 3",
+        "return 4",
+    ),
+    "a decorator of a library": (
+        """
+        import contextlib
+        def helper(): return 3
+        @contextlib.contextmanager
+        def opened(): yield helper()
+        def task(x):
+            with opened() as found: return found
+        """,
+        "return 3",
+        "return 4",
+    ),
+    "a bound method that is built in": ('task = "Say {}".format', "Say", "Shout"),
+    "a special method that is built in": ('task = {"hello"}.__contains__', "hello", "bye"),
+    "the value of an enumeration": (
+        """
+        import enum
+        class Limit(enum.Enum):
+            SHORT = N
+        SHORT = Limit.SHORT
+        def task(x): return SHORT.value
+        """,
+        "SHORT = N",
+        "SHORT = 4",
+    ),
+    "a named tuple": (
+        """
+        import collections
+        Pair = collections.namedtuple("Pair", "a b", defaults=[3])
+        def task(x): return Pair(x)
+        """,
+        "[3]",
+        "[4]",
+    ),
+    "a plain dataclass": (
+        """
+        import dataclasses
+        @dataclasses.dataclass
+        class Answer:
+            text: str
+            score: int = N
+        def task(x): return Answer(x)
+        """,
+        "int = N",
+        "int = 4",
+    ),
+    "a function that is bound by hand": (
+        """
+        import types
+        class Agent: pass
+        def helper(self, x): return 3
+        task = types.MethodType(helper, Agent())
+        """,
+        "return 3",
+        "return 4",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "old", "new"), EDITS.values(), ids=EDITS.keys())
+def test_an_edit_of_whatever_is_reached_is_noticed(project, source, old, new):
+    if "task = " in source.strip().splitlines()[0]:
+        source = source.strip()
+    source = source.replace("\n        ", "\n")
+    before, same, after = (
+        task_identity(project.load(tasks=f"N = 3\n{text}").task)
+        for text in (source, source, source.replace(old, new))
+    )
+    assert old in source
+    assert isinstance(before, Identity), before
+    assert same == before
+    assert isinstance(after, Identity), after
+    assert after.key != before.key, differences(before.parts, after.parts)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "made = {}\nexec('def task(x): return 1', made)\ntask = made['task']\n",
+        "made = {}\nexec('def f(x): return 1', made)\nf = made['f']\ndef task(x): return f(x)\n",
+        "made = {}\nexec('class Task:\\n    def __call__(self, x): return 1', made)\ntask = made['Task']()\n",
+        "def task(x): return 1\nclass Task:\n    pass\nTask.go = eval('lambda self, x: 1')\ntask = Task().go\n",
+    ],
+    ids=["function", "helper", "class", "method"],
+)
+def test_code_that_was_made_at_run_time_has_no_identity(project, source):
+    found = task_identity(project.load(tasks=source).task)
+    assert isinstance(found, Unknown), found.parts
+
+
+def test_a_module_of_the_project_that_is_named_like_one_of_python_is_looked_into(project):
+    task = "from this import helper\ndef task(x): return helper(x)\n"
+    one, two = (
+        task_identity(project.load(this=f"def helper(x): return {n}\n", tasks=task).task) for n in (3, 4)
+    )
+    assert isinstance(one, Identity)
+    assert one.key != two.key
+
+
+PARAMETERS = {
+    "an argument that is kept under another name": (
+        """
+        @dataclass
+        class E(Evaluator):
+            limit: InitVar[int]
+            def __post_init__(self, limit): self._limit = limit
+            def evaluate(self, ctx): return self._limit
+        """,
+        "E(3)",
+        "E(4)",
+    ),
+    "a constructor of its own": (
+        """
+        @dataclass
+        class Base(Evaluator):
+            a: int = 0
+            def evaluate(self, ctx): return True
+        class E(Base):
+            def __init__(self, most):
+                super().__init__()
+                self.most = most
+        """,
+        "E(3)",
+        "E(4)",
+    ),
+    "a field that is set later": (
+        """
+        @dataclass
+        class E(Evaluator):
+            limit: int = field(init=False, default=0)
+            def evaluate(self, ctx): return self.limit
+        def make(limit):
+            made = E()
+            made.limit = limit
+            return made
+        """,
+        "make(3)",
+        "make(4)",
+    ),
+    "a member of an enumeration": (
+        """
+        class Limit(enum.Enum):
+            SHORT = N
+        @dataclass
+        class E(Evaluator):
+            limit: Limit
+            def evaluate(self, ctx): return self.limit.value
+        """,
+        "E(Limit(3))",
+        "E(Limit(4))",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "old", "new"), PARAMETERS.values(), ids=PARAMETERS.keys())
+def test_every_way_of_giving_an_evaluator_a_parameter_counts(project, source, old, new):
+    head = "import enum\nfrom dataclasses import InitVar, dataclass, field\nfrom calipers import Evaluator\n"
+    source = source.replace("\n        ", "\n")
+    before, same, after = (
+        evaluator_identity(
+            project.load(judges=f"{head}N = {3 if made == old else 4}\n{source}\nmade = {made}\n").made
+        )
+        for made in (old, old, new)
+    )
+    assert isinstance(before, Identity), before
+    assert same == before
+    assert isinstance(after, Identity), after
+    assert after.key != before.key
