@@ -775,3 +775,12 @@ def test_a_run_whose_store_cannot_be_read_says_so():
         report = run(dataset("abc"), Task(), store=store, reuse=True)
         assert "the store could not be read any further" in report.incomplete
         assert store.run("latest").status == "interrupted"
+
+
+@pytest.mark.parametrize("how", [True, "latest"], ids=["newest", "by name"])
+def test_a_dataset_whose_name_has_half_a_character_can_be_resumed(store, how):
+    data = Dataset(name="half \ud800", cases=[Case(name="a", inputs="a")])
+    run(data, Task(), store=store)
+    with store._writing() as db:
+        db.run("UPDATE runs SET status = 'interrupted'")
+    assert run(data, Task(), store=store, resume=how).reuse.attempts_reused == 1

@@ -11,6 +11,7 @@ import click
 
 from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError, StoreError
+from calipers.plain import plain
 from calipers.recalled import Reuse
 from calipers.report import Report
 from calipers.stores.run_info import RunInfo
@@ -235,7 +236,7 @@ def _unfinished(store: Store, dataset_name: str | None, task_name: str) -> list[
         info
         for info in store.runs(dataset_name=dataset_name)
         if info.task_name == task_name
-        and info.dataset_name == dataset_name
+        and info.dataset_name == plain(dataset_name)
         and info.status != "finished"
         and (info.status != "running" or info.is_abandoned())
     ]

@@ -12,6 +12,7 @@ from typing import Any
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.identity.fingerprint import AnyIdentity, Identity, differences
 from calipers.journal import Setup
+from calipers.plain import plain
 from calipers.work import Work
 
 from .packing import facts_of
@@ -107,7 +108,7 @@ def find_run(store: Store, which: Any, setup: Setup) -> RunInfo | None:
     """
     if which is True:
         for info in store.runs(dataset_name=setup.dataset_name):
-            same = info.task_name == setup.task_name and info.dataset_name == setup.dataset_name
+            same = info.task_name == setup.task_name and info.dataset_name == plain(setup.dataset_name)
             if same and info.status != "finished" and (info.status != "running" or info.is_abandoned()):
                 return info
         return None
@@ -133,7 +134,7 @@ def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | No
     found: list[str] = []
     notes: list[str] = []
     for what, before, after in (
-        ("the dataset", info.dataset_name, setup.dataset_name),
+        ("the dataset", info.dataset_name, plain(setup.dataset_name)),
         ("the task", info.task_name, setup.task_name),
         ("repeat", info.repeat, setup.repeat),
         ("the seed", info.seed, info.seed if seed is None else seed),
