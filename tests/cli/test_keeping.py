@@ -340,3 +340,52 @@ def test_a_killed_run_is_abandoned_and_can_be_resumed(calipers, write_eval, fold
     assert again.stderr.startswith("Not done again: 2 of 4 attempts")
     assert calls(folder) == ["1", "2", "3", "3", "4"]
     assert [(run.status, run.attempts) for run in runs()] == [("finished", 4)]
+
+
+HOOKS = """
+    from calipers.stores import hide_keys
+
+    hooks = [hide_keys("key")]
+    nothing = []
+    seven = 7
+"""
+SECRET = """
+    def told(inputs):
+        return {"key": "s3cret", "n": 1}
+
+    def eval_told():
+        return Dataset(name="d", cases=[Case(name="a", inputs={"key": "s3cret"})], evaluators=[]), told
+"""
+
+
+def test_what_must_not_be_kept_is_taken_out_of_runs_and_of_what_is_imported(
+    calipers, write_eval, write, folder
+):
+    write_eval(SECRET)
+    write("hooks.py", HOOKS)
+    calipers("run", "--redact", "hooks.py:hooks", "--out", "jsonl:report.jsonl")
+    assert "s3cret" in (folder / "report.jsonl").read_text(), "only what is kept is redacted"
+    calipers("import", "report.jsonl", "--store", "other.db", "--redact", "hooks.py:hooks")
+    for place in (".calipers/runs.db", "other.db"):
+        with open_store(folder / place, existing=True) as store:
+            assert store.report("latest").cases[0].output == {"key": "[redacted]", "n": 1}
+        assert b"s3cret" not in (folder / place).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["hooks.py:seven"], "--redact hooks.py:seven: it has to be a function"),
+        (["hooks.py:nothing"], "or a list of such functions, got []"),
+        (["hooks.py:hoks"], "hoks"),
+        (["hooks.py:hooks", "--no-store"], "--no-store keeps nothing, so --redact cannot be had"),
+    ],
+)
+def test_hooks_that_are_none_are_told_before_anything_is_kept(
+    calipers, write_eval, write, folder, args, told
+):
+    write_eval(SECRET)
+    write("hooks.py", HOOKS)
+    done = calipers("run", "--redact", *args)
+    assert (done.exit_code, told in done.stderr) == (2, True), done.stderr
+    assert not (folder / ".calipers").exists()

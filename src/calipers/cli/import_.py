@@ -6,7 +6,7 @@ import click
 
 from .command import Command
 from .completing import complete_files
-from .store_options import store_option
+from .store_options import redact_option, store_option
 
 EXAMPLES = """
 # a run that somebody exported
@@ -21,6 +21,7 @@ calipers import report.json --store postgresql://evals@db.example.org/evals
 @click.command(cls=Command, examples=EXAMPLES)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
 @store_option
+@redact_option
 def command(**options: Any) -> int:
     """Keep runs that were made elsewhere: exported runs and reports of Calipers, reports of pydantic_evals, logs of Inspect AI.
 

@@ -15,12 +15,12 @@ from .message import describe, no_file, note, shown, trace
 from .storing import open_or_make, shown_store
 
 
-def import_files(*, files: Sequence[str], store: str | None = None) -> int:
+def import_files(*, files: Sequence[str], store: str | None = None, redact: Sequence[str] = ()) -> int:
     """Store the runs in files; returns the exit code."""
     for path in files:
         if not Path(path).is_file():
             raise no_file(path)
-    with open_or_make(store) as opened:
+    with open_or_make(store, redact=redact) as opened:
         return first_of([_import(path, opened) for path in files])
 
 

@@ -43,6 +43,7 @@ class Keeper:
         *,
         store: str | None = None,
         no_store: bool = False,
+        redact: Sequence[str] = (),
         resume: str | None = None,
         rerun_failed: bool = False,
         reuse: bool = False,
@@ -53,12 +54,18 @@ class Keeper:
             InvalidOptionError: options that exclude each other, or need another.
         """
         if no_store:
-            given = {"--store": store, "--resume": resume, "--reuse": reuse or None}
+            given = {
+                "--store": store,
+                "--redact": redact or None,
+                "--resume": resume,
+                "--reuse": reuse or None,
+            }
             if refused := [name for name, value in given.items() if value is not None]:
                 raise InvalidOptionError(f"--no-store keeps nothing, so {', '.join(refused)} cannot be had")
         if rerun_failed and resume is None:
             raise InvalidOptionError("--rerun-failed is about a run that is resumed: give --resume as well")
         self.given = store
+        self.redact = redact
         self.is_wanted = not no_store
         self.resume = resume
         self.rerun_failed = rerun_failed
@@ -87,7 +94,7 @@ class Keeper:
             return
         self._folder = folder
         with chdir(folder):
-            store = open_or_make(self.given)
+            store = open_or_make(self.given, redact=self.redact)
         with store:
             self.store = store
             if self.resume:

@@ -95,6 +95,7 @@ class RunOptions:
     progress: bool = True
     store: str | None = None
     no_store: bool = False
+    redact: Sequence[str] = ()
     resume: str | None = None
     rerun_failed: bool = False
     reuse: bool = False
@@ -160,6 +161,7 @@ class Session:
         self.keeper = Keeper(
             store=options.store,
             no_store=options.no_store,
+            redact=options.redact,
             resume=options.resume,
             rerun_failed=options.rerun_failed,
             reuse=options.reuse,

@@ -7,7 +7,7 @@ import click
 from .command import Command, types_options
 from .completing import complete_files
 from .running_options import judging_options
-from .store_options import run_argument, store_option
+from .store_options import redact_option, run_argument, store_option
 
 EXAMPLES = """
 # with an evaluator of your own
@@ -45,6 +45,7 @@ calipers score latest --evaluators judges.py:polite --fail-under polite=0.9
     help="What the task returned, as module:Name or file.py:Name, to make it again from what is kept. Default: plain data.",
 )
 @store_option
+@redact_option
 @judging_options
 def command(**options: Any) -> int:
     """Judge the attempts of a kept RUN with further evaluators, without calling the task.

@@ -52,7 +52,7 @@ class ScoreSession(Session):
 
     @override
     def run(self) -> int:
-        with open_kept(self.options.store) as store:
+        with open_kept(self.options.store, redact=self.options.redact) as store:
             self.keeper.store = store
             return super().run()
 

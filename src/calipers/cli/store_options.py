@@ -20,6 +20,17 @@ def store_option(function: _Function) -> _Function:
     )(function)
 
 
+def redact_option(function: _Function) -> _Function:
+    """`--redact`, for commands that keep something."""
+    return click.option(
+        "--redact",
+        metavar="ADDRESS",
+        multiple=True,
+        help="A function, or a list of them, that takes out of each value what must not be kept, as module:name or "
+        "file.py:name. Repeatable.",
+    )(function)
+
+
 def run_argument(function: _Function) -> _Function:
     """`RUN`, for commands about one run."""
     return click.argument("run", metavar="RUN", shell_complete=complete_run)(function)
@@ -29,7 +40,7 @@ def keeping_options(function: _Function) -> _Function:
     """Where a command keeps its runs, and what it takes from earlier ones."""
     for option in reversed(_KEEPING):
         function = option(function)
-    return store_option(function)
+    return store_option(redact_option(function))
 
 
 _KEEPING = (

@@ -5,7 +5,7 @@ only read never make one: a mistyped path must not become an empty store.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
@@ -16,9 +16,10 @@ from calipers.errors import CalipersError, StoreError, StoreMissingError
 from calipers.stores.opening import open_store
 from calipers.stores.run_info import RunInfo
 from calipers.stores.sqlite import MemoryStore, SqliteStore
-from calipers.stores.store import Store
+from calipers.stores.store import Redact, Store
 
 from .exits import USAGE
+from .loading import load_object
 from .message import CommandError, near_path
 
 DEFAULT: Final = ".calipers/runs.db"
@@ -35,8 +36,12 @@ def store_address(given: str | None) -> str:
     return os.environ.get(VARIABLE) or DEFAULT if given is None else given
 
 
-def open_kept(given: str | None) -> Store:
+def open_kept(given: str | None, *, redact: Sequence[str] = ()) -> Store:
     """The store to read from, or to change, which has to be there.
+
+    Args:
+        given: what `--store` says.
+        redact: what `--redact` says.
 
     Raises:
         CommandError: there is none, or it cannot be opened.
@@ -48,7 +53,7 @@ def open_kept(given: str | None) -> Store:
             USAGE,
         )
     try:
-        return open_store(address, existing=True)
+        return open_store(address, existing=True, redact=_hooks(redact))
     except StoreMissingError as error:
         raise CommandError(f"{error}{_named_by(given)}", USAGE) from error
     except StoreError as error:
@@ -60,20 +65,41 @@ def _named_by(given: str | None) -> str:
     return f" ({VARIABLE} names it)" if given is None and os.environ.get(VARIABLE) else ""
 
 
-def open_or_make(given: str | None) -> Store:
+def open_or_make(given: str | None, *, redact: Sequence[str] = ()) -> Store:
     """The store to keep runs in, made if it is not there.
+
+    Args:
+        given: what `--store` says.
+        redact: what `--redact` says.
 
     Raises:
         CommandError: it cannot be opened.
     """
+    hooks = _hooks(redact)
     try:
-        store = open_store(store_address(given))
+        store = open_store(store_address(given), redact=hooks)
         _hide_from_git(store)
     except (StoreError, OSError) as error:
         raise CommandError(
             f"{error}{_named_by(given)}. --store URL names another place for the runs, and --no-store keeps none"
         ) from error
     return store
+
+
+def _hooks(addresses: Sequence[str]) -> list[Redact]:
+    """The functions at these addresses, in order."""
+    hooks: list[Redact] = []
+    for address in addresses:
+        found = load_object(address)
+        some = found if isinstance(found, list | tuple) else [found]
+        if not some or not all(callable(hook) for hook in some):
+            raise CommandError(
+                f"--redact {address}: it has to be a function that takes a value and returns what of it may be kept, or a list "
+                f"of such functions, got {found!r:.100}",
+                USAGE,
+            )
+        hooks += some
+    return hooks
 
 
 def _hide_from_git(store: Store) -> None:
