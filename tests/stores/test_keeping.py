@@ -702,7 +702,9 @@ def test_who_judges_what_a_store_hides_is_marked_and_the_report_says_so():
         report = run(dataset("a", [kept]), leaky, store=store, reuse=True)
     assert report.cases[0].assertions["kept"].value is False
     assert report.reuse.judged_as_plain == 1
-    assert report.reuse.notes == ["attempts that evaluators judged without what was hidden when they were stored: 1"]
+    assert report.reuse.notes == [
+        "attempts that evaluators judged without what was hidden when they were stored: 1"
+    ]
 
 
 class Spans(Evaluator):
@@ -784,3 +786,26 @@ def test_a_dataset_whose_name_has_half_a_character_can_be_resumed(store, how):
     with store._writing() as db:
         db.run("UPDATE runs SET status = 'interrupted'")
     assert run(data, Task(), store=store, resume=how).reuse.attempts_reused == 1
+
+
+class Left(BaseModel):
+    a: int = 1
+
+
+class Right(BaseModel):
+    a: int = 1
+
+
+def either(inputs) -> Left | Right:
+    return Right()
+
+
+def type_name(output):
+    return type(output).__name__
+
+
+def test_an_output_whose_type_cannot_be_told_of_its_data_is_judged_as_plain_data_and_counted(store):
+    run(dataset("a"), either, store=store)
+    report = run(dataset("a", [type_name]), either, store=store, reuse=True)
+    assert report.cases[0].labels["type_name"].value == "dict"
+    assert report.reuse.judged_as_plain == 1

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -8,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from calipers import Case, Dataset
 from calipers.plain import plain
-from calipers.stores.output_type import OutputType, are_plain, output_type
+from calipers.stores import MemoryStore, hide_matches
+from calipers.stores.notes import attempt_notes
+from calipers.stores.output_type import OutputType, are_plain, form_of, output_type
 
 
 class Model(BaseModel):
@@ -41,7 +45,7 @@ class Record(msgspec.Struct):
     ids=["pydantic", "dataclass", "msgspec", "tuple", "list", "set", "none", "optional"],
 )
 def test_an_output_is_made_again_of_its_plain_data(value, annotation):
-    assert OutputType(annotation).restored(plain(value)) == (value, True)
+    assert OutputType(annotation).restored(plain(value), form_of(value)) == (value, True)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +60,33 @@ def test_an_output_is_made_again_of_its_plain_data(value, annotation):
     ids=["no type", "another", "more fields", "bytes", "nonsense"],
 )
 def test_where_there_is_no_exact_way_back_it_stays_plain_data(data, annotation):
-    assert OutputType(annotation).restored(data) == (data, False)
+    assert OutputType(annotation).restored(data, form_of(data)) == (data, False)
+
+
+class First(BaseModel):
+    a: int
+
+
+class Second(BaseModel):
+    a: int
+
+
+@pytest.mark.parametrize(
+    ("value", "annotation"),
+    [
+        (Second(a=1), First | Second),
+        ({1: "one"}, dict),
+        ({1: "one"}, dict[str, str]),
+        ((1, 2), Sequence[int]),
+        ((1, 2), list[int]),
+        ([First(a=1)], list[Second]),
+        (lambda: None, str),
+    ],
+    ids=["union", "numbers as keys", "texts as keys", "sequence", "list", "inside", "without form"],
+)
+def test_an_output_that_would_come_back_as_something_else_stays_plain_data(value, annotation):
+    data = plain(value)
+    assert OutputType(annotation).restored(data, form_of(value)) == (data, False)
 
 
 def returns(x) -> Model:
@@ -139,3 +169,15 @@ def test_what_contains_itself_or_is_nested_without_end_is_not_plain():
         deep = [deep]
     assert not are_plain(circle)
     assert not are_plain({"a": deep})
+
+
+def secret(inputs) -> Model:
+    return Model(a=1, b=(inputs,))
+
+
+def test_no_hash_is_kept_of_what_a_store_hides():
+    data = Dataset(name="d", cases=[Case(name=text, inputs=text) for text in ("open", "hidden")])
+    with MemoryStore(redact=[hide_matches("^hidden$")]) as store:
+        data.evaluate_sync(secret, store=store, progress=False)
+        noted = [attempt_notes(attempt.output) for attempt in store.attempts(store.run("latest").id)]
+    assert [notes.form is None for notes in noted] == [False, True]

@@ -32,7 +32,7 @@ from .identities import Columns, Keys
 from .kept_metrics import kept_metrics
 from .notes import AttemptNotes, CellNotes, attempt_notes, with_attempt_notes, with_notes
 from .opening import open_store
-from .output_type import are_plain, output_type
+from .output_type import are_plain, form_of, output_type
 from .packing import pack
 from .patience import patiently
 from .recalling import WITHOUT_HIDDEN, Recaller, Source
@@ -319,8 +319,10 @@ class RunJournal:
             and are_plain(attempt.output, case.inputs, case.metadata, case.expected_output)
         ):
             return  # as most attempts are
+        rich = not are_plain(attempt.output)
         notes = AttemptNotes(
-            rich=not are_plain(attempt.output),
+            rich=rich,
+            form=form_of(attempt.output) if rich else None,
             rich_attributes=not are_plain(attempt.attributes),
             rich_case=not are_plain(case.inputs, case.metadata, case.expected_output),
             seed=self.seed if attempt.seed_was_read else None,

@@ -16,6 +16,8 @@ class AttemptNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True
 
     rich: bool = False
     """Whether the task returned an object that JSON has no word for, so that what is stored is only its plain form."""
+    form: str | None = None
+    """Of such an object, what tells whether one that is made of the plain data is the same; see `output_type.form_of`."""
     rich_attributes: bool = False
     """Whether the same is true of its attributes."""
     rich_case: bool = False

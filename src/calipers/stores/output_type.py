@@ -1,7 +1,9 @@
 """The type that a task returns, so that a stored output can be made again as what it was.
 
 It is what the dataset says (`Dataset[str, Answer]`), else what the task's return annotation says. An output is made again
-only if the result, as plain data, is exactly what is stored; otherwise evaluators get the plain data, and the run says so.
+only if the result is exactly what the task had returned: its plain data is what is stored, and its form, in which types
+and the kinds of keys are told apart, has the hash that was noted when it was stored. Otherwise evaluators get the plain
+data, and the run says so.
 """
 
 import functools
@@ -12,6 +14,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from calipers.identity.fingerprint import digest
+from calipers.identity.values import written
 from calipers.plain import plain
 
 _WIDE: Final = 1 << 63
@@ -30,13 +34,18 @@ class OutputType:
         """
         self.annotation = annotation
 
-    def restored(self, data: Any) -> tuple[Any, bool]:
-        """The output, and whether it is again what it was; if not, it is the plain data."""
-        if self.annotation is None:
+    def restored(self, data: Any, form: str | None) -> tuple[Any, bool]:
+        """The output, and whether it is again what it was; if not, it is the plain data.
+
+        Args:
+            data: the output as plain data.
+            form: what `form_of` gave for the output itself; `None` if it has none, so that it cannot be made again.
+        """
+        if self.annotation is None or form is None:
             return data, False
         try:
             made = self._made(data)
-            return (made, True) if plain(made) == data else (data, False)
+            return (made, True) if plain(made) == data and form_of(made) == form else (data, False)
         except Exception:  # of any library: a type that cannot be made again is one that is not known
             return data, False
 
@@ -50,6 +59,14 @@ class OutputType:
         from pydantic import TypeAdapter
 
         return TypeAdapter(self.annotation)
+
+
+def form_of(output: Any) -> str | None:
+    """A hash by which two outputs are told to be the same, types included; `None` if that cannot be known."""
+    try:
+        return digest(written(output))
+    except Exception:  # it has no form, or attributes that raise
+        return None
 
 
 def output_type(task: Any, dataset_type: Any = None) -> OutputType:

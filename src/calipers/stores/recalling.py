@@ -97,7 +97,7 @@ class Recaller:
         if not isinstance(record, ReportCase):
             return Recalled(record=record, source=source, origin=attempt.origin or attempt.run)
         if notes.rich:
-            record.output, restored = self.output.restored(record.output)
+            record.output, restored = self.output.restored(record.output, notes.form)
             source.as_plain = not restored
         source.as_plain = source.as_plain or notes.rich_attributes or notes.redacted
         found: dict[str, Cell] = {}

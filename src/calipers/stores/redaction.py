@@ -104,6 +104,8 @@ def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredA
         noted["redacted"] = True
     if noted:
         hidden_output["notes"] = {**hidden_output.get("notes", {}), **noted}
+        # A hash of what was hidden would tell it to whoever guesses.
+        hidden_output["notes"].pop("form", None)
     return msgspec.structs.replace(
         attempt,
         facts=_text(_hidden_facts(facts, hooks)),

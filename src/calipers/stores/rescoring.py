@@ -220,7 +220,7 @@ class _Again:
         as_plain = redacted or notes.rich_attributes or (notes.rich_case and case is None)
         made = ["case"] if (notes.rich_case or notes.redacted_case) and case is not None else []
         if notes.rich:
-            record.output, restored = self._output.restored(record.output)
+            record.output, restored = self._output.restored(record.output, notes.form)
             as_plain = as_plain or not restored
             made += [f"output as {type(record.output).__qualname__}"] if restored else []
         present = {place for place, told in known.items() if not told.as_plain or set(made) <= set(told.made)}
