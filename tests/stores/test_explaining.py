@@ -6,7 +6,7 @@ import pytest
 
 from calipers import Case, Dataset, Evaluator
 from calipers.errors import StoreError
-from calipers.stores import MemoryStore, why
+from calipers.stores import MemoryStore, score_again, why
 
 
 class Task:
@@ -164,3 +164,21 @@ def test_what_is_not_there_is_said(store, names, said):
     run(store)
     with pytest.raises(StoreError, match=said):
         why(store, *names)
+
+
+def test_an_evaluator_that_changed_before_its_run_was_resumed_is_named(store):
+    first = run(store, reuse=False)
+    assert run(store, evaluators=[Long(0.6)], reuse=False, resume=first) == first
+    assert lines(store, first)[1] == (
+        "Long: computed in this run; it was resumed with another evaluator of that name: parameter threshold changed "
+        "from 0.5 to 0.6"
+    )
+
+
+def test_an_evaluator_that_came_with_scoring_again_says_so_and_keeps_its_column_in_a_resumed_run(store):
+    first = run(store, reuse=False)
+    score_again(store, first, evaluators=[looks])
+    said = "looks: computed when the run was scored again, which added this evaluator"
+    assert lines(store, first, evaluator="looks")[1] == said
+    run(store, evaluators=[Long(), looks], reuse=False, resume=first)
+    assert [one.name for one in store.run(first).evaluators] == ["Long", "looks"]

@@ -161,8 +161,14 @@ def _cell_reason(store: Store, info: RunInfo, attempt: StoredAttempt, cell: Stor
     plain = "; it was given plain data" if cell_notes(cell.body).as_plain else ""
     if cell.origin is not None:
         return f"taken over from run {cell.origin}: the evaluator and the attempt are the same{plain}"
+    if mine.added:
+        return f"computed when the run was scored again, which added this evaluator{plain}"
     if mine.unknown is not None:
         return f"computed in this run{plain}; its identity is unknown: {mine.unknown}"
+    others = [one for one in info.evaluators if one.superseded and one.name == mine.name]
+    if others and attempt.origin is None:
+        changes = _differences(others[-1], mine)
+        return f"computed in this run{plain}; it was resumed with another evaluator of that name: {changes}"
     if attempt.origin is None and info.parameters.get("reuse"):
         return f"computed in this run{plain}; the attempt is new"
     if attempt.origin is None:
@@ -172,9 +178,14 @@ def _cell_reason(store: Store, info: RunInfo, attempt: StoredAttempt, cell: Stor
         return f"computed in this run{plain}; no earlier run of this dataset has an evaluator of that name"
     earlier, then = found
     if then.identity != mine.identity:
-        changes = "; ".join(differences(then.parts, mine.parts)) or "its identity was not known then"
-        return f"computed in this run{plain}; since run {earlier.id}, {changes}"
+        return f"computed in this run{plain}; since run {earlier.id}, {_differences(then, mine)}"
     return f"computed in this run{plain}; {_looked(cell)}"
+
+
+def _differences(then: StoredEvaluator, now: StoredEvaluator) -> str:
+    if then.identity is None:
+        return "its identity was not known then"
+    return "; ".join(differences(then.parts, now.parts)) or "something changed that the store hides"
 
 
 def _looked(cell: StoredCell) -> str:

@@ -403,7 +403,7 @@ def _seated(store: Store, info: RunInfo, evaluators: Sequence[Any]) -> tuple[Pla
         columns = Columns(plan)
         known = {one.name: place for place, one in enumerate(info.evaluators) if not one.superseded}
         new = [judge for judge in plan.judges if judge.name not in known]
-        stored = [columns.of(judge).stored for judge in new]
+        stored = [msgspec.structs.replace(columns.of(judge).stored, added=True) for judge in new]
         try:
             added = store.add_evaluators(info.id, stored, alone=True, generation=info.generation)
         except NameTakenError:

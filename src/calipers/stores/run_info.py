@@ -57,6 +57,8 @@ class StoredEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     """What its identity was made of, by label, so that a difference can be named; see `calipers.identity`."""
     unknown: str | None = None
     """Why its identity cannot be known; `None` if it is known, or nobody asked."""
+    added: bool = False
+    """Whether it came when stored attempts were scored again, and not with a run that made them."""
     superseded: bool = False
     """Whether another one has taken its name and its work since, when the run was resumed: its results count no more."""
 

@@ -15,6 +15,7 @@ from calipers.work import Work
 from .identities import Columns
 from .packing import facts_of
 from .panel import Panel, shared_places
+from .patience import patiently
 from .records import StoredAttempt
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store
@@ -65,7 +66,7 @@ class Seats:
             return self._evaluators
         found = self._others.get(run)
         if found is None:
-            found = self._others[run] = self._store.run(run).evaluators
+            found = self._others[run] = patiently(lambda: self._store.run(run)).evaluators
         return found
 
     def _seated(self, plan: Plan) -> Seat:
@@ -73,7 +74,7 @@ class Seats:
         named = [_known_by(evaluator) for evaluator in wanted]
         new = [evaluator for evaluator, name in zip(wanted, named, strict=True) if name not in self._places]
         if new:
-            added = self._store.add_evaluators(self._run, new, generation=self._generation)
+            added = patiently(lambda: self._store.add_evaluators(self._run, new, generation=self._generation))
             for evaluator, place in zip(new, added, strict=True):
                 self._places[_known_by(evaluator)] = place
                 if place == len(self._evaluators):

@@ -46,6 +46,8 @@ def place_evaluators(
         if body in known:
             continue
         place = _place(db, number, evaluator)
+        if place is None and not evaluator.added:
+            place = _place(db, number, msgspec.structs.replace(evaluator, added=True))
         if place is None and instead and evaluator.identity is not None:
             place = _place(db, number, msgspec.structs.replace(evaluator, superseded=True))
             if place is not None:
