@@ -243,9 +243,14 @@ def _pack_kept(
         raise ReportFormatError(
             f"{place} names evaluators {named!r:.100}, and the run has {len(evaluators)} of them"
         )
-    bare = record
+    bare: Record
     if isinstance(record, ReportCase):
         bare = msgspec.structs.replace(record, results=(), evaluator_failures=(), skipped=())
+    else:
+        # Whoever has scored a run is not noted with its attempts.
+        scored = {one.name for one in evaluators if one.added and not one.superseded}
+        not_run = tuple(name for name in record.not_run if name not in scored)
+        bare = msgspec.structs.replace(record, not_run=not_run)
     attempt, _ = pack(
         bare,
         kept.position,

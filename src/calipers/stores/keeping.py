@@ -30,7 +30,7 @@ from calipers.work import Work
 
 from .identities import Columns, Keys
 from .kept_metrics import kept_metrics
-from .notes import AttemptNotes, CellNotes, attempt_notes, with_attempt_notes, with_notes
+from .notes import AttemptNotes, CellNotes, attempt_notes, cell_notes, with_attempt_notes, with_notes
 from .opening import open_store
 from .output_type import are_plain, form_of, output_type
 from .packing import pack
@@ -38,7 +38,15 @@ from .patience import patiently
 from .recalling import WITHOUT_HIDDEN, Recaller, Source
 from .records import StoredAttempt, StoredCell
 from .redaction import redacted_evaluator
-from .resuming import Done, changed_evaluators, check_same, find_run, last_evaluators, task_version
+from .resuming import (
+    Done,
+    changed_evaluators,
+    check_same,
+    find_run,
+    last_evaluators,
+    task_version,
+    with_evaluators,
+)
 from .run_info import RunInfo, Status
 from .seats import Seat, Seats
 from .store import Store
@@ -130,8 +138,7 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
     after = [redacted_evaluator(evaluator, hooks) for evaluator in columns.shared]
     notes += changed_evaluators(last_evaluators(store, info), after)
     info = store.resume_run(info.id)
-    store.add_evaluators(info.id, columns.shared, instead=True, generation=info.generation)
-    info = store.run(info.id)
+    info = with_evaluators(store, info, columns.shared)
     return RunJournal(store, setup, info, task, columns, done=Done(store, info.id), notes=notes, **options)
 
 
@@ -237,6 +244,7 @@ class RunJournal:
             by_key = {key: cell for cell in cells if (key := evaluators[cell.evaluator].identity) is not None}
             recalled = self._recaller.recall(work, attempt, by_key, keep_failures=self._keep_failures)
             if recalled is not None:
+                recalled.source.scored = self._seats.scored_cells(cells)
                 found[work.position] = recalled
             else:
                 done.keep_place(work, place)
@@ -262,6 +270,7 @@ class RunJournal:
         asked = attempt.asked
         seat = self._seats.of(work.plan)
         source = origin = None
+        scored: list[StoredCell] = []
         if recalled is None:
             place = work.position if self._done is None else self._done.place(work)
             self.reuse.attempts_made += 1
@@ -273,7 +282,9 @@ class RunJournal:
             self._count_recalled(work, attempt, source)
             if source.attempt.run == self.info.id:
                 place = source.attempt.position
+                scored = [cell for cell in source.scored if not asked or cell_notes(cell.body).after is None]
                 if not asked and seat.holds(source.attempt, work):
+                    self._seats.show_scored(record, scored)
                     return
             else:
                 place = work.position if self._done is None else self._done.place(work)
@@ -292,7 +303,8 @@ class RunJournal:
         self._note(stored, work, attempt, source)
         if noted:
             self._note_cells(cells, seat, work, attempt, record, source)
-        self._writer.add(stored, cells or ())
+        self._writer.add(stored, (*cells, *scored))
+        self._seats.show_scored(record, scored)
 
     def _count_recalled(self, work: Work, attempt: Attempt, source: Source) -> None:
         counts = self.reuse
@@ -367,6 +379,7 @@ class RunJournal:
             counts.notes.append(
                 f"cases that are run every time, since they hold something without form: {self._keys.unknown_cases}"
             )
+        counts.notes += self._seats.not_scored_yet()
         if self._judged_redacted:
             counts.notes.append(f"{WITHOUT_HIDDEN}: {self._judged_redacted}")
         try:

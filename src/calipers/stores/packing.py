@@ -330,19 +330,12 @@ def unpack(
             )
     except (msgspec.DecodeError, InvalidTraceError) as error:
         raise _damaged(attempt, error) from error
-    if facts.not_run is None:
-        order = _order(facts, evaluators)
-        if max(order, default=-1) >= len(evaluators):
-            raise _damaged(attempt, f"there is no evaluator in place {max(order)}")
-        not_run = tuple(evaluators[index].name for index in order)
-    else:
-        not_run = facts.not_run
     return ReportCaseFailure(
         **common,
         error_type=facts.error_type or "",
         error_message=output.error_message,
         error_stacktrace=output.error_stacktrace,
-        not_run=not_run,
+        not_run=_not_run(facts, evaluators),
     )
 
 
@@ -388,6 +381,17 @@ def _order(facts: Facts, evaluators: Sequence[StoredEvaluator]) -> Sequence[int]
     if facts.evaluators is not None:
         return facts.evaluators
     return shared_places(evaluators)
+
+
+def _not_run(facts: Facts, evaluators: Sequence[StoredEvaluator]) -> tuple[str, ...]:
+    """The evaluators that would have judged an attempt if its task had finished."""
+    if facts.not_run is not None:
+        names = facts.not_run
+    else:
+        listed = (evaluators[index] for index in _order(facts, evaluators))
+        names = tuple(one.name for one in listed if not one.superseded)
+    scored = (one.name for one in evaluators if one.added and not one.superseded)
+    return tuple(dict.fromkeys((*names, *scored)))
 
 
 def _result(evaluator: StoredEvaluator, value: Scalar) -> EvaluationResult:

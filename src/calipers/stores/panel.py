@@ -107,8 +107,10 @@ class Panel:
 
 
 def shared_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
-    """The places of the evaluators that judge every attempt of a run."""
-    return tuple(index for index, one in enumerate(evaluators) if one.shared and not one.superseded)
+    """The places of the evaluators that every attempt of a run is judged by when it is made."""
+    return tuple(
+        index for index, one in enumerate(evaluators) if one.shared and not (one.added or one.superseded)
+    )
 
 
 def plain_spec(spec: EvaluatorSpec) -> EvaluatorSpec:

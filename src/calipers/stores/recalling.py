@@ -49,6 +49,8 @@ class Source(msgspec.Struct, kw_only=True):
     """Whether it lacks something that was taken out before it was stored."""
     cells: dict[str, tuple[str, CellNotes]]
     """By the evaluator's name: the run that computed each recalled cell, and what was noted of it."""
+    scored: list[StoredCell] = []
+    """What was said of it by evaluators that the run does not have, but that have judged it since."""
 
 
 class Recaller:

@@ -168,9 +168,25 @@ def last_evaluators(store: Store, info: RunInfo) -> Sequence[StoredEvaluator]:
     """The evaluators that a run had when it last went on: it also remembers those that were gone by then."""
     first = next(store.attempts(info.id, parts=False), None)
     places = None if first is None else facts_of(first).evaluators
-    if places is not None:
-        return [info.evaluators[place] for place in places]
-    return [evaluator for evaluator in info.evaluators if not evaluator.superseded]
+    active = [evaluator for evaluator in info.evaluators if not evaluator.superseded]
+    if places is None:
+        return active
+    return [*(info.evaluators[place] for place in places), *(one for one in active if one.added)]
+
+
+def with_evaluators(store: Store, info: RunInfo, shared: Sequence[StoredEvaluator]) -> RunInfo:
+    """A stored run, whose own evaluators are these from now on; what it was scored with since stays."""
+    store.add_evaluators(info.id, shared, instead=True, generation=info.generation)
+    names = {evaluator.name for evaluator in shared}
+    found = store.run(info.id)
+    gone = [
+        place
+        for place, one in enumerate(found.evaluators)
+        if one.shared and not one.added and not one.superseded and one.name not in names
+    ]
+    if gone:
+        store.supersede(info.id, gone)
+    return store.run(info.id)
 
 
 def changed_evaluators(before: Sequence[StoredEvaluator], after: Sequence[StoredEvaluator]) -> list[str]:
@@ -180,6 +196,8 @@ def changed_evaluators(before: Sequence[StoredEvaluator], after: Sequence[Stored
     notes: list[str] = []
     for name in [*old, *(name for name in new if name not in old)]:
         then, now = old.get(name), new.get(name)
+        if now is None and then is not None and then.added:
+            continue
         if now is None:
             notes.append(f"evaluator {name} is gone: its results are left out")
         elif then is None:

@@ -102,6 +102,7 @@ class RunInfo(msgspec.Struct, kw_only=True):
     git: GitState | None = None
     """`None` outside a repository."""
     evaluators: tuple[StoredEvaluator, ...] = ()
+    """All that it ever had, since cells name them by their place; `columns` are those of its report."""
     status: Status = "running"
     started_at: str = ""
     """ISO 8601, UTC."""
@@ -122,6 +123,11 @@ class RunInfo(msgspec.Struct, kw_only=True):
     """Why it cannot be read, where a list of runs has it nevertheless; `None` if it can."""
     totals: Totals | None = None
     """What all attempts say together; `None` until somebody asked for it. `Store.totals` counts it."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the evaluators in its report, each once."""
+        return list(dict.fromkeys(one.name for one in self.evaluators if not one.superseded))
 
     def is_abandoned(self, *, now: datetime | None = None) -> bool:
         """Whether it is marked as running and nobody runs it any more."""

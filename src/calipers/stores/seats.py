@@ -4,19 +4,21 @@ The shared evaluators of a run have their places when it begins; those of single
 A resumed run keeps the places of its evaluators, and those that have changed get new ones.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from calipers.record import ReportCase
 from calipers.scoring import Judge, Plan
 from calipers.styles import RolloutEvaluator
 from calipers.work import Work
 
 from .identities import Columns
-from .packing import facts_of
+from .packing import Facts, Record, facts_of, unpack_cells
 from .panel import Panel, shared_places
 from .patience import patiently
-from .records import StoredAttempt
+from .records import FORMAT, StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store
 
@@ -55,6 +57,10 @@ class Seats:
         self._places: dict[str, int] = {}
         self._shared_plan = plan
         self._shared = self._seated(plan)
+        self._scored = {
+            place: one.name for place, one in enumerate(info.evaluators) if one.added and not one.superseded
+        }
+        self._not_scored: Counter[str] = Counter()
 
     def of(self, plan: Plan) -> Seat:
         """The seat for the attempts of a plan."""
@@ -68,6 +74,33 @@ class Seats:
         if found is None:
             found = self._others[run] = patiently(lambda: self._store.run(run)).evaluators
         return found
+
+    def scored_cells(self, cells: Iterable[StoredCell]) -> list[StoredCell]:
+        """Those of an attempt's cells that judges gave who are none of the run's own."""
+        return [cell for cell in cells if cell.evaluator in self._scored] if self._scored else []
+
+    def show_scored(self, record: Record, cells: Sequence[StoredCell]) -> None:
+        """Add to a record what such judges said of it, and count those that said nothing yet."""
+        if not self._scored:
+            return
+        if not isinstance(record, ReportCase):
+            record.not_run = (*record.not_run, *self._scored.values())
+            return
+        facts = Facts(format=FORMAT, task_duration=0.0, total_duration=0.0)
+        results, failures, skipped = unpack_cells(cells, facts, self._evaluators)
+        record.results = (*record.results, *results)
+        record.evaluator_failures = (*record.evaluator_failures, *failures)
+        record.skipped = (*record.skipped, *skipped)
+        said = {cell.evaluator for cell in cells}
+        self._not_scored.update(name for place, name in self._scored.items() if place not in said)
+
+    def not_scored_yet(self) -> list[str]:
+        """A line for each of such judges that has attempts left to judge."""
+        return [
+            f"evaluator {name} was added by scoring the run, which now has attempts that it has not judged: score the "
+            f"run with it again; attempts without its judgement: {count}"
+            for name, count in self._not_scored.items()
+        ]
 
     def _seated(self, plan: Plan) -> Seat:
         wanted = [self._columns.of(judge).stored for judge in plan.judges]

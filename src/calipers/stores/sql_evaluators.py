@@ -5,7 +5,7 @@ those of its successor. It keeps its place, which its cells name, and is marked 
 cells out of whatever it reads of the run. If it comes back, they count again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -75,13 +75,24 @@ def superseded_places(db: Session, number: int) -> frozenset[int]:
     )
 
 
+def supersede(db: Session, number: int, places: Iterable[int]) -> None:
+    """Mark the evaluators in some places."""
+    wanted = set(places)
+    for place, one in _stored(db, number):
+        if place in wanted:
+            _write(db, number, place, msgspec.structs.replace(one, superseded=True))
+
+
 def _supersede(db: Session, number: int, evaluators: Sequence[StoredEvaluator]) -> bool:
     """Mark the shared evaluators that have the names of these, and are not certainly the same."""
     wanted = {evaluator.name: evaluator for evaluator in evaluators}
     marked = False
     for place, one in _stored(db, number):
         successor = wanted.get(one.name) if one.shared else None
-        if successor is not None and (one.identity is None or one.identity != successor.identity):
+        if successor is not None and one.added and one.identity == successor.identity is not None:
+            _write(db, number, place, successor)  # from now on, it is one of the run's own
+            marked = True
+        elif successor is not None and (one.identity is None or one.identity != successor.identity):
             _write(db, number, place, msgspec.structs.replace(one, superseded=True))
             marked = True
     return marked

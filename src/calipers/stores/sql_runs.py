@@ -1,7 +1,7 @@
 """The runs of a store in SQL: beginning, resuming, ending, finding and deleting them."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, get_args
 
@@ -28,7 +28,7 @@ from .run_info import (
     timestamp,
 )
 from .sql import Session, safe_text, select_in
-from .sql_evaluators import insert_evaluators, place_evaluators
+from .sql_evaluators import insert_evaluators, place_evaluators, supersede
 from .store import Redact, Store
 
 _RUN = "no, status, ended_at, owner, heartbeat, generation, attempts, failures, info, ending, counted"
@@ -111,6 +111,11 @@ class SqlRuns(Store):
             if changed:
                 run_changed(db, run)
         return places
+
+    @override
+    def supersede(self, run: str, places: Iterable[int]) -> None:
+        with self._writing() as db:
+            supersede(db, run_changed(db, run), places)
 
     def _told(self, evaluator: StoredEvaluator) -> StoredEvaluator:
         """An evaluator as it is written."""

@@ -81,6 +81,10 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def supersede(self, run: str, places: Iterable[int]) -> None:
+        """Leave evaluators of a run out of its report. Their cells are kept, for `find` and for their return."""
+
+    @abstractmethod
     def append(
         self,
         run: str,

@@ -74,7 +74,17 @@ ADAPTER_WAY_OUT: dict[AdapterRule, str] = {
 
 
 StoreRule: TypeAlias = Literal[
-    "runs", "whole", "once", "atomic", "columns", "pages", "find", "large values", "counts", "threads"
+    "runs",
+    "whole",
+    "once",
+    "atomic",
+    "columns",
+    "superseded",
+    "pages",
+    "find",
+    "large values",
+    "counts",
+    "threads",
 ]
 """What a finding about a store is about."""
 
@@ -84,6 +94,7 @@ STORE_WAY_OUT: dict[StoreRule, str] = {
     "once": "an attempt that is appended again replaces the one at its position, with its cells",
     "atomic": "append all of a batch or, where it raises a StoreError, nothing of it",
     "columns": "cells of stored attempts replace those of the same evaluator, and no others",
+    "superseded": "leave the cells of evaluators out that are superseded, and keep them: an evaluator may come back",
     "pages": "read in the order of positions, whatever the order in which attempts came",
     "find": "take the newest attempt of a key, and cells that were said of that very output",
     "large values": "keep what a run still uses, however many runs shared it",

@@ -259,6 +259,19 @@ def _check_columns(store: Store) -> None:
     _expect(sorted(found), [(0, "true"), (2, '"so-so"')], "the cells that an attempt holds")
 
 
+def _check_superseded(store: Store) -> None:
+    run = _begin(store)
+    _append(store, run, {n: record(n) for n in range(3)})
+    store.supersede(run.id, [0])
+    info = store.run(run.id)
+    _expect([one.superseded for one in info.evaluators], [True, False, False], "what is superseded")
+    _expect(info.columns, [one.name for one in _EVALUATORS[1:]], "the columns that are left")
+    _expect(list(store.cells(run.id, evaluator=0)), [], "cells of an evaluator that is superseded")
+    _expect(any(store.cells(run.id, evaluator=1)), True, "cells of another one")
+    names = {result.evaluator for case in store.report(run.id).cases for result in case.results}
+    _expect(_EVALUATORS[0].name in names, False, "a report without it")
+
+
 def _check_pages(store: Store) -> None:
     run = _begin(store)
     many = 1205
@@ -379,6 +392,7 @@ _CHECKS: Sequence[tuple[StoreRule, Callable[[Store], None]]] = (
     ("once", _check_once),
     ("atomic", _check_atomic),
     ("columns", _check_columns),
+    ("superseded", _check_superseded),
     ("pages", _check_pages),
     ("find", _check_find),
     ("large values", _check_large),
