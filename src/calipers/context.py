@@ -72,6 +72,7 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
     @property
     def case(self) -> Any:
         """The case itself; `None` in a context built by hand."""
+        self._note("case")
         return None if self._attempt is None else self._attempt.case
 
     @property

@@ -287,6 +287,39 @@ def test_an_evaluator_that_reads_the_name_is_asked_again_for_a_renamed_case(stor
     assert report.reuse.attempts_made == 0
 
 
+@pytest.mark.parametrize(
+    ("case", "judged"),
+    [
+        ({"tags": ["short"], "cluster": "k", "timeout": 9.0}, False),
+        ({"tags": ["long"], "cluster": "k", "timeout": 9.0}, True),
+        ({"tags": ["short"], "cluster": "l", "timeout": 9.0}, True),
+        ({"tags": ["short"], "cluster": "k", "timeout": 8.0}, True),
+    ],
+    ids=["same", "tags", "cluster", "timeout"],
+)
+def test_an_evaluator_that_looks_at_the_case_is_asked_again_when_what_it_sees_has_changed(
+    store, case, judged
+):
+    def of_context(ctx):
+        return "short" in ctx.case.tags
+
+    def of_case(test_case):
+        return f"{test_case.cluster} {test_case.timeout}"
+
+    def of_output(output):
+        return True
+
+    def data(**more):
+        cases = [Case(name="a", inputs="a", **more)]
+        return Dataset(name="kept", cases=cases, evaluators=[of_context, of_case, of_output])
+
+    run(data(tags=["short"], cluster="k", timeout=9.0), Task(), store=store)
+    report = run(data(**case), Task(), store=store, reuse=True)
+    assert report.reuse.cells_computed == (2 if judged else 0)
+    assert report.cases[0].assertions["of_context"].value is ("short" in case["tags"])
+    assert report.cases[0].labels["of_case"].value == f"{case['cluster']} {case['timeout']}"
+
+
 def draws(inputs):
     return current_attempt().seed
 

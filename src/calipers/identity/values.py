@@ -134,7 +134,7 @@ class _Writing:
             self._text(b"c", self.refer(kind))
         if not self._known(value):
             self._fields(value, kind)
-        elif not library and not isinstance(value, Enum) and (more := _held(value)):
+        elif not library and not isinstance(value, Enum) and (more := held(value)):
             self.out.append(b"+")  # attributes beside what a list or text is by itself
             self._pairs(more, kind)
 
@@ -216,7 +216,7 @@ def fields_of(value: Any) -> dict[str, Any] | None:
         return None
     if _holds_more(kind) or not (_slots(kind) or hasattr(value, "__dict__")):
         return None
-    return _held(value)
+    return held(value)
 
 
 def _declared(value: Any, fields: Mapping[str, bool]) -> dict[str, Any]:
@@ -224,17 +224,17 @@ def _declared(value: Any, fields: Mapping[str, bool]) -> dict[str, Any]:
     found = {
         name: getattr(value, name) for name, compared in fields.items() if compared and hasattr(value, name)
     }
-    return found | {name: held for name, held in _held(value).items() if name not in fields}
+    return found | {name: other for name, other in held(value).items() if name not in fields}
 
 
-def _held(value: Any) -> dict[str, Any]:
+def held(value: Any) -> dict[str, Any]:
     """The attributes of an object, without those that a property keeps for later."""
     kind = type(value)
     found = {name: getattr(value, name) for name in _slots(kind) if hasattr(value, name)}
     found |= getattr(value, "__dict__", {})
     return {
-        name: held
-        for name, held in found.items()
+        name: part
+        for name, part in found.items()
         if not isinstance(getattr(kind, name, None), cached_property)
     }
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import msgspec
 
+from calipers.case import Case
 from calipers.identity.cases import case_key
 from calipers.identity.evaluators import evaluator_identity
 from calipers.identity.fingerprint import AnyIdentity, Identity, digest, raw_digest
+from calipers.identity.values import NoFormError, held, written
 from calipers.plain import plain
 from calipers.result import EvaluatorSpec
 from calipers.scoring import Judge, Plan
@@ -22,6 +24,10 @@ from .run_info import StoredEvaluator
 
 _MOST_KEPT = 10_000
 """Evaluators of single cases whose identity is remembered."""
+_NO_SETTING = frozenset(
+    {"inputs", "metadata", "expected_output", "has_expected_output", "evaluators", "name", "test_id"}
+)
+"""Attributes of a case that are content, are given in another way, or are never the same twice."""
 _FIRST = b"0"
 """What tells the first of several cases of the same content from the others: there were none before it."""
 _END = 8
@@ -46,6 +52,15 @@ def column_key(identity: AnyIdentity, name: str) -> str | None:
     if not isinstance(identity, Identity):
         return None
     return digest(f"{identity.key}\0{name}".encode("utf-8", "surrogatepass"))
+
+
+def setting_key(case: Case[Any, Any, Any], name: str) -> str:
+    """What stands for all that a case says beside its content; empty if it says something that has no form."""
+    said = {what: value for what, value in held(case).items() if what not in _NO_SETTING}
+    try:
+        return digest(written([name, said]))
+    except NoFormError:
+        return ""
 
 
 class Columns:

@@ -39,6 +39,8 @@ class CellNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
     """What stands for the evaluators before it, where it looked at their results; empty if they cannot be known."""
     seed: int | None = None
     """The seed of the run, where the evaluator asked for the seed of the attempt."""
+    case: str | None = None
+    """What stands for the case's name, tags, cluster and timeout, where it looked at the case; empty if unknown."""
     as_plain: bool = False
     """Whether it was given the output as plain data, though the task had returned something else."""
     made: tuple[str, ...] = ()

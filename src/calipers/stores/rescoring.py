@@ -276,6 +276,7 @@ class _Again:
                 # The evaluators before it are those of another run: nobody can promise them to a later one.
                 after="" if "results" in looked else None,
                 seed=self.info.seed if "seed" in looked else None,
+                case="" if "case" in looked else None,
                 as_plain=found.as_plain,
                 made=found.made if found.as_plain else (),
                 original=_original(judge, record),
