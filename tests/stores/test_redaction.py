@@ -7,7 +7,7 @@ import pytest
 from calipers import Case, CaseLifecycle, Dataset, EvaluationReason, Evaluator
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.stores import Panel, RunInfo, SqliteStore, hide_keys, hide_matches, pack, score_again
-from calipers.stores.notes import cell_notes
+from calipers.stores.notes import attempt_notes, cell_notes
 from calipers.testing.stores import _EVALUATORS, record
 from calipers.trace import ToolCall, Trace, Turn, TurnType
 
@@ -200,6 +200,21 @@ def test_who_judges_what_was_hidden_is_told_though_the_store_hides_nothing_any_m
     ]
 
 
+def test_what_a_hook_changes_in_place_is_noted_as_well(memory_store):
+    def blank(data):
+        if isinstance(data, dict) and "key" in data:
+            data["key"] = None
+        return data
+
+    memory_store.redact = (blank,)
+    report = Dataset(name="d", cases=[Case(name="a", inputs={"key": 1})]).evaluate_sync(
+        same, store=memory_store, progress=False
+    )
+    (attempt,) = memory_store.attempts(report.reuse.run)
+    notes = attempt_notes(attempt.output)
+    assert (notes.redacted, notes.redacted_case) == (True, True)
+
+
 def test_hooks_run_one_after_the_other(memory_store):
     memory_store.redact = (
         lambda data: {**data, "inputs": 1},
@@ -222,9 +237,10 @@ def test_what_an_attempt_holds_of_its_evaluators_goes_through_the_hooks_too(memo
     ("hook", "said"),
     [
         (lambda data: 1 / 0, "raised ZeroDivisionError: nothing of this batch was stored"),
+        (lambda data: object() if not isinstance(data, str) else data, "must return plain data"),
         (lambda data: None, "was given a text and must return one, not NoneType"),
     ],
-    ids=["raises", "returns nothing"],
+    ids=["raises", "returns an object", "returns nothing"],
 )
 def test_a_hook_that_does_not_work_stops_the_writing(memory_store, hook, said):
     run = memory_store.begin_run(RunInfo(name="r"))

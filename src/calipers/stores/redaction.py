@@ -20,6 +20,7 @@ A hook that raises stops the writing: nothing of its batch is stored.
 
 import re
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any, Final
 
 import msgspec
@@ -99,8 +100,11 @@ def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredA
     trace = None if attempt.trace is None else msgspec.json.decode(attempt.trace)
     hidden_given, hidden_output = _hidden(given, _GIVEN, hooks), _hidden(output, _OUTPUT, hooks)
     hidden_trace = _hidden(trace, _TRACE, hooks)
-    noted = {"redacted_case": True} if hidden_given != given else {}
-    if hidden_output != output or hidden_trace != trace:
+    # Read once more to compare with: a hook may have changed what it was given.
+    noted = {"redacted_case": True} if hidden_given != msgspec.json.decode(attempt.given) else {}
+    if hidden_output != msgspec.json.decode(attempt.output) or (
+        attempt.trace is not None and hidden_trace != msgspec.json.decode(attempt.trace)
+    ):
         noted["redacted"] = True
     if noted:
         hidden_output["notes"] = {**hidden_output.get("notes", {}), **noted}
@@ -254,7 +258,7 @@ def _hidden(data: Any, layout: Any, hooks: Sequence[Redact]) -> Any:
     if layout is _NAME:
         return _hidden(data, str, hooks) or REDACTED
     told = redacted_data(data, hooks)
-    if not isinstance(told, layout):
+    if not isinstance(told, layout) or (layout is _SCALAR and isinstance(told, float) and not isfinite(told)):
         wanted = {str: "a text", dict: "an object"}.get(layout, "a bool, a number or a text")
         raise StoreError(
             f"a redaction hook was given {wanted} and must return one, not {type(told).__name__}: nothing of this "
@@ -264,4 +268,9 @@ def _hidden(data: Any, layout: Any, hooks: Sequence[Redact]) -> Any:
 
 
 def _text(data: Any) -> str:
-    return msgspec.json.encode(data).decode()
+    try:
+        return msgspec.json.encode(data).decode()
+    except (TypeError, ValueError):
+        raise StoreError(
+            "a redaction hook must return plain data, which JSON can hold: nothing of this batch was stored"
+        ) from None
