@@ -28,12 +28,12 @@ from calipers.styles import RolloutEvaluator
 from calipers.task import Attempt
 from calipers.work import Work
 
-from .identities import Columns, Keys
+from .identities import Columns, Keys, setting_key
 from .kept_metrics import kept_metrics
 from .notes import AttemptNotes, CellNotes, attempt_notes, cell_notes, with_attempt_notes, with_notes
 from .opening import open_store
 from .output_type import are_plain, form_of, output_type
-from .packing import pack
+from .packing import evaluator_of, pack
 from .patience import patiently
 from .recalling import WITHOUT_HIDDEN, Recaller, Source
 from .records import StoredAttempt, StoredCell
@@ -241,7 +241,7 @@ class RunJournal:
             if place is None or place not in stored:
                 continue
             attempt, cells = stored[place]
-            by_key = {key: cell for cell in cells if (key := evaluators[cell.evaluator].identity) is not None}
+            by_key = {key: cell for cell in cells if (key := evaluator_of(cell, evaluators).identity) is not None}
             recalled = self._recaller.recall(work, attempt, by_key, keep_failures=self._keep_failures)
             if recalled is not None:
                 recalled.source.scored = self._seats.scored_cells(cells)
@@ -363,6 +363,7 @@ class RunJournal:
                 notes = CellNotes(
                     after=self._columns.before(work.plan, judge) if "results" in looked else None,
                     seed=self.seed if "seed" in looked else None,
+                    case=setting_key(work.case, work.case_name) if "case" in looked else None,
                     as_plain=source is not None and source.as_plain,
                     original=_original(record, judge),
                 )

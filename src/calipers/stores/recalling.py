@@ -6,6 +6,7 @@ those hold whose evaluator is the same, and
 - that looked at earlier results, if all evaluators before it are the same as well;
 - that looked at the seed, or whose task did, if the seed is the same;
 - whose code may read the name of the case, if the case has the same name;
+- that looked at the case, if its name, tags, cluster and timeout are the same;
 - that did not fail, unless failures are kept.
 
 The record is made anew of the present case: what the store has of inputs, metadata and expectation is only their plain form.
@@ -24,7 +25,7 @@ from calipers.spans import SpanTree
 from calipers.styles import RolloutEvaluator
 from calipers.work import Work
 
-from .identities import Columns
+from .identities import Columns, setting_key
 from .kept_metrics import read_metrics
 from .notes import AttemptNotes, CellNotes, attempt_notes, cell_notes
 from .output_type import OutputType
@@ -126,6 +127,10 @@ class Recaller:
             return None
         notes = cell_notes(stored.body)
         if notes.seed is not None and (notes.seed != self.seed or attempt.case_name != work.case_name):
+            return None
+        if notes.case is not None and (
+            not notes.case or notes.case != setting_key(work.case, work.case_name)
+        ):
             return None
         if notes.as_plain and not source.as_plain:
             return None
