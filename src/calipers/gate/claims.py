@@ -11,6 +11,8 @@ wrong at once (Berger, "Multiparameter Hypothesis Testing and Acceptance Samplin
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isfinite
+from typing import TypeGuard
 
 from calipers.stats import Interval
 
@@ -38,15 +40,25 @@ class Claim:
 
     def holds(self, interval: Interval | None) -> bool:
         """Whether the whole interval lies on the good side."""
-        if interval is None:
+        if not _is_sound(interval):
             return False
         return interval.low > self.limit if self.above else interval.high < self.limit
 
     def fails(self, interval: Interval | None) -> bool:
         """Whether the whole interval lies on the bad side."""
-        if interval is None:
+        if not _is_sound(interval):
             return False
         return interval.high < self.limit if self.above else interval.low > self.limit
+
+
+def _is_sound(interval: Interval | None) -> TypeGuard[Interval]:
+    """Whether an interval can decide anything: one that overflowed holds no limit and would pass every rule."""
+    return (
+        interval is not None
+        and isfinite(interval.low)
+        and isfinite(interval.high)
+        and interval.low <= interval.high
+    )
 
 
 def judge_claims(claims: Sequence[Claim], *, confidence: float, correct: bool) -> list[Finding]:

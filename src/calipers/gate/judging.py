@@ -7,7 +7,10 @@ Nothing vacuous passes. What is argued here, once:
   since more of the same could settle it.
 - An evaluator that is not the same in both runs (its arguments or version differ): INCONCLUSIVE, since a difference between
   two yardsticks is no difference between two agents.
-- A run that a rule could end (`Report.stopping`) was looked at many times. Its intervals are those that
+- An attempt that was lost to its task or evaluator has no score, no time and no metric. Where the policy does not say how many
+  may be lost, such a limit is INCONCLUSIVE: an agent that crashes on what is hard must not be judged by what is easy.
+- One name with several kinds of results, such as False for bad and a number for good: INCONCLUSIVE, for the same reason.
+- A run or a baseline that a rule could end (`Report.stopping`) was looked at many times. Its intervals are those that
   allow that (`anytime_interval`), over the attempts that the rule had heard of. Times and metrics have no bounds, and so no such interval: INCONCLUSIVE.
 """
 
@@ -51,10 +54,12 @@ def judge_run(
         InvalidOptionError: a rule makes no sense for what the run holds, or a report does not keep every attempt.
         OSError: a file of labels cannot be read.
     """
-    looked_often = run.stopping is not None if anytime is None else anytime
-    sides = Sides(_heard(run), baseline)
+    stopped = any(each is not None and each.stopping is not None for each in (run, baseline))
+    looked_often = stopped if anytime is None else anytime
+    heard = _heard(run)
+    sides = Sides(heard, None if baseline is None else _heard(baseline))
     parts = [
-        *facts_of(run, policy),
+        *facts_of(heard, policy),
         *Limits(
             policy, sides, anytime=looked_often, read_run=read_run, changed=changed_evaluators or {}
         ).parts(),
@@ -79,6 +84,8 @@ def judge_run(
 def _about(baseline: Report | None) -> Iterator[str]:
     if baseline is not None and baseline.incomplete is not None:
         yield f"the baseline is incomplete: {baseline.incomplete}"
+    if baseline is not None and baseline.stopping is not None:
+        yield "the baseline could be stopped early by a rule, which makes its numbers luckier or unluckier than they are"
 
 
 def _in_flight(run: Report) -> Iterator[str]:

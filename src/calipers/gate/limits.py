@@ -1,18 +1,19 @@
 """What a policy asks of evaluators, the pass rate, times and metrics, as claims to be decided and facts that are plain."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from calipers.comparison.cases import RunCase
 from calipers.comparison.columns import ColumnKey, Columns, differing, durations, metric, passes
 from calipers.errors import InvalidOptionError
+from calipers.record import ReportCaseFailure
 
 from .claims import Claim
 from .facts import absent, enough, few
 from .measure import Change, Grown, Level
 from .policy import Growth, Policy, Rules
 from .ratings import Ratings, ReadRun, read_ratings
-from .sides import Sides, Values, column_of
+from .sides import Sides, Values, column_of, columns_of
 from .verdict import Finding, Unit
 from .wording import limit_words, loss, plural
 
@@ -86,6 +87,10 @@ class Limits:
     def _evaluator(self, name: str, rules: Rules) -> Iterator[Part]:
         run, old = self.sides.run, self.sides.baseline
         key = column_of(run, name)
+        several = columns_of(run, name)
+        if len(several) > 1:
+            yield _open(name, "one kind of result", *_mixed(name, several))
+            return
         if key is None:
             there = ", ".join(dict.fromkeys(repr(each) for each, _ in run.by_key)) or "none"
             yield absent(name, f"it gave no result in this run; there are {there}")
@@ -107,14 +112,21 @@ class Limits:
         differs: str | None = None
         before: Values = _nothing
         if old is not None:
-            before_key = column_of(old, name)
-            if before_key is None:
+            found = columns_of(old, name)
+            if not found:
                 differs = "has no result of it"
+            elif found != [key]:
+                differs = (
+                    f"has other kinds of results: {', '.join(f'{each} ({kind})' for each, kind in found)}"
+                )
             else:
-                how = self._how_it_differs(old, key, before_key)
+                how = self._how_it_differs(old, key, key)
                 differs = None if how is None else f"was judged by another evaluator ({how})"
-                before = _scores(old, before_key)
+                before = _scores(old, key)
         unit: Unit = "rate" if key[1] == "assertion" else "number"
+        if key[1] == "score" and limited:
+            lost = run.lost(key)
+            yield from self._lost(name, "score", task=lost["task"], evaluator=lost["evaluator"], rules=rules)
         yield from self._rules(name, rules, _scores(run, key), before, unit, differs)
 
     def _rules(
@@ -122,8 +134,8 @@ class Limits:
     ) -> Iterator[Part]:
         bounds = (0.0, 1.0) if unit == "rate" else rules.bounds
         alone = self.sides.alone(values)
-        if rules.min_cases is not None:
-            yield enough(subject, len(alone.cases), rules.min_cases, kind=" judged")
+        if rules.min_cases is not None or len(alone.cases) < self.policy.min_cases:
+            yield enough(subject, len(alone.cases), self._least(rules), kind=" judged")
         if rules.margin is not None:
             yield self._margin(subject, rules, values, before, unit, differs)
         level = Level(
@@ -162,8 +174,8 @@ class Limits:
         both = self.sides.both(values, before)
         if not both.run:
             return _open(subject, rule, "no case was judged in both runs", "run both on the same cases")
-        if rules.min_cases is not None and len(both.run) < rules.min_cases:
-            said = f"only {plural(len(both.run), 'case')} of {rules.min_cases:,} were judged in both runs"
+        if len(both.run) < self._least(rules):
+            said = f"only {plural(len(both.run), 'case')} of {self._least(rules):,} were judged in both runs"
             return _open(subject, rule, said, "run both on the same cases")
         width = 1.0 if unit == "rate" else rules.bounds[1] - rules.bounds[0]
         return Claim(
@@ -183,6 +195,29 @@ class Limits:
             anytime=self.anytime,
         )
 
+    def _least(self, rules: Rules) -> int:
+        """Cases that have to be judged."""
+        return self.policy.min_cases if rules.min_cases is None else rules.min_cases
+
+    def _lost(
+        self, subject: str, what: str, *, task: int, evaluator: int = 0, rules: Rules | None = None
+    ) -> Iterator[Finding]:
+        """That attempts have no number, where the policy does not say how many may: those left may be the easy ones."""
+        open_tasks, open_errors = unlimited(self.policy, rules)
+        if not (task and open_tasks) and not (evaluator and open_errors):
+            return
+        attempts = sum(len(case.attempts) for case in self.sides.run.cases)
+        ways = [
+            *(["max_task_failures"] if task and open_tasks else []),
+            *(["max_errors"] if evaluator and open_errors else []),
+        ]
+        yield _open(
+            subject,
+            f"a {what} of every attempt",
+            f"{task + evaluator:,} of {plural(attempts, 'attempt')} have no {what}, and the others may be the easy ones",
+            f"see what failed: `calipers show RUN`; say in the policy how many may: {' and '.join(ways)}",
+        )
+
     def _agreement(self, name: str, rules: Rules) -> Iterator[Part]:
         wanted = rules.agreement
         assert wanted is not None
@@ -199,10 +234,22 @@ class Limits:
             said = "the run was looked at many times, and what has no bounds has no interval that allows it"
             yield _open(subject, "limits", said, "gate a run by it that was not stopped early")
             return
+        failed = sum(
+            isinstance(record, ReportCaseFailure) for case in self.sides.run.cases for record in case.attempts
+        )
+        yield from self._lost(subject, "number", task=failed)
+        measured = len(self.sides.alone(values).cases)
+        if measured < self.policy.min_cases:
+            yield enough(subject, measured, self.policy.min_cases, kind=" measured")
         if growth.max_growth is not None:
             rule = f"grows by less than {limit_words(growth.max_growth, 'growth')} against the baseline"
             both = self.sides.both(values, values)
-            if not both.run:
+            if both.run and len(both.run) < self.policy.min_cases:
+                said = (
+                    f"only {plural(len(both.run), 'case')} of {self.policy.min_cases:,} have it in both runs"
+                )
+                yield _open(subject, rule, said, "run both on the same cases")
+            elif not both.run:
                 none = self.sides.baseline is None
                 said = "there is no baseline to compare with" if none else "no case has it in both runs"
                 yield _open(subject, rule, said, "run both on the same cases")
@@ -227,6 +274,12 @@ class Limits:
             )
 
 
+def unlimited(policy: Policy, rules: Rules | None) -> tuple[bool, bool]:
+    """Whether a policy leaves open how many attempts may lose their score to the task, and to the evaluator."""
+    errors = rules is None or rules.max_errors is None
+    return policy.max_task_failures is None, errors and policy.max_evaluator_errors is None
+
+
 def _agreed(name: str, ratings: Ratings, limit: float, stale: str | None) -> Part:
     unit: Unit = "number" if ratings.by == "kappa" else "rate"
     what = "kappa with people" if ratings.by == "kappa" else "agreement with people"
@@ -235,6 +288,14 @@ def _agreed(name: str, ratings: Ratings, limit: float, stale: str | None) -> Par
         said = f"the agreement was measured with another judge ({stale})"
         return _open(name, rule, said, "label cases that this judge has judged")
     return Claim(subject=name, rule=rule, measure=ratings, limit=limit, unit=unit, noun="label")
+
+
+def _mixed(name: str, keys: Sequence[ColumnKey]) -> tuple[str, str]:
+    names = " and ".join(repr(f"{each} ({kind})") for each, kind in keys)
+    return (
+        f"{name!r} gives results of several kinds, {names}: each alone leaves cases out",
+        "let it give one kind of result, such as 0.0 instead of False, or name in the policy the column that you mean",
+    )
 
 
 def _open(subject: str, rule: str, said: str, advice: str) -> Finding:

@@ -110,11 +110,13 @@ class Policy(_Checked, frozen=True, kw_only=True):
     metrics: dict[str, Growth] = {}
     """By the name of the metric."""
     min_cases: Count = 1
-    """Cases that the run has to have."""
+    """Cases that the run has to have, and that every rule without a `min_cases` of its own has to be judged on."""
     max_task_failures: Share | None = None
-    """The share of attempts whose task may fail; `None`: they count as not passed, and no more."""
+    """The share of attempts whose task may fail. `None`: they count as not passed; scores, times and metrics, which they lack,
+    are INCONCLUSIVE if there is any."""
     max_evaluator_errors: Share | None = None
-    """The share of attempts on which any evaluator may fail; `None`: they count as not passed, and no more."""
+    """The share of attempts on which any evaluator may fail. `None`: they count as not passed; scores, which they lack, are
+    INCONCLUSIVE if there is any, unless the rules of the evaluator have `max_errors`."""
     confidence: Annotated[float, msgspec.Meta(ge=0.5, lt=1)] = 0.95
     """Of the intervals. A rule passes, or fails, wrongly with at most half of what is missing to 1."""
     correction: Literal["holm", "none"] = "holm"

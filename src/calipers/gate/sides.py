@@ -72,11 +72,16 @@ class Sides:
             yield f"{len(pairing.candidate_only):,} cases of this run are not in the baseline"
 
 
-def column_of(columns: Columns, name: str) -> ColumnKey | None:
-    """The column that a policy means by a name; where several kinds share it, `name (score)` says which."""
+def columns_of(columns: Columns, name: str) -> list[ColumnKey]:
+    """The columns that a policy may mean by a name; where several kinds share it, `name (score)` says which."""
     found = [key for key in columns.by_key if name == key[0] or name == f"{key[0]} ({key[1]})"]
-    exact = [key for key in found if name != key[0]]
-    return next(iter(exact or sorted(found, key=lambda key: key[1] == "label")), None)
+    return [key for key in found if name != key[0]] or found
+
+
+def column_of(columns: Columns, name: str) -> ColumnKey | None:
+    """The one column that a policy means by a name; `None` if there is none, or more than one."""
+    found = columns_of(columns, name)
+    return found[0] if len(found) == 1 else None
 
 
 def _clusters(cases: Sequence[RunCase]) -> list[Hashable] | None:

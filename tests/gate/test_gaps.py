@@ -1,0 +1,149 @@
+"""What a run leaves out never helps it through a gate: attempts that crash, results of another kind, runs that were stopped."""
+
+from math import inf, nan
+
+import msgspec
+import pytest
+
+from calipers import Case, Dataset
+from calipers.gate import Growth, Policy, Rules, StopWhenDecided, judge_run
+from calipers.gate.claims import Claim
+from calipers.gate.measure import Level
+from calipers.stats import Interval
+
+
+def near(output):
+    return 0.9 + 0.001 * (output % 5)
+
+
+def shaky(output):
+    if output >= 30:
+        raise RuntimeError("cannot judge this")
+    return near(output)
+
+
+def steady(number):
+    return number
+
+
+def crashing(number):
+    if number >= 30:
+        raise RuntimeError("no answer")
+    return number
+
+
+def run(task, evaluator, n=100, **options):
+    cases = [Case(name=f"case {number}", inputs=number) for number in range(n)]
+    dataset = Dataset(name="numbers", cases=cases, evaluators=[evaluator])
+    return dataset.evaluate_sync(task, progress=False, **options)
+
+
+WHOLE = run(steady, near)
+CRASHED = run(crashing, near)
+UNJUDGED = run(steady, shaky)
+
+
+@pytest.mark.parametrize(
+    ("report", "policy"),
+    [
+        (CRASHED, Policy(evaluators={"near": Rules(at_least=0.8)})),
+        (CRASHED, Policy(evaluators={"near": Rules(margin=0.05)})),
+        (CRASHED, Policy(evaluators={"near": Rules(at_least=0.8, max_errors=0.5)})),
+        (CRASHED, Policy(duration=Growth(at_most=1000))),
+        (UNJUDGED, Policy(evaluators={"shaky": Rules(at_least=0.8)})),
+        (UNJUDGED, Policy(evaluators={"shaky": Rules(at_least=0.8)}, max_task_failures=0.5)),
+    ],
+)
+def test_what_crashes_on_most_cases_is_not_judged_by_the_rest(report, policy):
+    verdict = judge_run(report, policy, baseline=WHOLE)
+    assert verdict.outcome == "INCONCLUSIVE"
+    assert any("70 of 100 attempts have no" in finding.said for finding in verdict.findings)
+
+
+@pytest.mark.parametrize(
+    ("report", "name", "limits"),
+    [
+        (CRASHED, "near", {"max_task_failures": 0.8}),
+        (UNJUDGED, "shaky", {"max_evaluator_errors": 0.8}),
+    ],
+)
+def test_a_policy_that_says_how_many_may_be_lost_is_taken_at_its_word(report, name, limits):
+    policy = Policy(evaluators={name: Rules(at_least=0.8)}, **limits)
+    assert judge_run(report, policy).outcome == "PASS"
+    strict = msgspec.structs.replace(policy, **dict.fromkeys(limits, 0.1))
+    assert judge_run(report, strict).outcome == "FAIL"
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Policy(evaluators={"near": Rules(at_least=0.8)}, min_cases=50, max_task_failures=1.0),
+        Policy(evaluators={"near": Rules(margin=0.3)}, min_cases=50, max_task_failures=1.0),
+        Policy(duration=Growth(at_most=1000), min_cases=50, max_task_failures=1.0),
+    ],
+)
+def test_the_least_number_of_cases_is_of_cases_that_were_judged(policy):
+    assert judge_run(CRASHED, policy, baseline=WHOLE).outcome == "INCONCLUSIVE"
+    assert judge_run(CRASHED, msgspec.structs.replace(policy, min_cases=30), baseline=WHOLE).outcome == "PASS"
+
+
+def test_a_rule_may_ask_for_fewer_cases_than_the_run_has_to_have():
+    rules = Rules(at_least=0.8, min_cases=30)
+    policy = Policy(evaluators={"near": rules}, min_cases=50, max_task_failures=1.0)
+    assert judge_run(CRASHED, policy).outcome == "PASS"
+
+
+def only_if_even(output):
+    return output % 2 == 0 and 0.95
+
+
+def even(number):
+    return 2 * number
+
+
+def test_false_for_bad_and_a_number_for_good_is_not_judged_by_its_good_half():
+    half, good = run(steady, only_if_even), run(even, only_if_even)
+    for rules in (Rules(at_least=0.8), Rules(margin=0.1), Rules()):
+        verdict = judge_run(half, Policy(evaluators={"only_if_even": rules}), baseline=good)
+        assert verdict.outcome == "INCONCLUSIVE"
+        said = verdict.findings[-1].said
+        assert "'only_if_even (score)'" in said
+        assert "'only_if_even (assertion)'" in said
+    against = judge_run(good, Policy(evaluators={"only_if_even": Rules(margin=0.1)}), baseline=half)
+    assert against.outcome == "INCONCLUSIVE"
+    assert "other kinds" in against.findings[-1].said
+
+
+def test_a_policy_can_name_the_kind_that_it_means():
+    half = run(steady, only_if_even)
+    assert judge_run(half, Policy(evaluators={"only_if_even (score)": Rules(at_least=0.8)})).outcome == "PASS"
+    assert (
+        judge_run(half, Policy(evaluators={"only_if_even (assertion)": Rules(at_least=0.8)})).outcome
+        == "FAIL"
+    )
+
+
+@pytest.mark.parametrize("ends", [(nan, nan), (inf, inf), (-inf, -inf), (0.9, nan), (0.9, inf), (0.9, 0.1)])
+@pytest.mark.parametrize("above", [True, False])
+def test_an_interval_that_is_none_decides_nothing(ends, above):
+    claim = Claim(subject="x", rule="", measure=Level(cases=[]), limit=0.5, above=above)
+    interval = msgspec.structs.replace(Interval(0.1, 0.2, 0.95), low=ends[0], high=ends[1])
+    assert not claim.holds(interval)
+    assert not claim.fails(interval)
+
+
+def test_cases_that_the_verdict_leaves_out_do_not_count_as_cases():
+    policy = Policy(evaluators={"near": Rules(at_least=0.5)}, min_cases=100)
+    looked = run(steady, near, stop_when=StopWhenDecided(policy))
+    unheard = [case.name for case in looked.cases[60:]]
+    cut = msgspec.structs.replace(looked, stopping=msgspec.structs.replace(looked.stopping, unheard=unheard))
+    assert judge_run(looked, policy).outcome == "PASS"
+    assert judge_run(cut, policy).outcome == "INCONCLUSIVE"
+
+
+def test_a_baseline_that_a_rule_could_stop_was_looked_at_often_too():
+    policy = Policy(evaluators={"near": Rules(margin=0.3)})
+    looked = run(steady, near, stop_when=StopWhenDecided(Policy(evaluators={"near": Rules(at_least=0.5)})))
+    verdict = judge_run(WHOLE, policy, baseline=looked)
+    assert verdict.anytime
+    assert any("baseline could be stopped" in each for each in verdict.notes)
