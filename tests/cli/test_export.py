@@ -49,7 +49,7 @@ def test_standard_output_holds_the_file_and_nothing_else(kept, calipers):
         (["latets", "--to", "csv"], 2, "did you mean 'latest'"),
         (["latest", "--to", "csv:."], 2, "is a folder"),
         (["latest", "--to", "jsonl:.calipers/runs.db"], 2, "is the store that the run is in"),
-        (["latest", "--to", "csv", "--store", "nothing.db"], 3, "no store"),
+        (["latest", "--to", "csv", "--store", "nothing.db"], 2, "no store"),
     ],
 )
 def test_what_is_wrong_is_told(kept, calipers, folder, words, code, says):
