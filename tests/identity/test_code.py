@@ -226,6 +226,71 @@ def test_an_edit_of_whatever_is_reached_is_noticed(project, source, old, new):
     assert after.key != before.key, differences(before.parts, after.parts)
 
 
+KNOWN = """
+import abc, collections, dataclasses, enum, functools, typing
+import msgspec, pydantic
+
+class E(enum.Enum):
+    A = enum.auto()
+
+class F(enum.Flag):
+    X = 1
+
+class P(typing.Protocol):
+    def f(self): ...
+
+class Model(pydantic.BaseModel):
+    a: int = 1
+    @pydantic.field_validator("a")
+    @classmethod
+    def check(cls, a): return a
+
+class Struct(msgspec.Struct):
+    a: int = 1
+
+class Pair(typing.NamedTuple):
+    a: int = 1
+    def swapped(self): return self
+
+class Base(abc.ABC):
+    @abc.abstractmethod
+    def f(self): ...
+
+class G(Base, typing.Generic[typing.TypeVar("T")]):
+    def f(self): return super().f()
+    @functools.cached_property
+    def late(self): return 1
+    @functools.singledispatchmethod
+    def go(self, x): return 1
+    @go.register
+    def _(self, x: int): return 2
+
+@functools.total_ordering
+class Ordered:
+    def __lt__(self, other): return True
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class D:
+    a: int = 1
+
+Alias = dict[str, D]
+Either = D | None
+
+def task(x):
+    return E.A, F.X, P, Model, Struct, Pair, G, Ordered, D, Alias, Either, x in {1, "a"}, -0.0
+"""
+
+
+def test_classes_of_every_common_kind_are_known(project):
+    one, two = (task_identity(project.load(tasks=KNOWN).task) for _ in range(2))
+    assert isinstance(one, Identity), one
+    assert one == two
+    other = task_identity(project.load(tasks=KNOWN.replace("a: int = 1", "a: int = 2")).task)
+    assert {*(f"helper tasks.{name} changed" for name in ("D", "Model", "Struct"))} <= {
+        *differences(one.parts, other.parts)
+    }
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -23,6 +23,8 @@ _DESCRIPTORS = (
     property,
     cached_property,
 )
+_INTERNAL = frozenset({"_abc_impl", "_is_protocol", "_is_runtime_protocol"})
+"""What Python itself notes in classes."""
 _DEEPEST = 100
 
 
@@ -76,7 +78,7 @@ def attributes_of(kind: type, body: set[str]) -> Iterator[tuple[str, Any, bool]]
         yield "members", {name: member.value for name, member in kind.__members__.items()}, True
         return
     for name, value in vars(kind).items():
-        if (name.startswith("__") and name.endswith("__")) or name == "_abc_impl":
+        if (name.startswith("__") and name.endswith("__")) or name in _INTERNAL:
             continue
         if not isinstance(value, _DESCRIPTORS) and not hasattr(type(value), "__set_name__"):
             yield name, value, name in body

@@ -78,7 +78,7 @@ def definition_of_class(kind: type) -> tuple[ast.ClassDef, str]:
         member.__code__
         for member in vars(kind).values()
         if isinstance(member, types.FunctionType)
-        and member.__code__.co_qualname.startswith(kind.__qualname__)
+        and member.__code__.co_qualname.startswith(f"{kind.__qualname__}.")
     ]
     codes = [code for code in codes if not code.co_filename.startswith("<")]
     try:

@@ -18,8 +18,8 @@ from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from pathlib import PurePath
-from types import MemberDescriptorType
-from typing import Any
+from types import GenericAlias, MemberDescriptorType, UnionType
+from typing import Any, get_args, get_origin
 from uuid import UUID
 
 import msgspec
@@ -158,6 +158,8 @@ class _Writing:
             self.write(value.maxlen)
         elif isinstance(value, bytes | bytearray | memoryview):
             self.out.append(b"b%d:%s" % (len(bytes(value)), bytes(value)))
+        elif isinstance(value, GenericAlias | UnionType):
+            self.write([get_origin(value), get_args(value)])
         elif isinstance(value, BaseException):
             self.write([value.__reduce_ex__(2)[1:], value.__cause__])
         elif isinstance(value, loaded_types("numpy", "generic", "ndarray")):
