@@ -4,7 +4,7 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.errors import StoreError
-from calipers.stores import Panel, pack
+from calipers.stores import Panel, pack, why
 
 LONG = "x" * 5000
 DAMAGE = {
@@ -56,6 +56,15 @@ def test_a_damaged_row_is_an_error_that_names_its_run(memory_store, how):
         memory_store.report(first)
     if "value" not in how:  # which both runs share
         assert memory_store.report(second).pass_rate().value == 1.0
+
+
+def test_a_result_of_no_evaluator_ends_a_resumed_run_and_an_explanation_with_its_reason(memory_store):
+    first, _ = damaged(memory_store, "cells")
+    dataset = Dataset(name="first", cases=[Case(name="a", inputs=LONG)], evaluators=[fine, grave])
+    report = dataset.evaluate_sync(same, store=memory_store, progress=False, resume=first)
+    assert f"of run '{first}' is damaged in the store: there is no evaluator in place 9" in report.incomplete
+    with pytest.raises(StoreError, match=f"of run '{first}' .* no evaluator in place 9"):
+        why(memory_store, first, "a", "fine")
 
 
 def test_what_was_counted_is_counted_again_where_it_is_damaged(memory_store):

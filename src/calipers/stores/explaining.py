@@ -10,7 +10,7 @@ from calipers.identity.fingerprint import differences
 
 from .notes import cell_notes
 from .opening import open_store
-from .packing import facts_of, unpack_cells
+from .packing import evaluator_of, facts_of, unpack_cells
 from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store
@@ -49,7 +49,7 @@ def whose_results(store: Store, info: RunInfo, case: str) -> dict[str, list[str]
     positions = [attempt.position for attempt in store.attempts(info.id, name=case, parts=False)]
     for attempt, cells in store.judged_at(info.id, positions):
         for cell in cells:
-            owner = info.evaluators[cell.evaluator].name
+            owner = evaluator_of(cell, info.evaluators).name
             results, _, _ = unpack_cells([cell], facts_of(attempt), info.evaluators)
             for name in dict.fromkeys(result.name for result in results):
                 owners = found.setdefault(name, [])
@@ -85,7 +85,7 @@ def _reasons(
     if attempt.failed:
         yield f"  {evaluator}: not asked, since the task failed"
         return
-    mine = [cell for cell in cells if info.evaluators[cell.evaluator].name == evaluator]
+    mine = [cell for cell in cells if evaluator_of(cell, info.evaluators).name == evaluator]
     if not mine:
         yield f"  {evaluator}: not asked, since it does not judge this case"
     for cell in mine:
@@ -157,7 +157,7 @@ def _earlier_attempt(
 
 
 def _cell_reason(store: Store, info: RunInfo, attempt: StoredAttempt, cell: StoredCell) -> str:
-    mine = info.evaluators[cell.evaluator]
+    mine = evaluator_of(cell, info.evaluators)
     plain = "; it was given plain data" if cell_notes(cell.body).as_plain else ""
     if cell.origin is not None:
         return f"taken over from run {cell.origin}: the evaluator and the attempt are the same{plain}"

@@ -347,9 +347,7 @@ def unpack_cells(
     failures: list[EvaluatorFailure] = []
     skipped: list[SkippedEvaluation] = []
     for cell in cells_in_order(cells, facts, evaluators):
-        if not 0 <= cell.evaluator < len(evaluators):
-            raise _damaged_cell(cell, f"there is no evaluator in place {cell.evaluator}")
-        evaluator = evaluators[cell.evaluator]
+        evaluator = evaluator_of(cell, evaluators)
         try:
             if not cell.body.startswith("{"):
                 results.append(_result(evaluator, _read_value(cell.body)))
@@ -361,6 +359,17 @@ def unpack_cells(
         failures += body.failures
         skipped += body.skipped
     return tuple(results), tuple(failures), tuple(skipped)
+
+
+def evaluator_of(cell: StoredCell, evaluators: Sequence[StoredEvaluator]) -> StoredEvaluator:
+    """The evaluator that a cell is of.
+
+    Raises:
+        StoreError: its run has none in that place.
+    """
+    if not 0 <= cell.evaluator < len(evaluators):
+        raise _damaged_cell(cell, f"there is no evaluator in place {cell.evaluator}")
+    return evaluators[cell.evaluator]
 
 
 def cells_in_order(
