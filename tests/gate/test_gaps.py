@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from calipers import Case, Dataset
+from calipers.errors import InvalidOptionError
 from calipers.gate import Growth, Policy, Rules, StopWhenDecided, judge_run
 from calipers.gate.claims import Claim
 from calipers.gate.measure import Level
@@ -46,12 +47,12 @@ UNJUDGED = run(steady, shaky)
 @pytest.mark.parametrize(
     ("report", "policy"),
     [
-        (CRASHED, Policy(evaluators={"near": Rules(at_least=0.8)})),
+        (CRASHED, Policy(evaluators={"near": Rules(at_least=0.5)})),
         (CRASHED, Policy(evaluators={"near": Rules(margin=0.05)})),
-        (CRASHED, Policy(evaluators={"near": Rules(at_least=0.8, max_errors=0.5)})),
+        (CRASHED, Policy(evaluators={"near": Rules(at_least=0.5, max_errors=0.5)})),
         (CRASHED, Policy(duration=Growth(at_most=1000))),
-        (UNJUDGED, Policy(evaluators={"shaky": Rules(at_least=0.8)})),
-        (UNJUDGED, Policy(evaluators={"shaky": Rules(at_least=0.8)}, max_task_failures=0.5)),
+        (UNJUDGED, Policy(evaluators={"shaky": Rules(at_least=0.5)})),
+        (UNJUDGED, Policy(evaluators={"shaky": Rules(at_least=0.5)}, max_task_failures=0.5)),
     ],
 )
 def test_what_crashes_on_most_cases_is_not_judged_by_the_rest(report, policy):
@@ -68,7 +69,7 @@ def test_what_crashes_on_most_cases_is_not_judged_by_the_rest(report, policy):
     ],
 )
 def test_a_policy_that_says_how_many_may_be_lost_is_taken_at_its_word(report, name, limits):
-    policy = Policy(evaluators={name: Rules(at_least=0.8)}, **limits)
+    policy = Policy(evaluators={name: Rules(at_least=0.5)}, **limits)
     assert judge_run(report, policy).outcome == "PASS"
     strict = msgspec.structs.replace(policy, **dict.fromkeys(limits, 0.1))
     assert judge_run(report, strict).outcome == "FAIL"
@@ -77,7 +78,7 @@ def test_a_policy_that_says_how_many_may_be_lost_is_taken_at_its_word(report, na
 @pytest.mark.parametrize(
     "policy",
     [
-        Policy(evaluators={"near": Rules(at_least=0.8)}, min_cases=50, max_task_failures=1.0),
+        Policy(evaluators={"near": Rules(at_least=0.5)}, min_cases=50, max_task_failures=1.0),
         Policy(evaluators={"near": Rules(margin=0.3)}, min_cases=50, max_task_failures=1.0),
         Policy(duration=Growth(at_most=1000), min_cases=50, max_task_failures=1.0),
     ],
@@ -88,7 +89,7 @@ def test_the_least_number_of_cases_is_of_cases_that_were_judged(policy):
 
 
 def test_a_rule_may_ask_for_fewer_cases_than_the_run_has_to_have():
-    rules = Rules(at_least=0.8, min_cases=30)
+    rules = Rules(at_least=0.5, min_cases=30)
     policy = Policy(evaluators={"near": rules}, min_cases=50, max_task_failures=1.0)
     assert judge_run(CRASHED, policy).outcome == "PASS"
 
@@ -103,7 +104,7 @@ def even(number):
 
 def test_false_for_bad_and_a_number_for_good_is_not_judged_by_its_good_half():
     half, good = run(steady, only_if_even), run(even, only_if_even)
-    for rules in (Rules(at_least=0.8), Rules(margin=0.1), Rules()):
+    for rules in (Rules(at_least=0.5), Rules(margin=0.1), Rules()):
         verdict = judge_run(half, Policy(evaluators={"only_if_even": rules}), baseline=good)
         assert verdict.outcome == "INCONCLUSIVE"
         said = verdict.findings[-1].said
@@ -116,7 +117,7 @@ def test_false_for_bad_and_a_number_for_good_is_not_judged_by_its_good_half():
 
 def test_a_policy_can_name_the_kind_that_it_means():
     half = run(steady, only_if_even)
-    assert judge_run(half, Policy(evaluators={"only_if_even (score)": Rules(at_least=0.8)})).outcome == "PASS"
+    assert judge_run(half, Policy(evaluators={"only_if_even (score)": Rules(at_least=0.5)})).outcome == "PASS"
     assert (
         judge_run(half, Policy(evaluators={"only_if_even (assertion)": Rules(at_least=0.8)})).outcome
         == "FAIL"
@@ -147,3 +148,26 @@ def test_a_baseline_that_a_rule_could_stop_was_looked_at_often_too():
     verdict = judge_run(WHOLE, policy, baseline=looked)
     assert verdict.anytime
     assert any("baseline could be stopped" in each for each in verdict.notes)
+
+
+def is_small(output):
+    return output < 50
+
+
+@pytest.mark.parametrize("rules", [Rules(margin=5), Rules(margin=1), Rules(at_most=80), Rules(at_least=-1)])
+@pytest.mark.parametrize("evaluator", [near, is_small])
+def test_a_limit_that_nothing_can_miss_is_refused(evaluator, rules):
+    report = run(steady, evaluator)
+    if evaluator is near:  # 0.9 to 0.904: inside the bounds that nobody set
+        assert judge_run(report, Policy(evaluators={"near": Rules(at_least=3)})).outcome == "FAIL"
+    with pytest.raises(InvalidOptionError, match=r"could never miss it|nothing could lose more"):
+        judge_run(report, Policy(evaluators={evaluator.__name__: rules}), baseline=report)
+
+
+def test_a_score_on_another_scale_has_limits_on_that_scale():
+    def out_of_ten(output):
+        return 7.0 + output % 3
+
+    report = run(steady, out_of_ten)
+    for rules in (Rules(at_least=7.5), Rules(at_most=9.5), Rules(margin=5), Rules(margin=5, bounds=(0, 10))):
+        assert judge_run(report, Policy(evaluators={"out_of_ten": rules}), baseline=report).outcome == "PASS"

@@ -148,7 +148,7 @@ def test_a_run_without_cases_passes_nothing():
     empty = run("empty", 0.9, n=0)
     for rules in (Rules(), Rules(margin=1.0), Rules(at_least=0.0)):
         assert judge_run(empty, Policy(evaluators={"right": rules}), baseline=OLD).outcome == "FAIL"
-    policy = Policy(pass_rate=Rules(at_most=1.5), max_task_failures=1.0)
+    policy = Policy(pass_rate=Rules(at_most=0.9), max_task_failures=1.0)
     assert judge_run(empty, policy).outcome != "PASS"
 
 

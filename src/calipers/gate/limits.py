@@ -11,7 +11,7 @@ from calipers.record import ReportCaseFailure
 from .claims import Claim
 from .facts import absent, enough, few
 from .measure import Change, Grown, Level
-from .policy import Growth, Policy, Rules
+from .policy import RATE, Growth, Policy, Rules
 from .ratings import Ratings, ReadRun, read_ratings
 from .sides import Sides, Values, column_of, columns_of
 from .verdict import Finding, Unit
@@ -124,6 +124,10 @@ class Limits:
                 differs = None if how is None else f"was judged by another evaluator ({how})"
                 before = _scores(old, key)
         unit: Unit = "rate" if key[1] == "assertion" else "number"
+        if key[1] == "assertion":
+            rules.check_inside(RATE)
+        elif _all_inside(run, key, rules.bounds):
+            rules.check_inside(rules.bounds, only_vacuous=True)
         if key[1] == "score" and limited:
             lost = run.lost(key)
             yield from self._lost(name, "score", task=lost["task"], evaluator=lost["evaluator"], rules=rules)
@@ -307,6 +311,11 @@ def _scores(columns: Columns, key: ColumnKey) -> Values:
         return columns.scores(case, key)
 
     return values
+
+
+def _all_inside(columns: Columns, key: ColumnKey, bounds: tuple[float, float]) -> bool:
+    low, high = bounds
+    return all(low <= value <= high for case in columns.cases for value in columns.scores(case, key))
 
 
 def _metric(name: str) -> Values:

@@ -22,6 +22,10 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 NotNegative: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
 
 
+RATE = (0.0, 1.0)
+"""The bounds of what passes or does not."""
+
+
 class _Checked(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a policy, whose fields are what they are declared to be."""
 
@@ -69,7 +73,7 @@ class Rules(_Checked, frozen=True, kw_only=True):
     """Cases that have to be judged; with a margin, in both runs."""
     max_errors: Share | None = None
     """The share of attempts on which the evaluator may fail."""
-    bounds: tuple[float, float] = (0.0, 1.0)
+    bounds: tuple[float, float] = RATE
     """Between which every result lies. Decisions during a run need it."""
     agreement: HumanAgreement | None = None
     """What a judge is held to."""
@@ -78,10 +82,40 @@ class Rules(_Checked, frozen=True, kw_only=True):
         super().__post_init__()
         if not self.bounds[0] < self.bounds[1]:
             raise InvalidOptionError(f"bounds: the lower one comes first, got {self.bounds!r}")
+        if not isfinite(self.bounds[1] - self.bounds[0]):
+            raise InvalidOptionError(f"bounds: too far apart to be told from infinity, got {self.bounds!r}")
+        if self.bounds != RATE:
+            self.check_inside(self.bounds)
         if self.at_least is not None and self.at_most is not None and self.at_least >= self.at_most:
             raise InvalidOptionError(
                 f"at_least {self.at_least!r} and at_most {self.at_most!r} leave nothing between them"
             )
+
+    def check_inside(self, bounds: tuple[float, float], *, only_vacuous: bool = False) -> None:
+        """Refuse limits that results between these bounds can never miss, or never meet.
+
+        Args:
+            bounds: between which the results lie.
+            only_vacuous: refuse only what nothing could miss, where the bounds are a guess.
+
+        Raises:
+            InvalidOptionError: a margin as wide as the bounds, or a limit that is not inside them.
+        """
+        low, high = bounds
+        where = f"results lie between {low:g} and {high:g}"
+        if self.margin is not None and self.margin >= high - low:
+            raise InvalidOptionError(
+                f"margin {self.margin:g} {_in_points(self.margin, bounds)}: {where}, so nothing could lose more"
+            )
+        for name, limit, above in (("at_least", self.at_least, True), ("at_most", self.at_most, False)):
+            if limit is None or low < limit < high:
+                continue
+            missed = limit > low if above else limit < high
+            if not (missed and only_vacuous):
+                never = "meet" if missed else "miss"
+                raise InvalidOptionError(
+                    f"{name} {limit:g} {_in_points(limit, bounds, '%')}: {where}, so an interval could never {never} it"
+                )
 
 
 class Growth(_Checked, frozen=True, kw_only=True):
@@ -125,6 +159,8 @@ class Policy(_Checked, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         rate = self.pass_rate
+        if rate is not None:
+            rate.check_inside(RATE)
         limited = rate is not None and not (rate.margin is rate.at_least is rate.at_most is None)
         if not (self.evaluators or self.metrics or self.duration or limited):
             raise InvalidOptionError(
@@ -169,6 +205,14 @@ def wrong_with(value: Any, kind: Any) -> str | None:
     except msgspec.ValidationError as error:
         return str(error).partition(" - at ")[0].replace("`", "").replace("Expected", "expected")
     return None
+
+
+def _in_points(limit: float, bounds: tuple[float, float], unit: str = "points") -> str:
+    """What a number says where somebody thought in percent, and the way out."""
+    if bounds != RATE:
+        return "is not inside the bounds"
+    way = f"; write {limit / 100:g} for {limit:g} {unit}" if 1 < limit < 100 else ""
+    return f"is {100 * limit:g} {unit}{way}, or set bounds: if it is a score on another scale"
 
 
 def _is_of(value: msgspec.Struct, kind: Any) -> bool:
