@@ -142,7 +142,9 @@ def test_evaluators_of_users_have_names_where_they_are_given(calipers, run):
         (["--evaluators", "Contains:x"], 2, "did you mean 'Contains: x'?"),
         (["--evaluators", "nowhere:small"], 2, "there is no module 'nowhere'"),
         (["--evaluators", "judges.py:small", "--out", "json:.calipers/runs.db"], 2, "would overwrite"),
-        ([], 2, "Missing option '--evaluators'"),
+        ([], 2, "there is nothing to do: give --evaluators, or --drop"),
+        (["--replace", "--drop", "positive"], 2, "--replace is about evaluators that are asked"),
+        (["--drop", "positiv"], 2, "no evaluator 'positiv' to drop; there are: 'positive'"),
     ],
 )
 def test_the_exit_code_says_what_came_of_it(calipers, run, args, code, told):
@@ -158,6 +160,19 @@ def test_what_was_judged_already_is_not_judged_again(calipers, run):
     done = calipers(*args[:-1], "--json")
     kept = json.loads(done.stdout)["evaluations"][0]["kept"]
     assert (kept["run"], kept["cells_computed"], kept["cells_reused"]) == (run, 0, 2)
+
+
+def test_an_evaluator_takes_the_place_of_another_or_is_dropped(calipers, kept, run, write):
+    write("better.py", "def small(output):\n    return output < 9\n")
+    assert calipers("score", run, "--evaluators", "judges.py:small").exit_code == 1
+    done = calipers("score", run, "--evaluators", "better.py:small", "--replace")
+    assert (done.exit_code, kept.run(run).columns) == (0, ["positive", "small"])
+    done = calipers("score", run, "--drop", "small")
+    assert done.exit_code == 0
+    assert done.stderr == f"Left out from now on: small\nKept in .calipers/runs.db: calipers show {run}\n"
+    assert "small" not in done.stdout
+    listed = json.loads(calipers("runs", "--json").stdout)
+    assert listed[0]["evaluators"] == ["positive"]
 
 
 def test_the_report_can_be_written_whole(calipers, run, folder):

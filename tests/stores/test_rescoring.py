@@ -91,6 +91,32 @@ def test_another_evaluator_of_a_taken_name_stands_beside_the_first_under_a_name_
     assert again.judged == [], "it is the one called Above_2"
 
 
+def test_a_better_evaluator_takes_the_place_of_the_one_that_had_its_name(store):
+    run = stored_run(store, evaluators=[Above(3)])
+    report = score_again(store, run, evaluators=[Above(5)], replace=True, keep="all")
+    assert [case.assertions["Above"].value for case in report.cases] == [False, False, False, True]
+    assert [len(case.results) for case in report.cases] == [1] * 4
+    assert store.run(run).columns == ["Above"]
+    again = Above(5)
+    assert score_again(store, run, evaluators=[again], replace=True).reuse.cells_reused == 4
+    back = score_again(store, run, evaluators=[Above(7)], replace=True)
+    assert (back.reuse.cells_computed, store.run(run).columns) == (4, ["Above"])
+    back = score_again(store, run, evaluators=[Above(5)], replace=True, keep="all")
+    assert (back.reuse.cells_computed, again.judged) == (0, []), "what it said is kept"
+    assert [case.assertions["Above"].value for case in back.cases] == [False, False, False, True]
+
+
+def test_what_is_dropped_is_left_out_and_kept_for_its_return(store):
+    run = stored_run(store, evaluators=[even])
+    score_again(store, run, evaluators=[Above(3)])
+    report = score_again(store, run, drop=["Above"], keep="all")
+    for each in (report, store.report(run), store.report(run, keep="none")):
+        assert set(each.summaries()) == {"even"}
+    assert (store.run(run).columns, report.failures[0].not_run) == (["even"], ("even",))
+    again = score_again(store, run, evaluators=[Above(3)], keep="all")
+    assert (again.reuse.cells_computed, set(again.summaries())) == (0, {"even", "Above"})
+
+
 def test_only_what_lacks_a_judgement_is_judged(store):
     run = stored_run(store)
     score_again(store, run, evaluators=[Above(3)])
@@ -257,12 +283,18 @@ def test_a_run_that_another_process_writes_is_left_alone(store):
     ("options", "error"),
     [
         ({"evaluators": []}, (InvalidOptionError, "needs evaluators")),
+        (
+            {"evaluators": large},
+            (InvalidOptionError, r"evaluators must be a list, got .*write evaluators=\["),
+        ),
+        ({"drop": "even"}, (InvalidOptionError, "drop must be a list, got 'even'")),
+        ({"drop": ["evn"]}, (InvalidOptionError, "no evaluator 'evn' to drop; there are: 'even'")),
         ({"evaluators": [large, large]}, (InvalidOptionError, "names of their own")),
         ({"evaluators": [large], "run": "nothing"}, (StoreError, "nothing")),
         ({"evaluators": [large], "keep": "some"}, (InvalidOptionError, "keep must be")),
         ({"evaluators": [large], "evaluator_timeout": -1}, (InvalidOptionError, "evaluator_timeout")),
     ],
-    ids=["none", "twice", "no run", "keep", "timeout"],
+    ids=["none", "no list", "no list to drop", "nothing to drop", "twice", "no run", "keep", "timeout"],
 )
 def test_what_makes_no_sense_is_refused(store, options, error):
     stored_run(store)

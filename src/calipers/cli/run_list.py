@@ -143,7 +143,7 @@ def _data(info: RunInfo, totals: Totals | None) -> dict[str, Any]:
     return {
         **{key: value for key, value in told.items() if key not in left_out},
         "status": state(info),
-        "evaluators": [evaluator.name for evaluator in info.evaluators],
+        "evaluators": info.columns,
         "cases": None if totals is None else totals.counts.cases,
         "passed": None if totals is None else totals.counts.passed,
         "pass_rate": None if totals is None else plain(totals.pass_rate),

@@ -12,6 +12,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from calipers.errors import InvalidOptionError
 from calipers.report import Report
 from calipers.stores.rescoring import score_again
 from calipers.stores.run_info import RunInfo
@@ -38,6 +39,8 @@ class ScoreOptions(RunOptions):
     run: str
     evaluators: Sequence[str]
     output_type: str | None = None
+    replace: bool = False
+    drop: Sequence[str] = ()
 
 
 class ScoreSession(Session):
@@ -48,6 +51,7 @@ class ScoreSession(Session):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.keeper = _Place(store=self.options.store)
+        self.keeper.dropped = self.options.drop
         self.info: RunInfo | None = None
 
     @override
@@ -62,6 +66,14 @@ class ScoreSession(Session):
         options = self.options
         store = self.keeper.store
         assert store is not None
+        if not options.evaluators and not options.drop:
+            raise InvalidOptionError(
+                "there is nothing to do: give --evaluators, or --drop with the name of one"
+            )
+        if options.replace and not options.evaluators:
+            raise InvalidOptionError(
+                "--replace is about evaluators that are asked: give --evaluators as well"
+            )
         self.info = info = find_run(store, options.run)
         files = DatasetFiles(
             types=options.types,
@@ -81,6 +93,8 @@ class ScoreSession(Session):
                 store,
                 info.id,
                 evaluators=evaluators,
+                replace=options.replace,
+                drop=options.drop,
                 dataset=named.datasets[0] if len(named.datasets) == 1 else None,
                 output_type=output_type,
                 evaluator_timeout=options.evaluator_timeout,
@@ -119,6 +133,7 @@ class _Place(Keeper):
     """The store in which the run is already."""
 
     store: Store | None
+    dropped: Sequence[str] = ()
 
     @contextmanager
     @override
@@ -131,8 +146,11 @@ class _Place(Keeper):
         counts = report.reuse
         if counts is None:
             return
+        if self.dropped:
+            yield f"Left out from now on: {', '.join(self.dropped)}"
         known = f", {counts.cells_reused:,} were there already" if counts.cells_reused else ""
-        yield f"Judged {plural(counts.attempts_reused, 'attempt')}: {plural(counts.cells_computed, 'new judgement')}{known}"
+        if counts.attempts_reused:
+            yield f"Judged {plural(counts.attempts_reused, 'attempt')}: {plural(counts.cells_computed, 'new judgement')}{known}"
         if counts.judged_as_plain:
             what = plural(counts.judged_as_plain, "attempt")
             yield f"  - judged by plain data, where the task or the case had an object: {what} (--output-type, --types)"

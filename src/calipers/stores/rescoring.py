@@ -1,7 +1,8 @@
 """Judging stored attempts again, without calling the task.
 
 The results are added to the run itself, as further columns: they are about the same attempts, so that old and new stand
-side by side in one report. An evaluator whose name is taken by another one gets `_2`, `_3`, and so on; one that has judged
+side by side in one report. An evaluator whose name is taken by another one gets `_2`, `_3`, and so on, or with `replace` its
+place; one that has judged
 an attempt already is not asked again, unless it failed, or was given plain data where it would now be given an object.
 Attempts whose task failed are not judged, as ever.
 
@@ -64,7 +65,9 @@ def score_again(
     store: "str | PathLike[str] | Store",
     run: str = "latest",
     *,
-    evaluators: Sequence[Any],
+    evaluators: Sequence[Any] = (),
+    replace: bool = False,
+    drop: Sequence[str] = (),
     dataset: Dataset[Any, Any, Any] | None = None,
     output_type: Any = None,
     evaluator_timeout: float | None = None,
@@ -78,6 +81,9 @@ def score_again(
         store: a store, or the URL or path of one.
         run: its id, the beginning of its id, its name, or "latest".
         evaluators: of any style.
+        replace: an evaluator whose name another one has takes its place: that one is dropped. Default: it gets `_2`.
+        drop: names of evaluators that the report is to leave out. What they said is kept: an evaluator that was dropped
+            and is asked again is there with all of it.
         dataset: whose cases give inputs, metadata and expectations as the objects they were; default: plain data.
         output_type: what the task returned; default: plain data.
         evaluator_timeout: seconds an evaluator may take.
@@ -88,12 +94,15 @@ def score_again(
 
     Raises:
         StoreError: there is no such run, or it is still running.
+        InvalidOptionError: there is nothing to do, or the run has no evaluator that is to be dropped.
     """
     return run_sync(
         lambda: score_again_async(
             store,
             run,
             evaluators=evaluators,
+            replace=replace,
+            drop=drop,
             dataset=dataset,
             output_type=output_type,
             evaluator_timeout=evaluator_timeout,
@@ -108,7 +117,9 @@ async def score_again_async(
     store: "str | PathLike[str] | Store",
     run: str = "latest",
     *,
-    evaluators: Sequence[Any],
+    evaluators: Sequence[Any] = (),
+    replace: bool = False,
+    drop: Sequence[str] = (),
     dataset: Dataset[Any, Any, Any] | None = None,
     output_type: Any = None,
     evaluator_timeout: float | None = None,
@@ -117,15 +128,25 @@ async def score_again_async(
     progress: Progress | None = None,
 ) -> Report:
     """`score_again` for code that is async, with the same arguments."""
-    if not evaluators:
-        raise InvalidOptionError("score_again needs evaluators: pass at least one")
+    _check_list("evaluators", evaluators)
+    _check_list("drop", drop)
+    if not evaluators and not drop:
+        raise InvalidOptionError(
+            "score_again needs evaluators: pass at least one, or the names of some to drop"
+        )
     options = Options(evaluator_timeout=evaluator_timeout, max_concurrency=max_concurrency)
     opened = store if isinstance(store, Store) else open_store(store, existing=True)
     try:
         info = opened.run(run)
         if info.status == "running" and not info.is_abandoned():
             raise StoreError(f"run {info.id!r} is still running: score it again when it is over")
-        again = _Again(opened, info, evaluators, dataset, OutputType(output_type))
+        if drop:
+            info = _dropped(opened, info, drop)
+        if not evaluators:
+            report = opened.report(info.id, keep=keep)
+            report.reuse = Reuse(run=info.id)
+            return report
+        again = _Again(opened, info, evaluators, dataset, OutputType(output_type), replace=replace)
         incomplete = await again.judge_all(options, progress)
         report = opened.report(info.id, keep="all" if again.has_rollouts else keep)
         if again.has_rollouts:
@@ -151,11 +172,13 @@ class _Again:
         evaluators: Sequence[Any],
         dataset: Dataset[Any, Any, Any] | None,
         output: OutputType,
+        *,
+        replace: bool = False,
     ) -> None:
         self.store = store
         self.info = info
         self.counts = Reuse(run=info.id)
-        self.plan, self.places = _seated(store, info, evaluators)
+        self.plan, self.places = _seated(store, info, evaluators, replace=replace)
         self.evaluators = store.run(info.id).evaluators
         self.panel = Panel(self.evaluators, self.places)
         self.has_rollouts = any(isinstance(judge.evaluator, RolloutEvaluator) for judge in self.plan.judges)
@@ -395,18 +418,54 @@ def _never(_: Any) -> Any:
     raise StoreError("an attempt that is judged again is not made again")
 
 
-def _seated(store: Store, info: RunInfo, evaluators: Sequence[Any]) -> tuple[Plan, list[int]]:
+def _check_list(name: str, value: Any) -> None:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise InvalidOptionError(
+            f"{name} must be a list, got {value!r}: write {name}=[...], also for a single one"
+        )
+
+
+def _dropped(store: Store, info: RunInfo, names: Sequence[str]) -> RunInfo:
+    """The run without some of its evaluators, and without what was made of all that they said."""
+    for name in names:
+        if name not in info.columns:
+            known = ", ".join(map(repr, info.columns)) or "none"
+            raise InvalidOptionError(f"run {info.id!r} has no evaluator {name!r} to drop; there are: {known}")
+    store.supersede(
+        info.id, [place for place, evaluator in enumerate(info.evaluators) if evaluator.name in names]
+    )
+    report = store.report(info.id, keep="none")
+    left = [analysis for analysis in report.analyses if analysis.title not in names]
+    if len(left) < len(report.analyses):
+        report.analyses = left
+        store.finish_run(
+            info.id, status=info.status, report=report, ended_at=info.ended_at, generation=info.generation
+        )
+    return store.run(info.id)
+
+
+def _seated(
+    store: Store, info: RunInfo, evaluators: Sequence[Any], *, replace: bool
+) -> tuple[Plan, list[int]]:
     """The judges, each under a name that is its own in the run, and their places there; those that are new are added."""
     for left in reversed(range(_TRIES)):
-        plan = Plan([_named(evaluator, info.evaluators) for evaluator in evaluators])
+        others = [one for one in info.evaluators if not replace or not one.shared]
+        plan = Plan([_named(evaluator, others) for evaluator in evaluators])
         if len(set(plan.names)) < len(evaluators):
             raise InvalidOptionError(f"the evaluators need names of their own, got {list(plan.names)}")
         columns = Columns(plan)
-        known = {one.name: place for place, one in enumerate(info.evaluators) if not one.superseded}
+        keys = {judge.name: columns.of(judge).key for judge in plan.judges}
+        known = {
+            one.name: place
+            for place, one in enumerate(info.evaluators)
+            if not one.superseded and one.identity is not None and one.identity == keys.get(one.name)
+        }
         new = [judge for judge in plan.judges if judge.name not in known]
         stored = [msgspec.structs.replace(columns.of(judge).stored, added=True) for judge in new]
         try:
-            added = store.add_evaluators(info.id, stored, alone=True, generation=info.generation)
+            added = store.add_evaluators(
+                info.id, stored, instead=replace, alone=not replace, generation=info.generation
+            )
         except NameTakenError:
             # Somebody else scores the run, and was first to take a name.
             if not left:

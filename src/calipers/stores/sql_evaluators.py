@@ -48,7 +48,7 @@ def place_evaluators(
         place = _place(db, number, evaluator)
         if place is None and not evaluator.added:
             place = _place(db, number, msgspec.structs.replace(evaluator, added=True))
-        if place is None and instead and evaluator.identity is not None:
+        if place is None and (instead or alone) and evaluator.identity is not None:
             place = _place(db, number, msgspec.structs.replace(evaluator, superseded=True))
             if place is not None:
                 _write(db, number, place, evaluator)
