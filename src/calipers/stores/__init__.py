@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .rescoring import score_again, score_again_async
     from .run_info import GitState, Owner, RunInfo, StoredEvaluator
     from .sqlite import MemoryStore, SqliteStore
-    from .store import Store
+    from .store import NameTakenError, Store
     from .writer import Pace, Writer
 
 _HOMES = {
@@ -27,6 +27,7 @@ _HOMES = {
     "GitState": ".run_info",
     "Known": ".records",
     "MemoryStore": ".sqlite",
+    "NameTakenError": ".store",
     "Owner": ".run_info",
     "Pace": ".writer",
     "Panel": ".panel",
@@ -56,6 +57,7 @@ __all__ = [
     "GitState",
     "Known",
     "MemoryStore",
+    "NameTakenError",
     "Owner",
     "Pace",
     "Panel",

@@ -138,8 +138,15 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
     after = [redacted_evaluator(evaluator, hooks) for evaluator in columns.shared]
     notes += changed_evaluators(last_evaluators(store, info), after)
     info = store.resume_run(info.id)
-    info = with_evaluators(store, info, columns.shared)
-    return RunJournal(store, setup, info, task, columns, done=Done(store, info.id), notes=notes, **options)
+    try:
+        info = with_evaluators(store, info, columns.shared)
+        done = Done(store, info.id)
+        return RunJournal(store, setup, info, task, columns, done=done, notes=notes, **options)
+    except BaseException:
+        # Nobody is at it: it may be resumed again at once.
+        with suppress(Exception):
+            store.finish_run(info.id, status="interrupted", generation=info.generation)
+        raise
 
 
 def _run_info(setup: Setup, task: AnyIdentity, columns: Columns, *, reuse: bool) -> RunInfo:

@@ -9,6 +9,8 @@ evaluator computes its own results again.
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.identity.fingerprint import AnyIdentity, Identity, differences
 from calipers.journal import Setup
@@ -185,8 +187,9 @@ def with_evaluators(store: Store, info: RunInfo, shared: Sequence[StoredEvaluato
         if one.shared and not one.added and not one.superseded and one.name not in names
     ]
     if gone:
-        store.supersede(info.id, gone)
-    return store.run(info.id)
+        store.supersede(info.id, gone, generation=info.generation)
+    # The rest is what was resumed: of a run that was taken over meanwhile, the generation would be another one's.
+    return msgspec.structs.replace(info, evaluators=store.run(info.id).evaluators)
 
 
 def changed_evaluators(before: Sequence[StoredEvaluator], after: Sequence[StoredEvaluator]) -> list[str]:

@@ -113,9 +113,9 @@ class SqlRuns(Store):
         return places
 
     @override
-    def supersede(self, run: str, places: Iterable[int]) -> None:
+    def supersede(self, run: str, places: Iterable[int], *, generation: int | None = None) -> None:
         with self._writing() as db:
-            supersede(db, run_changed(db, run), places)
+            supersede(db, run_changed(db, run, generation), places)
 
     def _told(self, evaluator: StoredEvaluator) -> StoredEvaluator:
         """An evaluator as it is written."""

@@ -81,7 +81,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def supersede(self, run: str, places: Iterable[int]) -> None:
+    def supersede(self, run: str, places: Iterable[int], *, generation: int | None = None) -> None:
         """Leave evaluators of a run out of its report. Their cells are kept, for `find` and for their return."""
 
     @abstractmethod

@@ -188,6 +188,7 @@ def _check_owners(store: Store) -> None:
         ("append", lambda: store.append(run.id, [attempt], cells, **mine)),
         ("remove_attempts", lambda: store.remove_attempts(run.id, [0], **mine)),
         ("add_evaluators", lambda: store.add_evaluators(run.id, [_new_evaluator()], **mine)),
+        ("supersede", lambda: store.supersede(run.id, [0], **mine)),
         ("beat", lambda: store.beat(run.id, **mine)),
         ("finish_run", lambda: store.finish_run(run.id, **mine)),
     ):
@@ -257,6 +258,29 @@ def _check_columns(store: Store) -> None:
     store.append(run.id, [attempt])
     found = [(cell.evaluator, cell.body) for cell in store.cells(run.id, after=2)]
     _expect(sorted(found), [(0, "true"), (2, '"so-so"')], "the cells that an attempt holds")
+    _check_successors(store)
+
+
+def _check_successors(store: Store) -> None:
+    run = _begin(store)
+    _append(store, run, {0: record(0)})
+    changed = msgspec.structs.replace(_EVALUATORS[1], identity="close-2")
+
+    def column() -> list[str]:
+        return sorted(run.evaluators[cell.evaluator].name for cell in store.cells(run.id))
+
+    _refuses(lambda: store.add_evaluators(run.id, [changed], alone=True), "a name that is taken")
+    _expect(len(store.run(run.id).evaluators), 3, "evaluators after one was refused")
+    _expect(store.add_evaluators(run.id, [changed], instead=True), [3], "the place of a successor")
+    superseded = [one.superseded for one in store.run(run.id).evaluators]
+    _expect(superseded, [False, True, False, False], "which evaluators are superseded")
+    _expect(column(), ["Right", "Vague"], "cells without those of a superseded evaluator")
+    _expect(
+        store.add_evaluators(run.id, [_EVALUATORS[1]], instead=True), [1], "the place of one that is back"
+    )
+    _expect(column(), ["Close", "Right", "Vague"], "cells after their evaluator came back")
+    (place,) = store.add_evaluators(run.id, [_EVALUATORS[2]], instead=True)
+    _expect(place > 3, True, "one that cannot be known is not taken for the same")
 
 
 def _check_superseded(store: Store) -> None:
