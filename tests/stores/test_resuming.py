@@ -8,6 +8,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.errors import StoreError
 from calipers.evaluators import Contains
+from calipers.stores import MemoryStore
 
 
 def task(inputs):
@@ -203,3 +204,24 @@ def test_an_evaluator_that_cannot_be_known_does_not_share_a_column_with_its_name
     assert [[value for _, value, _ in found] for found in columns(memory_store)] == [["new"], [], []]
     run_until(None, dataset(range(3), [judge("new")]), memory_store, resume="latest")
     assert [[value for _, value, _ in found] for found in columns(memory_store)] == [["new"]] * 3
+
+
+class Refusing(MemoryStore):
+    """A store that cannot replace evaluators, until it is mended."""
+
+    mended = False
+
+    def add_evaluators(self, run, evaluators, **options):
+        if options.get("instead") and not self.mended:
+            raise StoreError("the disk is gone")
+        return super().add_evaluators(run, evaluators, **options)
+
+
+def test_a_run_that_could_not_be_resumed_may_be_at_once():
+    with Refusing() as store:
+        run_until(2, dataset(range(4)), store)
+        with pytest.raises(StoreError, match="the disk is gone"):
+            run_until(None, dataset(range(4)), store, resume="latest")
+        assert store.run("latest").status == "interrupted"
+        store.mended = True
+        assert len(run_until(None, dataset(range(4)), store, resume="latest").cases) == 4
