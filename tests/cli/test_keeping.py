@@ -85,6 +85,19 @@ def test_a_quiet_run_is_kept_without_a_word_and_json_names_it(calipers, write_ev
     assert json.loads(calipers("run", "--json", "--no-store").stdout)["evaluations"][0]["kept"] is None
 
 
+def test_what_a_resumed_run_lacks_is_said_to_those_who_want_quiet_too(calipers, write_eval, folder, runs):
+    write_eval(COUNTED)
+    calipers("run", "-q")
+    calipers("score", "latest", "--evaluators", "MaxDuration: 60", "-q")
+    with open_store(folder / ".calipers/runs.db") as store:
+        store.remove_attempts(runs()[0].id, [2])
+    done = calipers("run", "--resume", "latest", "-q")
+    assert done.stderr.startswith("Note: evaluator MaxDuration was added by scoring the run")
+    assert done.stderr.endswith("attempts without its judgement: 1\n")
+    assert calipers("score", "latest", "--evaluators", "MaxDuration: 60", "-q").stderr == ""
+    assert calipers("run", "--resume", "latest", "-q").stderr == ""
+
+
 def test_what_is_stored_is_not_done_again_when_a_run_is_resumed(calipers, write_eval, folder, runs):
     write_eval(COUNTED)
     calipers("run", "--repeat", "2", "--seed", "7")

@@ -69,9 +69,11 @@ def changed_evaluators(baseline: RunInfo | None, candidate: RunInfo | None) -> d
     """The evaluators of two kept runs that a store knows to differ, each with what differs in it."""
     if baseline is None or candidate is None:
         return {}
-    before = {each.name: each for each in baseline.evaluators}
+    before = {each.name: each for each in baseline.evaluators if not each.superseded}
     found: dict[str, str] = {}
     for each in candidate.evaluators:
+        if each.superseded:
+            continue
         old = before.get(each.name)
         known = old is not None and old.identity is not None and each.identity is not None
         if old is None or not known or old.identity == each.identity:

@@ -27,6 +27,10 @@ _PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^/?#@]*@")
 """The name and the password in a URL: what is printed may be read by others."""
 
 
+_LOSSES = ("left out", "without its judgement")
+"""Words in the notes about a resumed run that tell of results which are not there any more."""
+
+
 class Kept(NamedTuple):
     """Where one evaluation is kept."""
 
@@ -199,6 +203,11 @@ class Keeper:
                 yield f"  - judged by plain data, since the task's own object could not be made again: {what}"
         if self.where is not None:
             yield f"Kept in {self.where}: calipers show {reuse.run}{self._store_flag()}"
+
+    def losses(self, report: Report) -> Iterator[str]:
+        """What a resumed run had and has no more, or not of all attempts: it is said to those who want quiet, too."""
+        notes = [] if report.reuse is None or self.resume is None else report.reuse.notes
+        yield from (f"Note: {each}" for each in notes if any(words in each for words in _LOSSES))
 
     def way_to_resume(
         self, report: Report, *, targets: Sequence[str] = (), instead: str | None = None, by_id: bool = True

@@ -433,6 +433,8 @@ class Session:
             text = f"{word}{prefix}{message}"
             note(text[0].upper() + text[1:] if alone else text)
         if self.options.quiet:
+            for line in () if outcome.report is None else self.keeper.losses(outcome.report):
+                note(line)
             return
         for path in outcome.files:
             note(f"Wrote {path}")
