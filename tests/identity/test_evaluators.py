@@ -148,6 +148,16 @@ def test_what_cannot_be_known_says_why_and_what_to_do():
     assert "get_evaluator_version" in found.reason
 
 
+def asserts(output):
+    assert output
+
+
+def test_assertions_that_pytest_has_rewritten_are_not_known_by_their_source():
+    found = evaluator_identity(asserts)
+    assert isinstance(found, Unknown)
+    assert found.reason.startswith("asserts: pytest has rewritten its assertions")
+
+
 @pytest.mark.parametrize(
     ("name", "reads"), [("polite", False), ("greets", True), ("of_case", True), ("Close", False)]
 )

@@ -74,20 +74,22 @@ class Walk:
             UnknowableError: something has no source or no form; the message says what.
         """
         while self._waiting or self._look_at_what_is_read():
-            label, thing = self._waiting.popleft() if self._waiting else ("", None)
-            if len(self._labels) > _MOST_HELPERS:
-                raise UnknowableError(f"it reaches more than {_MOST_HELPERS} functions and classes")
-            try:
-                if isinstance(thing, type):
-                    self._class(label, thing)
-                elif thing is not None and is_library(thing):
-                    self._library_function(label, thing)
-                elif thing is not None:
-                    self._function(label, thing)
-            except NoSourceError as error:
-                raise UnknowableError(f"{_described(label, thing)}: {error}") from None
-            except NoFormError as error:
-                raise UnknowableError(f"{_described(label, thing)}: {error}") from None
+            while self._waiting:
+                label, thing = self._waiting.popleft()
+                if len(self._labels) > _MOST_HELPERS:
+                    raise UnknowableError(f"it reaches more than {_MOST_HELPERS} functions and classes")
+                try:
+                    self._look_at(label, thing)
+                except (NoSourceError, NoFormError) as error:
+                    raise UnknowableError(f"{_described(label, thing)}: {error}") from None
+
+    def _look_at(self, label: str, thing: Any) -> None:
+        if isinstance(thing, type):
+            self._class(label, thing)
+        elif is_library(thing):
+            self._library_function(label, thing)
+        else:
+            self._function(label, thing)
 
     def root(self, thing: Any) -> None:
         """Begin with a function or class of the project."""
