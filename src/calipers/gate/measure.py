@@ -1,14 +1,18 @@
 """What a rule is held against: numbers by case, and the interval they give at any confidence.
 
-The case is the unit: attempts at it are averaged first. Where all cases agree to the last digit there is no spread to make an
-interval of, and a point would claim certainty that a few cases cannot give. Then one more thing is known: of n cases that
-agree, the share that would not is bounded (Clopper and Pearson), and each of those can be off by no more than the range of the
-values. Numbers without a range, such as seconds, are taken at their word from `ENOUGH_ALIKE` cases that agree.
+The case is the unit: attempts at it are averaged first. A gate promises how rarely it errs, so it is never surer than the
+bounds of the values allow: cases not seen may lie at a bound. Hence Gaffke's interval (`calipers.stats.bounded`), which is that
+of Clopper and Pearson where cases pass or not. It is wider than the intervals that reports show, which are right on average
+over rates (Wilson, Newcombe) or for values that are about normal (t), and so too sure for some agents at the limit. With
+clusters it is joined with the t interval of the clusters, which knows better how unequal ones vary.
+
+Numbers without bounds, such as seconds, or outside of those stated, have a t interval; where they agree to the last digit,
+they are taken at their word from `ENOUGH_ALIKE` cases.
 """
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import ceil, fsum, log
+from math import ceil, fsum, log, log1p
 from typing import Protocol
 
 from calipers.stats import (
@@ -16,12 +20,12 @@ from calipers.stats import (
     VarianceComponents,
     anytime_interval,
     cases_needed,
-    clopper_pearson,
     compare_paired,
     mean,
-    rate,
     ratio_of_totals,
 )
+from calipers.stats.bounded import bounded_interval
+from calipers.stats.clusters import clustered_interval
 from calipers.stats.moments import Moments
 
 ENOUGH_ALIKE = 30
@@ -86,20 +90,23 @@ class Level:
         if not self.n:
             return None
         if self.anytime:
-            return _anytime(self.means, self.bounds, self.clusters, confidence)
-        if self.is_rate:
-            counts = [(fsum(values), len(values)) for values in self.cases]
-            found = rate(counts, clusters=self.clusters, confidence=confidence)
-        else:
-            found = mean(self.cases, clusters=self.clusters, confidence=confidence)
-        interval = None if found is None else found.interval
+            return _anytime(self.means, self._bounds, self.clusters, confidence)
+        found = _bounded(self.means, self._bounds, self.clusters, confidence)
+        if found is not None:
+            return found
+        estimate = mean(self.cases, clusters=self.clusters, confidence=confidence)
+        interval = None if estimate is None else estimate.interval
         if interval is not None and interval.width > _NO_WIDTH:
             return interval
-        return _of_agreeing(self.means, self.bounds, self.clusters, confidence)
+        return _of_agreeing(self.means, self.clusters, confidence)
+
+    @property
+    def _bounds(self) -> tuple[float, float] | None:
+        return (0.0, 1.0) if self.is_rate else self.bounds
 
     def needed(self, limit: float, confidence: float) -> int | None:
         """Cases that would tell the mean from the limit."""
-        return _needed(self.means, limit, self.bounds, confidence)
+        return _needed(self.means, limit, self._bounds, confidence)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,11 +146,14 @@ class Change:
             return None
         if self.anytime:
             return _anytime(self.differences, self.bounds, self.clusters, confidence)
+        bounded = _bounded(self.differences, self.bounds, self.clusters, confidence)
+        if bounded is not None:
+            return bounded
         first, second = (self.run, self.baseline) if self.sign > 0 else (self.baseline, self.run)
         found = compare_paired(first, second, clusters=self.clusters, confidence=confidence)
         if found is not None and found.interval is not None:
             return found.interval
-        return _of_agreeing(self.differences, self.bounds, self.clusters, confidence)
+        return _of_agreeing(self.differences, self.clusters, confidence)
 
     def needed(self, limit: float, confidence: float) -> int | None:
         """Cases that would tell the difference from the limit."""
@@ -219,27 +229,39 @@ def _anytime(
     return anytime_interval(values, low=bounds[0], high=bounds[1], confidence=confidence)
 
 
-def _of_agreeing(
+def _bounded(
     values: list[float],
     bounds: tuple[float, float] | None,
     clusters: Sequence[Hashable] | None,
     confidence: float,
 ) -> Interval | None:
-    """The interval of units that all agree; `None` if they do not, or nothing bounds those not seen."""
+    """The interval of values between bounds; `None` if they have none, do not keep to them, or are fewer than two."""
+    if bounds is None:
+        return None
+    low, high = bounds
+    slack = _NO_WIDTH * (high - low)  # what rounding adds to a mean, or to a difference
+    if min(values) < low - slack or max(values) > high + slack:
+        return None
+    kept = [min(max(value, low), high) for value in values]
+    found = bounded_interval(kept, low=low, high=high, clusters=clusters, confidence=confidence)
+    if found is None or clusters is None:
+        return found
+    other = clustered_interval(kept, clusters, confidence=confidence)
+    if other is None:
+        return found
+    return Interval(
+        max(low, min(found.low, other.low)), min(high, max(found.high, other.high)), confidence, found.method
+    )
+
+
+def _of_agreeing(
+    values: list[float], clusters: Sequence[Hashable] | None, confidence: float
+) -> Interval | None:
+    """The interval of enough units that all agree, though nothing bounds them; `None` otherwise."""
     units = len(values) if clusters is None else len(set(clusters))
     value = fsum(values) / len(values)
-    if max(values) - min(values) > _NO_WIDTH * max(1.0, abs(value)) or units < 2:
-        return None
-    if bounds is None:
-        return Interval(value, value, confidence, "t") if units >= ENOUGH_ALIKE else None
-    low, high = bounds
-    found = clopper_pearson(units, units, confidence=confidence)
-    if found is None or not low <= value <= high:
-        return None
-    share = 1 - found.low
-    return Interval(
-        value - share * (value - low), value + share * (high - value), confidence, "clopper-pearson"
-    )
+    alike = max(values) - min(values) <= _NO_WIDTH * max(1.0, abs(value))
+    return Interval(value, value, confidence, "t") if alike and units >= ENOUGH_ALIKE else None
 
 
 def _needed(
@@ -252,13 +274,18 @@ def _needed(
     variance = Moments.of(values).variance or 0.0
     if distance <= _NO_WIDTH:
         return None
-    if variance <= _NO_WIDTH**2:
-        if bounds is None:
-            return ENOUGH_ALIKE
+    least = ENOUGH_ALIKE if variance <= _NO_WIDTH**2 else 2
+    if bounds is not None:
         reach = centre - bounds[0] if limit < centre else bounds[1] - centre
-        return ceil(log((1 - confidence) / 2) / log(1 - distance / reach)) if 0 < distance < reach else None
+        if not 0 < distance < reach:
+            return None
+        # Even cases that all agree leave room for a share that was not seen.
+        least = ceil(log((1 - confidence) / 2) / log1p(-distance / reach))
+    if variance <= _NO_WIDTH**2:
+        return least
     try:
         found = cases_needed(distance, VarianceComponents(variance, 0.0), confidence=confidence)
     except ValueError:  # the distance is too small beside the spread for any plan
         return None
+    found = max(found, least)
     return found if found <= _MOST_CASES else None

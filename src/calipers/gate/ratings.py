@@ -17,7 +17,7 @@ from calipers.comparison.columns import Columns, differing
 from calipers.errors import InvalidOptionError
 from calipers.record import ReportCase
 from calipers.report import Report
-from calipers.stats import Interval, clopper_pearson, cohen_kappa, wilson
+from calipers.stats import Interval, clopper_pearson, cohen_kappa
 
 from .policy import HumanAgreement
 
@@ -56,8 +56,7 @@ class Ratings:
     def interval(self, confidence: float) -> Interval | None:
         """Of kappa, or of the share."""
         if self.by == "share":
-            exact = wilson if 0 < self.same < self.n else clopper_pearson
-            return exact(self.same, self.n, confidence=confidence)
+            return clopper_pearson(self.same, self.n, confidence=confidence)
         found = cohen_kappa(self.judge, self.human, confidence=confidence) if self.n else None
         return None if found is None else found.interval
 

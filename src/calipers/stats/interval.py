@@ -48,6 +48,7 @@ Method = Literal[
     "clustered-t",
     "bca",
     "newcombe",
+    "gaffke",
     "log-log",
     "fieller",
     "donner-zou",

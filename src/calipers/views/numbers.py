@@ -16,6 +16,7 @@ METHODS: dict[Method, str] = {
     "t": "Student t",
     "clustered-t": "Student t over clusters",
     "newcombe": "Newcombe",
+    "gaffke": "Gaffke, for values between bounds",
     "log-log": "Greenwood on the log-log scale",
     "fieller": "Fieller",
     "donner-zou": "Donner and Zou",

@@ -1,0 +1,76 @@
+"""The intervals that a gate decides by are never surer than the bounds of the values allow."""
+
+from math import comb
+from random import Random
+
+import pytest
+
+from calipers.gate.measure import Change, Level
+from calipers.gate.ratings import Ratings
+
+
+def test_two_cases_that_differ_by_a_hair_prove_nothing():
+    for second in (0.9, 0.9 + 1e-7, 0.9001):
+        interval = Level(cases=[[0.9], [second]], bounds=(0.0, 1.0)).interval(0.95)
+        assert interval.low < 0.2
+
+
+def test_rare_failures_that_were_not_seen_are_reckoned_with():
+    draw = Random(2)
+    wrong = 0
+    for _ in range(200):
+        cases = [[0.0 if draw.random() < 0.03 else 0.99 + 0.01 * draw.random()] for _ in range(20)]
+        wrong += Level(cases=cases, bounds=(0.0, 1.0)).interval(0.95).low > 0.97 * 0.995
+    assert wrong <= 12, "2.5 % of 200 is 5, and 12 is beyond luck; a t interval is wrong in half of them"
+
+
+@pytest.mark.parametrize(("n", "margin"), [(20, 0.1), (40, 0.05), (60, 0.04), (100, 0.02), (100, 0.05)])
+def test_agents_that_mostly_agree_are_not_passed_for_it(n, margin):
+    """The new one loses as many cases as the margin says, and wins none: the number that it loses is binomial."""
+    passed = failed = 0.0
+    for lost in range(n + 1):
+        chance = comb(n, lost) * margin**lost * (1 - margin) ** (n - lost)
+        change = Change(
+            run=[[0.0]] * lost + [[1.0]] * (n - lost), baseline=[[1.0]] * n, bounds=(-1.0, 1.0)
+        ).interval(0.95)
+        passed += chance * (change.low > -margin)
+        failed += chance * (change.high < -margin)
+    assert passed <= 0.0251
+    assert failed <= 0.0251
+
+
+@pytest.mark.parametrize("n", [10, 20, 50])
+@pytest.mark.parametrize("limit", [0.02, 0.1, 0.5, 0.9, 0.98])
+def test_a_rate_at_its_limit_is_decided_as_rarely_as_promised(n, limit):
+    passed = failed = 0.0
+    for right in range(n + 1):
+        chance = comb(n, right) * limit**right * (1 - limit) ** (n - right)
+        found = Level(cases=[[1.0]] * right + [[0.0]] * (n - right), is_rate=True).interval(0.95)
+        passed += chance * (found.low > limit)
+        failed += chance * (found.high < limit)
+        said = ["yes"] * n
+        share = Ratings(judge=said, human=["yes"] * right + ["no"] * (n - right), by="share").interval(0.95)
+        assert (share.low, share.high) == (pytest.approx(found.low), pytest.approx(found.high))
+    assert max(passed, failed) <= 0.025 + 1e-9
+
+
+def test_cases_of_one_cluster_are_no_evidence_of_their_own():
+    cases = [[1.0], [1.0], [0.0], [1.0]]
+    alone = Level(cases=cases, is_rate=True).interval(0.95)
+    copies = Level(cases=cases * 5, clusters=list(range(4)) * 5, is_rate=True).interval(0.95)
+    assert copies.low <= alone.low
+    assert copies.high >= alone.high
+    assert Level(cases=cases, clusters=["one"] * 4, is_rate=True).interval(0.95) is None
+
+
+def test_values_outside_the_bounds_have_the_interval_of_values_without_any():
+    cases = [[3.0], [4.0], [5.0]]
+    assert Level(cases=cases, bounds=(0.0, 1.0)).interval(0.95) == Level(cases=cases).interval(0.95)
+
+
+def test_more_cases_are_asked_for_where_only_the_unseen_stands_in_the_way():
+    level = Level(cases=[[0.99], [0.995]] * 5, bounds=(0.0, 1.0))
+    needed = level.needed(0.95, 0.95)
+    assert level.interval(0.95).low < 0.95
+    enough = Level(cases=[[0.99], [0.995]] * (needed // 2 + 2), bounds=(0.0, 1.0))
+    assert enough.interval(0.95).low > 0.95
