@@ -7,6 +7,7 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError
+from calipers.evaluators import Contains
 from calipers.gate import Growth, Policy, Rules, StopWhenDecided, judge_run
 from calipers.gate.claims import Claim
 from calipers.gate.measure import Level
@@ -36,7 +37,7 @@ def crashing(number):
 def run(task, evaluator, n=100, **options):
     cases = [Case(name=f"case {number}", inputs=number) for number in range(n)]
     dataset = Dataset(name="numbers", cases=cases, evaluators=[evaluator])
-    return dataset.evaluate_sync(task, progress=False, **options)
+    return dataset.evaluate_sync(task, progress=False, seed=1, **options)
 
 
 WHOLE = run(steady, near)
@@ -171,3 +172,70 @@ def test_a_score_on_another_scale_has_limits_on_that_scale():
     report = run(steady, out_of_ten)
     for rules in (Rules(at_least=7.5), Rules(at_most=9.5), Rules(margin=5), Rules(margin=5, bounds=(0, 10))):
         assert judge_run(report, Policy(evaluators={"out_of_ten": rules}), baseline=report).outcome == "PASS"
+
+
+# ---------------------------------------------------------------------- decided during a run
+
+
+def is_odd(output):
+    return output % 2 == 1
+
+
+@pytest.mark.parametrize(
+    ("task", "evaluator", "rules", "policy"),
+    [
+        (crashing, near, Rules(at_least=0.3), {}),
+        (steady, shaky, Rules(at_least=0.3), {}),
+        (steady, shaky, Rules(at_least=0.3, max_errors=0.1), {}),
+        (crashing, near, Rules(at_least=0.3), {"min_cases": 50, "max_task_failures": 1.0}),
+        (steady, only_if_even, Rules(at_least=0.3), {}),
+    ],
+)
+def test_a_run_is_not_stopped_as_passed_by_what_is_left_of_it(task, evaluator, rules, policy):
+    rule = StopWhenDecided(Policy(evaluators={evaluator.__name__: rules}, **policy))
+    report = run(task, evaluator, stop_when=rule, max_concurrency=1)
+    assert report.incomplete is None
+    assert report.stopping.why is None
+    assert judge_run(report, rule.policy).outcome != "PASS"
+
+
+def test_a_run_is_stopped_where_the_policy_says_how_many_may_be_lost():
+    rule = StopWhenDecided(Policy(evaluators={"near": Rules(at_least=0.3)}, max_task_failures=1.0))
+    assert run(crashing, near, stop_when=rule, max_concurrency=1).stopping.why == "decided: PASS"
+
+
+@pytest.mark.parametrize("which", ["evaluator", "pass rate"])
+@pytest.mark.parametrize("answer", ["abc", "z"])
+def test_another_yardstick_than_the_baselines_decides_nothing_during_a_run(which, answer):
+    rules = Rules(margin=0.2)
+    policy = Policy(pass_rate=rules) if which == "pass rate" else Policy(evaluators={"has": rules})
+    old = run(lambda number: "abc" if number % 2 else "z", Contains("abc", evaluation_name="has"))
+    for text, decided in (("abc", True), ("z", False)):
+        report = run(
+            lambda number: answer,
+            Contains(text, evaluation_name="has"),
+            stop_when=StopWhenDecided(policy, old),
+            max_concurrency=1,
+        )
+        assert (report.stopping.why is not None) == decided
+        assert (judge_run(report, policy, baseline=old).outcome == "INCONCLUSIVE") != decided
+
+
+def test_a_value_outside_the_bounds_ends_the_deciding_and_not_the_run():
+    def large(output):
+        return 5.0
+
+    policy = Policy(evaluators={"large": Rules(at_least=0.5)})
+    report = run(steady, large, stop_when=StopWhenDecided(policy))
+    assert (len(report.cases), report.incomplete, report.stopping.why) == (100, None, None)
+    verdict = judge_run(report, policy)
+    assert verdict.outcome == "INCONCLUSIVE"
+    assert "outside the bounds" in verdict.findings[-1].said
+
+
+@pytest.mark.parametrize("limit", [0.3, 0.5])
+def test_one_rule_serves_one_run(limit):
+    rule = StopWhenDecided(Policy(evaluators={"is_odd": Rules(at_least=limit)}))
+    first = run(steady, is_odd, stop_when=rule, max_concurrency=1)
+    assert first.incomplete is None
+    assert "one for each run" in run(steady, is_odd, stop_when=rule, max_concurrency=1).incomplete

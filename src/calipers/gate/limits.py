@@ -141,7 +141,7 @@ class Limits:
         if rules.min_cases is not None or len(alone.cases) < self.policy.min_cases:
             yield enough(subject, len(alone.cases), self._least(rules), kind=" judged")
         if rules.margin is not None:
-            yield self._margin(subject, rules, values, before, unit, differs)
+            yield from self._margin(subject, rules, values, before, unit, differs)
         level = Level(
             cases=alone.cases,
             clusters=alone.clusters,
@@ -163,7 +163,7 @@ class Limits:
 
     def _margin(
         self, subject: str, rules: Rules, values: Values, before: Values, unit: Unit, differs: str | None
-    ) -> Part:
+    ) -> Iterator[Part]:
         assert rules.margin is not None
         rule = (
             f"not worse than the baseline by {loss(rules.margin, unit)} or more"
@@ -171,18 +171,20 @@ class Limits:
             else "better than the baseline"
         )
         if self.sides.baseline is None:
-            return _open(subject, rule, "there is no baseline to compare with", "name one with --baseline")
+            yield _open(subject, rule, "there is no baseline to compare with", "name one with --baseline")
+            return
         if differs is not None:
             way = "judge the baseline again with the evaluators of this run: `calipers score`"
-            return _open(subject, rule, f"the baseline {differs}", way)
+            yield _open(subject, rule, f"the baseline {differs}", way)
+            return
         both = self.sides.both(values, before)
         if not both.run:
-            return _open(subject, rule, "no case was judged in both runs", "run both on the same cases")
+            yield _open(subject, rule, "no case was judged in both runs", "run both on the same cases")
+            return
         if len(both.run) < self._least(rules):
-            said = f"only {plural(len(both.run), 'case')} of {self._least(rules):,} were judged in both runs"
-            return _open(subject, rule, said, "run both on the same cases")
+            yield enough(subject, len(both.run), self._least(rules), kind=" judged in both runs")
         width = 1.0 if unit == "rate" else rules.bounds[1] - rules.bounds[0]
-        return Claim(
+        yield Claim(
             subject=subject,
             rule=rule,
             measure=Change(
@@ -249,11 +251,8 @@ class Limits:
             rule = f"grows by less than {limit_words(growth.max_growth, 'growth')} against the baseline"
             both = self.sides.both(values, values)
             if both.run and len(both.run) < self.policy.min_cases:
-                said = (
-                    f"only {plural(len(both.run), 'case')} of {self.policy.min_cases:,} have it in both runs"
-                )
-                yield _open(subject, rule, said, "run both on the same cases")
-            elif not both.run:
+                yield enough(subject, len(both.run), self.policy.min_cases, kind=" measured in both runs")
+            if not both.run:
                 none = self.sides.baseline is None
                 said = "there is no baseline to compare with" if none else "no case has it in both runs"
                 yield _open(subject, rule, said, "run both on the same cases")

@@ -6,24 +6,26 @@ have passed at once. The levels are those of `judge_run`, which says the same af
 attempts.
 
 What cannot be decided so is refused: times and metrics, which have no bounds, and cases in clusters, which are no independent
-looks.
+looks. What turns out to be undecidable while the run goes on (a value outside its bounds, results of several kinds, another
+evaluator than the baseline's) is decided no more; the run goes on, and `judge_run` says why.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Literal
 
 from calipers.comparison.cases import RunCase, cases_of, pair_cases
-from calipers.comparison.columns import Columns, lost_by, passes
+from calipers.comparison.columns import Columns, Lost, lost_by, passes
 from calipers.errors import InvalidOptionError
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import Kind, kind_of
 
 from .bet import Bet
-from .limits import PASS_RATE
+from .limits import PASS_RATE, unlimited
 from .policy import Policy, Rules
-from .sides import column_of
+from .sides import column_of, columns_of
 from .wording import limit_words, loss
+from .yardstick import Yardstick
 
 Record = ReportCase | ReportCaseFailure
 
@@ -50,6 +52,8 @@ class StopWhenDecided:
         self._lost = 0
         self._attempts = 0
         self._broken = 0
+        self._names = set[str]()
+        self._decided = False
         _check(policy, baseline)
         self._old = None if baseline is None else Columns(cases_of(baseline))
         self._by_name: dict[str, RunCase] = {}
@@ -59,7 +63,8 @@ class StopWhenDecided:
             self._by_content[case.content].append(case)
         named = [*policy.evaluators.items(), *([(PASS_RATE, policy.pass_rate)] if policy.pass_rate else [])]
         self._subjects = [
-            _Subject(name, rules, self._old, is_pass_rate=rules is policy.pass_rate) for name, rules in named
+            _Subject(name, rules, policy, self._old, is_pass_rate=rules is policy.pass_rate)
+            for name, rules in named
         ]
         self._sides = sum(len(subject.bets) for subject in self._subjects) + _agreements(policy)
 
@@ -70,6 +75,11 @@ class StopWhenDecided:
                 f"case {record.name!r} is in the cluster {record.cluster!r}: cases of one cluster are no independent looks, "
                 "so the run cannot be decided early"
             )
+        if self._decided or record.name in self._names:
+            raise InvalidOptionError(
+                "this StopWhenDecided has decided, or seen, another run: make one for each run"
+            )
+        self._names.add(record.name)
         self._attempts += 1
         self._lost += isinstance(record, ReportCaseFailure)
         self._broken += isinstance(record, ReportCase) and bool(record.evaluator_failures)
@@ -89,9 +99,12 @@ class StopWhenDecided:
         failed = [record for record in attempts if isinstance(record, ReportCaseFailure)]
         case = cases_of(Report(name="", cases=finished, failures=failed))[0]
         old = self._partner(case)
+        columns = Columns([case])
         for subject in self._subjects:
-            subject.add(case, old)
-        return self._decision()
+            subject.add(case, columns, old)
+        why = self._decision()
+        self._decided = why is not None
+        return why
 
     def _partner(self, case: RunCase) -> RunCase | None:
         """The same case in the baseline."""
@@ -104,13 +117,14 @@ class StopWhenDecided:
         doubt = (1 - self.policy.confidence) / 2
         parts = self._sides if self.policy.correction == "holm" else 1
         for subject in self._subjects:
-            for bet in subject.bets:
+            for bet in subject.decidable:
                 if bet.fails(doubt / parts):
                     return f"decided: FAIL ({subject.name}: {bet.rule})"
         whole = self.cases >= self.policy.min_cases and all(each.is_large for each in self._subjects)
         if (
             whole
             and self._is_sound()
+            and all(each.is_sound(self._attempts) for each in self._subjects)
             and all(bet.passes(doubt) for each in self._subjects for bet in each.bets)
         ):
             return "decided: PASS"
@@ -125,17 +139,25 @@ class StopWhenDecided:
 class _Subject:
     """An evaluator, or the pass rate, with its limits."""
 
-    def __init__(self, name: str, rules: Rules, old: Columns | None, *, is_pass_rate: bool) -> None:
+    def __init__(
+        self, name: str, rules: Rules, policy: Policy, old: Columns | None, *, is_pass_rate: bool
+    ) -> None:
         self.name = name
         self.rules = rules
+        self.policy = policy
         self.judged = 0
+        self.paired = 0
+        self._lost: Counter[Lost] = Counter()
+        self._undecidable = False
+        self._yardstick = Yardstick(old, None if is_pass_rate else name)
         self._old = old
         self._is_pass_rate = is_pass_rate
         self._key = None if is_pass_rate or old is None else column_of(old, name)
         self._waiting: list[tuple[RunCase, RunCase | None]] = []
         self._kind: Kind | None = "assertion" if is_pass_rate else self._key and self._key[1]
-        evaluators = {name} if old is None or self._key is None else old.by_key[self._key].evaluators
-        self._evaluators = evaluators
+        self._evaluators = (
+            {name} if old is None or self._key is None else set(old.by_key[self._key].evaluators)
+        )
         if rules.margin is not None and not is_pass_rate and self._key is None:
             raise InvalidOptionError(f"the baseline has no result of {name!r}, which the policy compares")
         self.bets: list[Bet] = []
@@ -156,13 +178,34 @@ class _Subject:
 
     @property
     def is_large(self) -> bool:
-        """Whether enough cases were judged."""
-        return self.judged >= (self.rules.min_cases or 1)
+        """Whether enough cases were judged; with a margin, in both runs."""
+        least = self.policy.min_cases if self.rules.min_cases is None else self.rules.min_cases
+        return self.judged >= least and (self._change is None or self.paired >= least)
 
-    def add(self, case: RunCase, old: RunCase | None) -> None:
-        """Take in a case, and the same one of the baseline."""
-        if self._kind is None:
-            self._kind = self._find_kind(case)
+    @property
+    def decidable(self) -> list[Bet]:
+        """The limits that `judge_run` will be able to decide, too."""
+        if self._undecidable:
+            return []
+        return self._levels if self._change is None or not self._yardstick.is_same else self.bets
+
+    def is_sound(self, attempts: int) -> bool:
+        """Whether nothing but the limits stands between it and passing."""
+        most, lost = self.rules.max_errors, self._lost
+        if most is not None and lost["evaluator"] > most * attempts:
+            return False
+        open_tasks, open_errors = unlimited(self.policy, self.rules)
+        missing = (open_tasks and lost["task"]) or (open_errors and lost["evaluator"])
+        return len(self.decidable) == len(self.bets) and not (missing and self._kind == "score")
+
+    def add(self, case: RunCase, columns: Columns, old: RunCase | None) -> None:
+        """Take in a case, its columns, and the same case of the baseline."""
+        self._yardstick.hold_against(columns)
+        mine = [] if self._is_pass_rate else columns_of(columns, self.name)
+        self._evaluators.update(maker for key in mine for maker in columns.by_key[key].evaluators)
+        if self._kind is None and mine:
+            self._kind = mine[0][1]
+        self._undecidable = self._undecidable or any(kind != self._kind for _, kind in mine)
         if self._kind == "label" and self.bets:
             raise InvalidOptionError(
                 f"{self.name!r} gives labels, which have no mean to be held against a number"
@@ -174,10 +217,6 @@ class _Subject:
             self._take(each, before)
         self._waiting = []
 
-    def _find_kind(self, case: RunCase) -> Kind | None:
-        column = column_of(Columns([case]), self.name)
-        return None if column is None else column[1]
-
     def _take(self, case: RunCase, old: RunCase | None) -> None:
         values = passes(case) if self._is_pass_rate else self._values(case)
         if not values:
@@ -185,17 +224,16 @@ class _Subject:
         self.judged += 1
         value = sum(values) / len(values)
         low, high = self.rules.bounds
-        if not low <= value <= high:
-            raise InvalidOptionError(
-                f"{self.name!r} is {value!r} on case {case.name!r}, outside the bounds {low:g} to {high:g}: set bounds: in the "
-                "policy to what its results can be"
-            )
+        if self._undecidable or not low <= value <= high:
+            self._undecidable = True
+            return
         for bet in self._levels:
             bet.add(value)
         if self._change is None or old is None or self._old is None:
             return
         before = passes(old) if self._key is None else self._old.scores(old, self._key)
         if before:
+            self.paired += 1
             self._change.add(self._sign * (value - sum(before) / len(before)))
 
     def _values(self, case: RunCase) -> list[float]:
@@ -205,8 +243,10 @@ class _Subject:
             value = next((r.value for r in results if self._is_it(r.name, kind_of(r.value))), None)
             if value is not None and not isinstance(value, str):
                 found.append(float(value))
-            elif self._kind == "assertion" and lost_by(record, self._evaluators) is not None:
-                found.append(0.0)
+            elif (why := lost_by(record, self._evaluators)) is not None:
+                self._lost[why] += 1
+                if self._kind == "assertion":
+                    found.append(0.0)
         return found
 
     def _is_it(self, name: str, kind: Kind) -> bool:
