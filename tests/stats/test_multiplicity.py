@@ -54,3 +54,10 @@ def test_adjusting_never_makes_a_p_value_smaller_nor_swaps_two(p_values):
 def test_what_is_no_p_value_is_refused(adjust, bad):
     with pytest.raises(ValueError, match=f"got {bad!r} at index 1"):
         adjust([0.5, bad])
+
+
+@pytest.mark.parametrize("p_values", [[True, None], [0.1, None], ["0.1"], [float("nan")]])
+@pytest.mark.parametrize("adjust", [holm, benjamini_hochberg], ids=["holm", "benjamini-hochberg"])
+def test_what_is_no_p_value_is_refused_with_its_place(adjust, p_values):
+    with pytest.raises(ValueError, match=r"got .* at index"):
+        adjust(p_values)

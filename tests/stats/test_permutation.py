@@ -113,3 +113,17 @@ def test_equal_ways_are_called_different_at_most_as_often_as_said():
 def test_impossible_options_are_refused(options, shown):
     with pytest.raises(ValueError, match=shown):
         permutation_test([[1], [2]], [[0], [0]], seed=0, **options)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([[1e308]] * 3, [[0.0]] * 3),
+        ([[1e308, 1e308]], [[0.0]]),
+        ([[1e308], [-1e308]], [[0.0], [0.0]]),
+        ([[4e306]] * 40, [[0.0]] * 40),
+    ],
+)
+def test_scores_whose_sum_is_no_float_are_refused(first, second):
+    with pytest.raises(ValueError, match="rescale"):
+        permutation_test(first, second, seed=1)

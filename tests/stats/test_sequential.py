@@ -192,3 +192,10 @@ def test_a_refused_pair_leaves_the_comparison_as_it_was():
     with pytest.raises(ValueError, match="got 7"):
         comparison.add(0.5, 7)
     assert comparison.n == 0
+
+
+def test_bounds_too_far_apart_for_a_float_are_refused():
+    with pytest.raises(ValueError, match="finite"):
+        anytime_interval([0.0, 1.0], low=-1.7e308, high=1.7e308)
+    with pytest.raises(ValueError, match="finite"):
+        SequentialComparison(low=-1e308, high=1e308)

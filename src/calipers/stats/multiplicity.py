@@ -14,6 +14,7 @@ Adjust over all the questions that were asked, not over those that came out well
 """
 
 from collections.abc import Sequence
+from numbers import Real
 
 __all__ = ["benjamini_hochberg", "holm"]
 
@@ -44,6 +45,9 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 def _ascending(p_values: Sequence[float]) -> list[int]:
     """The places of the p-values, smallest first."""
     for index, p_value in enumerate(p_values):
-        if not 0 <= p_value <= 1:
-            raise ValueError(f"a p-value must lie between 0 and 1, got {p_value!r} at index {index}")
+        if isinstance(p_value, bool) or not isinstance(p_value, Real) or not 0 <= p_value <= 1:
+            raise ValueError(
+                f"a p-value must be a number between 0 and 1, got {p_value!r} at index {index}; "
+                f"leave out questions whose p-value is not known"
+            )
     return sorted(range(len(p_values)), key=lambda index: p_values[index])

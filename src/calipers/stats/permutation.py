@@ -15,7 +15,7 @@ number of attempts. That is a fact about four cases, not a weakness of the test.
 
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
-from math import fsum
+from math import fsum, isfinite
 from typing import Literal, get_args
 
 import msgspec
@@ -64,7 +64,10 @@ def permutation_test(
         alternative: `greater` asks whether the first is better, and is for questions settled before looking.
         resamples: choices drawn where there are too many to count.
     """
-    one, two = paired_means(first, second)
+    try:
+        one, two = paired_means(first, second)
+    except OverflowError:
+        raise _too_large() from None
     if alternative not in get_args(Alternative):
         raise ValueError(f"alternative must be one of {get_args(Alternative)!r}, got {alternative!r}")
     if resamples < 100:
@@ -75,6 +78,8 @@ def permutation_test(
         return None
     together: dict[Hashable, list[float]] = {}
     differences = finite_values(without_rounding(one, two)[0], name="differences")
+    if not isfinite(2 * sum(map(abs, differences))):
+        raise _too_large()
     for group, value in zip(range(len(one)) if clusters is None else clusters, differences, strict=True):
         together.setdefault(group, []).append(value)
     sums = [fsum(values) for values in together.values()]
@@ -96,6 +101,10 @@ def permutation_test(
         p_value = min(1.0, 2 * p_value) if threshold > 0 else 1.0
     value = fsum(differences) / len(one)
     return PermutationTest(value=value, p_value=p_value, exact=exact, n_units=len(sums))
+
+
+def _too_large() -> ValueError:
+    return ValueError("the sum of these scores is too large for a float: got a sum of inf; rescale them")
 
 
 def _counted(moving: list[float], threshold: float) -> float:

@@ -197,8 +197,10 @@ def _log_mean_exp(logs: list[float]) -> float:
 
 
 def _check_bounds(low: float, high: float) -> None:
-    if not (isfinite(low) and isfinite(high) and low < high):
-        raise ValueError(f"low must be less than high, both finite, got {low!r} and {high!r}")
+    if not (low < high and isfinite(high - low)):
+        raise ValueError(
+            f"low must be less than high, both finite and so their distance, got {low!r} and {high!r}"
+        )
 
 
 def _scaled(value: float, low: float, high: float) -> float:
