@@ -134,3 +134,14 @@ def test_a_plan_is_shown_and_written():
     assert "To see a difference of 5 points:" in text
     assert f"{plan.rows[0].cases:,}" in text
     assert '"calipers_plan": 1' in plan_json(plan)
+
+
+def test_a_pilot_whose_evaluator_gives_several_kinds_is_refused():
+    def even(output):
+        return output % 2 == 0 and 0.5 + output / 100
+
+    dataset = Dataset(cases=[Case(inputs=number) for number in range(20)], evaluators=[even])
+    with pytest.raises(InvalidOptionError, match="several kinds"):
+        plan_from_pilot(
+            dataset.evaluate_sync(lambda number: number, progress=False), evaluator="even", effect=0.1
+        )

@@ -294,9 +294,15 @@ def _column(columns: Columns, name: str | None) -> ColumnKey | None:
             there = ", ".join(dict.fromkeys(repr(each) for each, _ in columns.by_key)) or "none"
             raise InvalidOptionError(f"the pilot asserts nothing: name an evaluator; there are {there}")
         return None
-    for key in columns.by_key:
-        if key[0] == name and key[1] != "label":
-            return key
+    found = [key for key in columns.by_key if key[0] == name]
+    if len(found) > 1:
+        kinds = " and ".join(kind for _, kind in found)
+        raise InvalidOptionError(
+            f"{name!r} gives results of several kinds in the pilot, {kinds}: each alone leaves cases out; let it give one, "
+            "such as 0.0 instead of False"
+        )
+    if found and found[0][1] != "label":
+        return found[0]
     there = ", ".join(dict.fromkeys(repr(each) for each, kind in columns.by_key if kind != "label")) or "none"
     raise InvalidOptionError(f"the pilot has no assertion or score of {name!r}; there are {there}")
 

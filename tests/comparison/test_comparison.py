@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from calipers.comparison import Comparison, LabelMove, compare_many, compare_reports
 from calipers.errors import InvalidOptionError, ReportFormatError
 from calipers.recalled import Reuse
+from calipers.report import Stopping
 from calipers.stats import holm
 
 
@@ -219,6 +220,47 @@ def test_a_column_that_changed_its_kind_is_not_compared_with_itself(attempt, rep
     found = compare_reports(report_of([attempt("a", ok=True)]), report_of([attempt("a", ok=1.0)]))
     assert (found.baseline_only, found.candidate_only) == (("ok (assertion)",), ("ok (score)",))
     assert found.evaluators == ()
+
+
+def test_attempts_that_were_lost_are_told_before_anything_is_called_the_same(attempt, report_of):
+    names = [f"case {number}" for number in range(40)]
+    whole = report_of((attempt(name, near=0.9) for name in names), name="old")
+    easy = [attempt(name, near=0.9) for name in names[:10]]
+    crashed = report_of(
+        [*easy, *(attempt(name, near=0.9, error="ValueError") for name in names[10:])], name="new"
+    )
+    unjudged = report_of(
+        [*easy, *(attempt(name, near=0.9, lost=["near"]) for name in names[10:])], name="new"
+    )
+    nothing = report_of((attempt(name, near=0.9, error="ValueError") for name in names), name="new")
+    for pair, words in (
+        ((whole, crashed), "30 of 40 attempts of new failed"),
+        ((crashed, whole), "30 of 40 attempts of new failed"),
+        ((whole, nothing), "40 of 40 attempts of new failed"),
+        ((whole, unjudged), "0 attempts of the baseline and 30 of the candidate"),
+    ):
+        assert any(words in warning for warning in compare_reports(*pair).warnings)
+    assert compare_reports(whole, whole).warnings == ()
+
+
+def test_false_for_bad_and_a_number_for_good_is_told(attempt, report_of):
+    good = report_of(attempt(f"case {number}", near=0.9) for number in range(10))
+    half = report_of(attempt(f"case {number}", near=0.9 if number < 5 else False) for number in range(10))
+    for pair in ((good, half), (half, good), (half, half)):
+        (said,) = [each for each in compare_reports(*pair).warnings if "several kinds" in each]
+        assert "'near'" in said
+        assert "score" in said
+        assert "assertion" in said
+    assert compare_reports(half, half, evaluators=["near"]).warnings
+
+
+def test_a_run_that_a_rule_could_stop_is_told(attempt, report_of):
+    plain = report_of((attempt(f"case {number}", ok=True) for number in range(10)), name="plain")
+    stopped = msgspec.structs.replace(
+        plain, name="early", stopping=Stopping(why="decided: PASS", heard=10, total=10)
+    )
+    for pair in ((plain, stopped), (stopped, plain)):
+        assert any("early could be stopped early" in each for each in compare_reports(*pair).warnings)
 
 
 def test_a_run_that_ended_early_and_a_run_beside_itself_are_told(attempt, report_of):

@@ -88,6 +88,9 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         candidate.adopt(baseline)
         baseline.adopt(candidate)
         wanted = [key for key in baseline.by_key if self._wants(key)]
+        runs.problems.extend(
+            _mixed([key for side in (baseline, candidate) for key in side.by_key if self._wants(key)])
+        )
         shared = [key for key in wanted if key in candidate.by_key]
         headline = None
         if baseline.asserts and candidate.asserts and self.evaluators is None:
@@ -126,6 +129,11 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             if kind == "label":
                 continue
             lost = [side.lost(key)["evaluator"] for side in (runs.baseline, runs.candidate)]
+            if kind == "score" and any(lost):
+                runs.problems.append(
+                    f"{name!r} did not finish on {lost[0]:,} attempts of the baseline and {lost[1]:,} of the candidate, which "
+                    "have no score: the others may be the easy ones"
+                )
             change = self._change(
                 runs,
                 name,
@@ -238,6 +246,18 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             confidence=self.confidence,
             **notes,
         )
+
+
+def _mixed(keys: Sequence[ColumnKey]) -> list[str]:
+    """The names that stand for several kinds of results, such as False for bad and a number for good."""
+    kinds: dict[str, dict[str, None]] = {}
+    for name, kind in keys:
+        kinds.setdefault(name, {})[kind] = None
+    return [
+        f"{name!r} gives results of several kinds ({', '.join(found)}), each compared only where it was given"
+        for name, found in kinds.items()
+        if len(found) > 1
+    ]
 
 
 def _missing(keys: Sequence[ColumnKey], other: Columns) -> tuple[str, ...]:

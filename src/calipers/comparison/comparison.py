@@ -58,6 +58,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """Attempts whose task did not finish."""
     incomplete: str | None = None
     """Why the run ended early."""
+    could_stop: bool = False
+    """Whether a rule could end it early (`stop_when`), so that it was looked at many times."""
     reused: int = 0
     """Attempts that were taken over from earlier runs instead of being made."""
 
@@ -276,6 +278,7 @@ def _side(label: str, report: Report, columns: Columns) -> Side:
         attempts=len(records),
         failed=sum(isinstance(record, ReportCaseFailure) for record in records),
         incomplete=report.incomplete,
+        could_stop=report.stopping is not None,
         reused=0 if report.reuse is None else report.reuse.attempts_reused,
     )
 
@@ -286,6 +289,18 @@ def _warnings(found: Comparison) -> list[str]:
         f"{side.label} is incomplete: {side.incomplete}"
         for side in (found.baseline, found.candidate)
         if side.incomplete is not None
+    ]
+    warnings += [
+        f"{side.label} could be stopped early by a rule: such a run ends where it looks good or bad, and intervals and p-values "
+        "take no account of it; `calipers gate` does"
+        for side in (found.baseline, found.candidate)
+        if side.could_stop
+    ]
+    warnings += [
+        f"{side.failed:,} of {side.attempts:,} attempts of {side.label} failed: scores, times and metrics are of the others only, "
+        "which may be the easy ones"
+        for side in (found.baseline, found.candidate)
+        if side.failed and (found.measures or found.baseline_only or found.candidate_only)
     ]
     if found.baseline.run is not None and found.baseline.run == found.candidate.run:
         warnings.append("both are the same run, so nothing can differ")
