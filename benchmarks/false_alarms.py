@@ -25,6 +25,9 @@ DOUBT = 0.025
 RATES = (0.5, 0.8, 0.95)
 MARGINS = (0.0, 0.05)
 RULES = (1, 5, 20)
+SIZES = (20, 40, 60, 100)
+GAINS = (0.0, 0.02, 0.05)
+LOSSES = (0.02, 0.05, 0.1)
 PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "gates.md"
 
 
@@ -41,7 +44,12 @@ def comparison(draw, n, rate, loss=0.0):
 def claim(pairs, margin):
     new, old = ([[float(pair[side])] for pair in pairs] for side in (0, 1))
     return Claim(
-        subject="", rule="", measure=Change(run=new, baseline=old), limit=-margin, unit="rate", signed=True
+        subject="",
+        rule="",
+        measure=Change(run=new, baseline=old, bounds=(-1.0, 1.0)),
+        limit=-margin,
+        unit="rate",
+        signed=True,
     )
 
 
@@ -124,7 +132,35 @@ def rules_table(sets, pool):
         yield f"| {'holm' if correct else 'none'} | {shown} |"
 
 
-TABLES = {"false alarms": looks_table, "rules": rules_table}
+def agreeing(cell):
+    """How often a gate fails and passes a new agent that loses its margin on cases that both else answer alike."""
+    n, gain, margin, sets = cell
+    draw = Random(zlib.crc32(f"{n} {gain} {margin}".encode()))
+    found = []
+    for _ in range(sets):
+        pairs = []
+        for _ in range(n):
+            chance = draw.random()
+            same = draw.random() < 0.5
+            lost = gain <= chance < gain + gain + margin
+            pairs.append((True, False) if chance < gain else (False, True) if lost else (same, same))
+        found.append(at_the_end(pairs, margin))
+    return found.count("FAIL") / sets, found.count("PASS") / sets
+
+
+def agreeing_table(sets, pool):
+    cells = [(n, gain, margin, sets) for gain in GAINS for margin in LOSSES for n in SIZES]
+    found = dict(zip(cells, pool.map(agreeing, cells), strict=True))
+    yield "| better on | margin | " + " | ".join(f"{n} cases" for n in SIZES) + " |"
+    yield "|---:|---:|" + "---:|" * len(SIZES)
+    for gain in GAINS:
+        for margin in LOSSES:
+            cells = [found[n, gain, margin, sets] for n in SIZES]
+            shown = " | ".join(f"{100 * failed:.1f} / {100 * passed:.1f}" for failed, passed in cells)
+            yield f"| {gain:.0%} of cases | {100 * margin:.0f} points | {shown} |"
+
+
+TABLES = {"false alarms": looks_table, "agreeing": agreeing_table, "rules": rules_table}
 
 
 def update(page, name, lines):
