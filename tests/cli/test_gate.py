@@ -154,3 +154,17 @@ def test_what_cannot_be_decided_is_refused_before_anything_runs(calipers, runs, 
     assert done.exit_code == 2
     assert words in done.stderr
     assert not done.stdout
+
+
+def test_a_run_that_is_stopped_when_decided_is_not_held_against_another_evaluator(calipers, runs, write):
+    write("lenient.py", NUMBERS.replace("return output > 0", "return output > -100"))
+    stop = ("--stop-when-decided", "gate.yaml", "--baseline", "bad", "--seed", "1")
+    done = calipers("run", "lenient.py:eval_bad", *stop)
+    assert done.exit_code == 5
+    assert "another evaluator" in done.stdout
+
+
+def test_whether_files_were_judged_by_the_same_code_is_not_known_and_told(calipers, runs):
+    for baseline, told in (("bad.json", True), ("bad", False)):
+        done = calipers("gate", "good", "--baseline", baseline, "--policy", "gate.yaml")
+        assert ("is not known" in " ".join(done.stdout.split())) == told

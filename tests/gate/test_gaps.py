@@ -239,3 +239,11 @@ def test_one_rule_serves_one_run(limit):
     first = run(steady, is_odd, stop_when=rule, max_concurrency=1)
     assert first.incomplete is None
     assert "one for each run" in run(steady, is_odd, stop_when=rule, max_concurrency=1).incomplete
+
+
+def test_where_nobody_knows_whether_the_evaluators_are_the_same_a_note_says_so():
+    policy = Policy(evaluators={"near": Rules(margin=0.3)})
+    assert "not known" in judge_run(WHOLE, policy, baseline=WHOLE).notes[-1]
+    assert judge_run(WHOLE, policy, baseline=WHOLE, changed_evaluators={}).notes == ()
+    level = Policy(evaluators={"near": Rules(at_least=0.3)})
+    assert judge_run(WHOLE, level, baseline=WHOLE).notes == ()

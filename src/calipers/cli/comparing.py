@@ -83,6 +83,11 @@ def changed_evaluators(baseline: RunInfo | None, candidate: RunInfo | None) -> d
     return found
 
 
+def known_changes(baseline: RunInfo | None, candidate: RunInfo | None) -> dict[str, str] | None:
+    """The same; `None` if one of the two is a file or was not kept, so that nobody knows."""
+    return None if baseline is None or candidate is None else changed_evaluators(baseline, candidate)
+
+
 def _show(comparisons: Sequence[Comparison], max_flips: int) -> None:
     try:
         with commands_off():  # in a GitHub log, text that a model wrote must not become a command

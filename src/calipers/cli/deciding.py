@@ -9,23 +9,30 @@ from calipers.gate.judging import judge_run
 from calipers.gate.policy import Policy
 from calipers.gate.stopping import StopWhenDecided
 from calipers.report import Report
+from calipers.stores.run_info import RunInfo
 from calipers.views.gate.terminal import print_verdict
 from calipers.views.github import commands_off
 
+from .comparing import known_changes
 from .exits import PASSED
 from .gating import CODES, read_policy
 from .message import silence
 from .reports import named_reports
+from .storing import find_run, open_kept
 from .verdict import Complaint
 
 
 class Decider:
     """A policy and its baseline, for the evaluations of one command."""
 
-    def __init__(self, policy: Policy, baseline: Report | None, store: str | None) -> None:
+    def __init__(
+        self, policy: Policy, baseline: Report | None, store: str | None, *, info: RunInfo | None = None
+    ) -> None:
         self.policy = policy
         self.baseline = baseline
         self.store = store
+        self.info = info
+        """What the store knows of the baseline; `None` for a file."""
 
     def rule(self) -> StopWhenDecided:
         """The rule that may end one evaluation."""
@@ -54,6 +61,7 @@ class Decider:
             self.policy,
             baseline=self.baseline,
             read_run=lambda name: named_reports([name], self.store)[0].report,
+            changed_evaluators=known_changes(self.info, self._kept(report)),
         )
         if shows:
             try:
@@ -70,6 +78,13 @@ class Decider:
         more = f"; and {len(bad) - 3} more" if len(bad) > 3 else ""
         return [Complaint(code, f"the gate says {verdict.outcome}: {said}{more}")]
 
+    def _kept(self, report: Report) -> RunInfo | None:
+        """What the store knows of the run; `None` if it was not kept."""
+        if self.info is None or report.reuse is None:
+            return None
+        with open_kept(self.store) as store:
+            return find_run(store, report.reuse.run)
+
 
 def make_decider(policy: str | None, baseline: str | None, store: str | None) -> Decider | None:
     """The decider that the options ask for; `None` if they ask for none.
@@ -85,7 +100,9 @@ def make_decider(policy: str | None, baseline: str | None, store: str | None) ->
             )
         return None
     rules = read_policy(policy)
-    report = None if baseline is None else named_reports([baseline], store)[0].report
-    decider = Decider(rules, report, store)
+    old = None if baseline is None else named_reports([baseline], store)[0]
+    decider = Decider(
+        rules, None if old is None else old.report, store, info=None if old is None else old.info
+    )
     decider.rule()  # what cannot be decided is refused before anything runs
     return decider

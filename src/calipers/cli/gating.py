@@ -19,7 +19,7 @@ from calipers.views.gate.markdown import verdict_markdown
 from calipers.views.gate.terminal import print_verdict
 from calipers.views.github import add_to_summary, commands_off
 
-from .comparing import changed_evaluators
+from .comparing import known_changes
 from .exits import FAILED, INCONCLUSIVE, PASSED
 from .message import CommandError, no_file, note, problem_lines, silence
 from .reports import is_file, named_reports
@@ -48,7 +48,7 @@ def gate(
         rules,
         baseline=None if old is None else old.report,
         read_run=lambda name: _named(name, store),
-        changed_evaluators=None if old is None else changed_evaluators(old.info, found[0].info),
+        changed_evaluators=None if old is None else known_changes(old.info, found[0].info),
         anytime=True if anytime else None,
     )
     verdict = msgspec.structs.replace(

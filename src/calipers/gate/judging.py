@@ -46,7 +46,7 @@ def judge_run(
         baseline: the run to compare with, where a rule does; it needs the same cases.
         read_run: finds a run by what the policy calls it, for rules about the agreement of judges with people.
         changed_evaluators: what differs in evaluators that are known to be others in the baseline, by name; a store knows
-            it better than a report does.
+            it better than a report does. `None`: nobody knows, and a note of the verdict says so.
         anytime: use intervals that hold however often one looks at a growing run; default: where a rule could end
             the run early (`stop_when`).
 
@@ -77,7 +77,12 @@ def judge_run(
         confidence=policy.confidence,
         correction=policy.correction,
         anytime=looked_often,
-        notes=(*_about(baseline), *sides.notes(stopped=run.stopping is not None), *_in_flight(run)),
+        notes=(
+            *_about(baseline),
+            *sides.notes(stopped=run.stopping is not None),
+            *_in_flight(run),
+            *_yardsticks(policy, baseline, changed_evaluators),
+        ),
     )
 
 
@@ -86,6 +91,15 @@ def _about(baseline: Report | None) -> Iterator[str]:
         yield f"the baseline is incomplete: {baseline.incomplete}"
     if baseline is not None and baseline.stopping is not None:
         yield "the baseline could be stopped early by a rule, which makes its numbers luckier or unluckier than they are"
+
+
+def _yardsticks(policy: Policy, baseline: Report | None, changed: Mapping[str, str] | None) -> Iterator[str]:
+    rules = [*policy.evaluators.values(), *([policy.pass_rate] if policy.pass_rate else [])]
+    if baseline is not None and changed is None and any(rule.margin is not None for rule in rules):
+        yield (
+            "whether the code of the evaluators is the same in both runs is not known: reports tell their names, arguments and "
+            "versions; gate two runs of a store to be sure"
+        )
 
 
 def _in_flight(run: Report) -> Iterator[str]:
