@@ -138,7 +138,7 @@ class Limits:
     ) -> Iterator[Part]:
         bounds = (0.0, 1.0) if unit == "rate" else rules.bounds
         alone = self.sides.alone(values)
-        if rules.min_cases is not None or len(alone.cases) < self.policy.min_cases:
+        if rules.min_cases is not None or len(alone.cases) < self._default_least:
             yield enough(subject, len(alone.cases), self._least(rules), kind=" judged")
         if rules.margin is not None:
             yield from self._margin(subject, rules, values, before, unit, differs)
@@ -203,7 +203,13 @@ class Limits:
 
     def _least(self, rules: Rules) -> int:
         """Cases that have to be judged."""
-        return self.policy.min_cases if rules.min_cases is None else rules.min_cases
+        return self._default_least if rules.min_cases is None else rules.min_cases
+
+    @property
+    def _default_least(self) -> int:
+        """Cases behind every rule that does not say; of a run that is too small as a whole, that is told once."""
+        least = self.policy.min_cases
+        return least if len(self.sides.run.cases) >= least else 1
 
     def _lost(
         self, subject: str, what: str, *, task: int, evaluator: int = 0, rules: Rules | None = None
@@ -245,13 +251,13 @@ class Limits:
         )
         yield from self._lost(subject, "number", task=failed)
         measured = len(self.sides.alone(values).cases)
-        if measured < self.policy.min_cases:
-            yield enough(subject, measured, self.policy.min_cases, kind=" measured")
+        if measured < self._default_least:
+            yield enough(subject, measured, self._default_least, kind=" measured")
         if growth.max_growth is not None:
             rule = f"grows by less than {limit_words(growth.max_growth, 'growth')} against the baseline"
             both = self.sides.both(values, values)
-            if both.run and len(both.run) < self.policy.min_cases:
-                yield enough(subject, len(both.run), self.policy.min_cases, kind=" measured in both runs")
+            if both.run and len(both.run) < self._default_least:
+                yield enough(subject, len(both.run), self._default_least, kind=" measured in both runs")
             if not both.run:
                 none = self.sides.baseline is None
                 said = "there is no baseline to compare with" if none else "no case has it in both runs"
