@@ -91,6 +91,20 @@ def test_a_file_that_asks_for_nothing_is_refused(tmp_path, text):
         load_policy(tmp_path / "gate.yaml")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "evaluators: {a: {at_least: }}",
+        "{evaluators: {a: }, duration: }",
+        "{evaluators: {a: }, max_task_failures: null}",
+    ],
+)
+def test_a_limit_that_was_left_empty_is_refused(tmp_path, text):
+    (tmp_path / "gate.yaml").write_text(text)
+    with pytest.raises(DatasetFileError, match="nothing stands behind it"):
+        load_policy(tmp_path / "gate.yaml")
+
+
 def test_only_documents_are_policies(tmp_path):
     with pytest.raises(InvalidOptionError, match=r"\.yaml or \.json"):
         load_policy(tmp_path / "gate.csv")

@@ -102,7 +102,13 @@ def _read(kind: type[_Part], data: Any, steps: Steps, problems: Problems) -> _Pa
         here = (*steps, name)
         if name in _NAMED:
             found[name] = _read_named(_NAMED[name], value, here, problems)
-        elif name in _PARTS and value is not None:
+        elif value is None:
+            problems.add(
+                here,
+                "nothing stands behind it, and no limit would let everything pass: set it, or take it out",
+                value,
+            )
+        elif name in _PARTS:
             found[name] = _read(_PARTS[name], value, here, problems)
         elif (wrong := wrong_with(value, fields[name])) is not None:
             problems.add(here, wrong, value)
