@@ -248,7 +248,9 @@ class RunJournal:
             if place is None or place not in stored:
                 continue
             attempt, cells = stored[place]
-            by_key = {key: cell for cell in cells if (key := evaluator_of(cell, evaluators).identity) is not None}
+            by_key = {
+                key: cell for cell in cells if (key := evaluator_of(cell, evaluators).identity) is not None
+            }
             recalled = self._recaller.recall(work, attempt, by_key, keep_failures=self._keep_failures)
             if recalled is not None:
                 recalled.source.scored = self._seats.scored_cells(cells)
