@@ -20,6 +20,7 @@ TEMPLATE = Path(__file__).resolve().parents[2] / "examples" / "plugin"
 def run(*command, cwd=TEMPLATE):
     env = {
         **os.environ,
+        "CALIPERS_STORE": "memory:",  # the template is a folder of the checkout: nothing is left in it
         "COLUMNS": "80",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_ROOT_USER_ACTION": "ignore",
