@@ -10,6 +10,7 @@ would show for a language model: what passed, how sure one can be, what failed a
 import random
 import re
 import sqlite3
+from contextlib import closing
 
 from calipers import Case, Dataset, Retry, ToolCall, Trace, current_attempt
 from calipers.evaluators import EqualsExpected, MatchesRegex, MaxDuration
@@ -25,7 +26,7 @@ ORDERS = [
 
 def query(sql: str, *values: object) -> list[tuple]:
     """The assistant's one tool: read the order book."""
-    with sqlite3.connect(":memory:") as book:
+    with closing(sqlite3.connect(":memory:")) as book:
         book.execute("create table orders (id, customer, item, quantity, total, state)")
         book.executemany("insert into orders values (?, ?, ?, ?, ?, ?)", ORDERS)
         return book.execute(sql, values).fetchall()

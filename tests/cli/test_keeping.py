@@ -305,10 +305,11 @@ def test_a_store_that_breaks_during_the_run_costs_nothing_that_was_finished(cali
     write_eval(
         """
     import sqlite3
+    from contextlib import closing
 
     def breaking(inputs):
         if inputs == 2:
-            with sqlite3.connect(".calipers/runs.db") as db:
+            with closing(sqlite3.connect(".calipers/runs.db", isolation_level=None)) as db:
                 db.execute("DROP TABLE attempts")
         return 1
 
