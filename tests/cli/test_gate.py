@@ -83,13 +83,16 @@ def test_the_verdict_is_written_for_people_and_programs(calipers, runs, folder, 
         (["nobody", "--policy", "gate.yaml"], 2, "has no run 'nobody'"),
         (["good", "--policy", "gate.yaml", "--baseline", "good"], 2, "same run"),
         (["good", "--policy", "broken.yaml"], 3, "broken.yaml:1:1: unknown key 'evaluator'"),
+        (["good", "--policy", "judge.yaml"], 3, "labels.csv', line 2: expected UTF-8"),
         (["good", "--policy", "gate.yaml", "--out", "html:x.html"], 2, "not as html"),
         (["good.json", "--policy", "gate.yaml", "--out", "json:good.json"], 2, "overwrite"),
         (["good", "--policy", "gate.yaml", "--out", "v.md", "--out", "v.md"], 2, "two --out"),
     ],
 )
-def test_what_cannot_be_gated_is_told(calipers, runs, write, args, code, words):
+def test_what_cannot_be_gated_is_told(calipers, runs, write, folder, args, code, words):
     write("broken.yaml", "evaluator: {}\n")
+    write("judge.yaml", "evaluators: {positive: {agreement: {labels: labels.csv, kappa: 0.6}}}\n")
+    (folder / "labels.csv").write_bytes(b"judge,human\nyes,\xe9\n")
     done = calipers("gate", *args)
     assert done.exit_code == code
     assert words in done.stderr.replace("evaluator: unknown", "unknown")

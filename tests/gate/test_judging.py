@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from calipers import Case, Dataset, increment_eval_metric
-from calipers.errors import InvalidOptionError
+from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.gate import Growth, HumanAgreement, Policy, Rules, StopWhenDecided, Verdict, judge_run
 
 
@@ -275,12 +275,87 @@ def test_a_judge_can_be_held_to_a_labelled_run():
     assert unlabelled.outcome == "INCONCLUSIVE"
 
 
-def test_a_line_without_a_rating_is_refused(tmp_path):
-    path = tmp_path / "labels.jsonl"
-    path.write_text('{"judge": true, "human": true}\n\n{"judge": true}\n')
+def test_a_judge_is_not_compared_with_itself(tmp_path):
+    labels = write_labels(tmp_path / "labels.csv", 100, 4)
+    for wanted in (
+        HumanAgreement(labels=labels, human="judge", kappa=0.7),
+        HumanAgreement(run="r", human="right", kappa=0.7),
+    ):
+        with pytest.raises(InvalidOptionError, match="the judge itself"):
+            judge_run(SAME, Policy(evaluators={"right": Rules(agreement=wanted)}), read_run=lambda _: SAME)
+
+
+BAD_LABELS = {
+    "a line without a rating": (
+        "l.jsonl",
+        b'{"judge": true, "human": true}\n\n{"judge": true}\n',
+        3,
+        "'human'",
+    ),
+    "a list": ("l.jsonl", b'{"judge": ["yes"], "human": true}\n', 1, r"got \['yes'\]"),
+    "an object": ("l.jsonl", b'{"judge": true, "human": {"a": 1}}\n', 1, r"got \{'a': 1\}"),
+    "no object": ("l.jsonl", b"[1]\n", 1, "ends in .csv"),
+    "a deep one": ("l.jsonl", b'{"judge": ' + b"[" * 100_000 + b"\n", 1, "one object in each line"),
+    "Latin-1 in JSON": ("l.jsonl", b'{"judge": 1, "human": 1}\n{"judge": "\xe9", "human": 1}\n', 2, "UTF-8"),
+    "Latin-1 in CSV": ("l.csv", b"judge,human\nyes,yes\nyes,\xe9\n", 3, r"byte b'\\xe9': save"),
+    "a huge field": ("l.csv", b"judge,human\nyes," + b"x" * 200_000 + b"\n", 2, "field larger"),
+    "an open quote": ("l.csv", b'judge,human\nyes,"no\n', 2, "no CSV"),
+    "no such column": ("l.csv", b"judge,people\nyes,no\n", 1, "one column 'human'"),
+    "a column twice": ("l.csv", b"judge,human,human\nyes,no,yes\n", 1, "one column 'human'"),
+    "too many cells": ("l.csv", b"judge,human\nyes,no,no\n", 2, "expected 2 cells"),
+    "blanks": ("l.csv", b"judge,human\nyes, \n", 2, "what 'human' said"),
+}
+
+
+@pytest.mark.parametrize(("name", "data", "line", "words"), BAD_LABELS.values(), ids=BAD_LABELS.keys())
+def test_labels_that_cannot_be_read_are_refused_with_file_and_line(tmp_path, name, data, line, words):
+    path = tmp_path / name
+    path.write_bytes(data)
     policy = Policy(evaluators={"right": Rules(agreement=HumanAgreement(labels=str(path), kappa=0.5))})
-    with pytest.raises(InvalidOptionError, match="line 3"):
+    with pytest.raises(DatasetFileError, match=rf"{name}', line {line}: .*{words}") as caught:
         judge_run(SAME, policy)
+    assert len(str(caught.value)) < 600
+
+
+def test_ratings_are_categories_however_they_are_written(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("\ufeffjudge,note,human\n" + "4.0,\u2028,4\n1,,1.0\n\n" * 60, encoding="utf-8")
+    policy = Policy(
+        evaluators={"right": Rules(agreement=HumanAgreement(labels=str(path), kappa=0.9, share=0.9))}
+    )
+    verdict = judge_run(SAME, policy)
+    assert verdict.outcome == "PASS"
+    assert [finding.n for finding in verdict.findings if finding.subject == "right"] == [120, 120]
+
+
+@pytest.mark.parametrize(
+    ("lines", "kappa", "share", "said"),
+    [
+        ("", "INCONCLUSIVE", "INCONCLUSIVE", "no case with both"),
+        ("yes,yes\n" * 80, "INCONCLUSIVE", "PASS", "people said 'yes' of all 80 cases"),
+        ("yes,yes\n" * 78 + "no,yes\n" * 2, "INCONCLUSIVE", "PASS", "both agree on 78"),
+        ("yes,no\n" * 80, "INCONCLUSIVE", "FAIL", "people said 'no'"),
+        ("yes,yes\n" * 78 + "yes,no\n" * 2, "INCONCLUSIVE", "PASS", "the judge said 'yes' of all 80 cases"),
+        ("true,1\nfalse,0\n" * 40, "INCONCLUSIVE", "INCONCLUSIVE", "no answer is in common"),
+    ],
+    ids=[
+        "none",
+        "all alike",
+        "people one-sided",
+        "one-sided and opposed",
+        "judge one-sided",
+        "other words",
+    ],
+)
+def test_labels_that_tell_nothing_are_inconclusive_and_say_why(tmp_path, lines, kappa, share, said):
+    path = tmp_path / "labels.csv"
+    path.write_text(f"judge,human\n{lines}")
+    wanted = HumanAgreement(labels=str(path), kappa=0.5, share=0.8)
+    verdict = judge_run(SAME, Policy(evaluators={"right": Rules(agreement=wanted)}))
+    one, other = (finding for finding in verdict.findings if finding.subject == "right")
+    assert (one.outcome, other.outcome) == (kappa, share)
+    assert said in one.said
+    assert one.advice.startswith(("label", "write both"))
 
 
 # ---------------------------------------------------------------------- looks, and the verdict as data

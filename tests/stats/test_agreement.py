@@ -170,6 +170,13 @@ def test_one_unit_of_another_kind_gives_no_interval():
     assert cohen_kappa([1], [0]).interval is None
 
 
+@pytest.mark.parametrize("other", [["a"] * 25 + ["b"] * 25, ["b"] * 50])
+def test_a_rater_of_one_category_gives_no_interval(other):
+    for found in (cohen_kappa(["a"] * 50, other), cohen_kappa(other, ["a"] * 50)):
+        assert found is not None
+        assert (found.value, found.interval) == (0, None)
+
+
 def test_without_units_there_is_no_agreement():
     assert cohen_kappa([], []) is None
     assert cohen_kappa([], [], weights="linear") is None

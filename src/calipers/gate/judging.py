@@ -52,6 +52,7 @@ def judge_run(
 
     Raises:
         InvalidOptionError: a rule makes no sense for what the run holds, or a report does not keep every attempt.
+        DatasetFileError: a line of a file of labels cannot be read, or lacks a rating.
         OSError: a file of labels cannot be read.
     """
     stopped = any(each is not None and each.stopping is not None for each in (run, baseline))

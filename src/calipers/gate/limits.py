@@ -235,9 +235,11 @@ class Limits:
         assert wanted is not None
         judge, human, stale = read_ratings(wanted, name, self.sides.run, self.read_run)
         if wanted.kappa is not None:
-            yield _agreed(name, Ratings(judge=judge, human=human, by="kappa"), wanted.kappa, stale)
+            ratings = Ratings(judge=judge, human=human, by="kappa")
+            yield _agreed(name, ratings, wanted.kappa, stale, ratings.why_open(wanted.human))
         if wanted.share is not None:
-            yield _agreed(name, Ratings(judge=judge, human=human, by="share"), wanted.share, stale)
+            ratings = Ratings(judge=judge, human=human, by="share")
+            yield _agreed(name, ratings, wanted.share, stale, ratings.why_open(wanted.human))
 
     # ------------------------------------------------------------------ times and metrics
 
@@ -289,13 +291,17 @@ def unlimited(policy: Policy, rules: Rules | None) -> tuple[bool, bool]:
     return policy.max_task_failures is None, errors and policy.max_evaluator_errors is None
 
 
-def _agreed(name: str, ratings: Ratings, limit: float, stale: str | None) -> Part:
+def _agreed(
+    name: str, ratings: Ratings, limit: float, stale: str | None, empty: tuple[str, str] | None
+) -> Part:
     unit: Unit = "number" if ratings.by == "kappa" else "rate"
     what = "kappa with people" if ratings.by == "kappa" else "agreement with people"
     rule = f"{what} at least {limit_words(limit, unit)}"
     if stale is not None:
         said = f"the agreement was measured with another judge ({stale})"
         return _open(name, rule, said, "label cases that this judge has judged")
+    if empty is not None:
+        return _open(name, rule, *empty)
     return Claim(subject=name, rule=rule, measure=ratings, limit=limit, unit=unit, noun="label")
 
 

@@ -4,13 +4,10 @@ Ratings are compared as categories: `true` in a CSV file is the `true` of JSON, 
 attempt counts, since attempts at one case are no independent evidence.
 """
 
-import csv
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-import msgspec
+from typing import Literal
 
 from calipers.comparison.cases import cases_of
 from calipers.comparison.columns import Columns, differing
@@ -19,7 +16,9 @@ from calipers.record import ReportCase
 from calipers.report import Report
 from calipers.stats import Interval, clopper_pearson, cohen_kappa
 
+from .label_file import JUDGE, Rating, read_label_file
 from .policy import HumanAgreement
+from .wording import plural
 
 ReadRun = Callable[[str], Report]
 """Finds the run that a policy names."""
@@ -60,6 +59,34 @@ class Ratings:
         found = cohen_kappa(self.judge, self.human, confidence=confidence) if self.n else None
         return None if found is None else found.interval
 
+    def why_open(self, human: str) -> tuple[str, str] | None:
+        """Why these ratings tell nothing, and what to do; `None` if they tell something.
+
+        Where one side gave the same answer every time, kappa is 0 or undefined however well both agree.
+
+        Args:
+            human: the column of what people said.
+        """
+        if not self.n:
+            return (
+                f"there is no case with both a rating of the judge and one of people ({human!r})",
+                "label some cases that the judge has judged: 50 of each kind are a beginning",
+            )
+        judge, people = set(self.judge), set(self.human)
+        if len(judge) > 1 < len(people) and not judge & people:
+            return (
+                f"the judge says {_named(judge)} and people say {_named(people)}: no answer is in common",
+                "write both in the same words",
+            )
+        if self.by == "kappa" and (len(people) == 1 or len(judge) == 1):
+            who, said = ("people", people) if len(people) == 1 else ("the judge", judge)
+            all_alike = f"{who} said {_named(said)} of all {plural(self.n, 'case')}"
+            return (
+                f"{all_alike}, which leaves kappa undefined, or 0 whatever the other says (both agree on {self.same:,})",
+                "label cases of another kind, too, some that are good and some that are not; or set share instead of kappa",
+            )
+        return None
+
     def needed(self, limit: float, confidence: float) -> int | None:
         """Labels that would tell the agreement from the limit, by how intervals shrink."""
         interval, value = self.interval(confidence), self.value
@@ -74,12 +101,17 @@ def read_ratings(
     """What the judge and people said, and why it does not count for this run; `None` if it does.
 
     Raises:
-        InvalidOptionError: a line lacks a rating, or nobody can find the run.
+        InvalidOptionError: nobody can find the run, or the judge would be compared with itself.
+        DatasetFileError: a line of the file cannot be read, or lacks a rating.
         OSError: the file cannot be read.
     """
+    if wanted.human == (JUDGE if wanted.labels is not None else judge):
+        raise InvalidOptionError(
+            f"human: {wanted.human!r} is the judge itself, which always agrees: name the column of what people said"
+        )
     if wanted.labels is not None:
-        pairs = list(_of_file(Path(wanted.labels), wanted.human))
-        return [pair[0] for pair in pairs], [pair[1] for pair in pairs], None
+        said_of = read_label_file(Path(wanted.labels), wanted.human)
+        return [_category(said) for said, _ in said_of], [_category(said) for _, said in said_of], None
     assert wanted.run is not None
     if read_run is None:
         raise InvalidOptionError(f"agreement with the run {wanted.run!r}: pass read_run=, which finds it")
@@ -102,32 +134,12 @@ def read_ratings(
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs], why
 
 
-def _of_file(path: Path, human: str) -> Iterator[tuple[Hashable, Hashable]]:
-    for number, line in _lines(path):
-        missing = [key for key in ("judge", human) if line.get(key) in {None, ""}]
-        if missing:
-            raise InvalidOptionError(
-                f"{str(path)!r}, line {number}: expected what {' and '.join(missing)} said, got {line!r:.200}"
-            )
-        yield _category(line["judge"]), _category(line[human])
+def _category(value: Rating) -> Hashable:
+    text = str(value).strip().lower()
+    whole, dot, part = text.partition(".")
+    return whole if dot and whole.lstrip("-").isdigit() and not part.strip("0") else text
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    if path.suffix.lower() == ".csv":
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            for line in reader:
-                yield reader.line_num, line
-        return
-    for number, text in enumerate(path.read_bytes().splitlines(), 1):
-        if text.strip():
-            try:
-                yield number, msgspec.json.decode(text, type=dict[str, Any])
-            except msgspec.DecodeError as error:
-                raise InvalidOptionError(f"{str(path)!r}, line {number}: no JSON object: {error}") from error
-
-
-def _category(value: Any) -> Hashable:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value).strip().lower()
+def _named(categories: set[Hashable]) -> str:
+    names = sorted(map(repr, categories))
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

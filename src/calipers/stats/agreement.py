@@ -10,7 +10,8 @@ base rates gives, and below 0 is worse than that.
 
 Read either with the base rates: where 95 % of the cases pass, raters who agree on 92 % of them may have a kappa near 0, for
 chance alone gives 90.5 % (Feinstein & Cicchetti, "High Agreement but Low Kappa", 1990). Where only one category was ever
-used, neither is defined: `None`.
+used, neither is defined: `None`. Where one of two raters gave one category only, kappa is 0 whatever the other said, and has
+no interval.
 
 Intervals are Student's t with the jackknife's standard error, leaving out one unit at a time (Efron & Stein 1981). In
 simulations with 50 units they cover 93 to 95 %; with fewer than 20 they are rough. Where nobody disagreed there is no spread to
@@ -32,6 +33,8 @@ __all__ = ["Agreement", "cohen_kappa", "krippendorff_alpha"]
 
 Weights = Literal["linear", "quadratic"]
 Level = Literal["nominal", "ordinal", "interval"]
+
+_NO_SPREAD = 1e-24
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -280,6 +283,8 @@ def _interval(
     values = [(1 - part / whole, count) for (part, whole), count in left_out]
     mean = fsum(value * count for value, count in values) / n
     variance = (n - 1) / n * fsum(count * (value - mean) ** 2 for value, count in values)
+    if variance <= _NO_SPREAD:  # a rater who gave one category: the value is 0 whichever unit is left out
+        return None
     half = -student_t_quantile((1 - confidence) / 2, n - 1) * sqrt(variance)
     value = 1 - seen / chance
     return Interval(max(-1.0, value - half), min(1.0, value + half), confidence, "jackknife")

@@ -1,0 +1,111 @@
+"""A file of labels: line by line, what a judge and what people said of one case. JSON Lines, or CSV with a header.
+
+A rating is text, a number, true or false. What cannot be read is refused with the file and the line, since a line that is
+left out in silence would change how well the judge seems to agree.
+"""
+
+import csv
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from calipers.errors import DatasetFileError
+
+JUDGE = "judge"
+"""The column of the judge."""
+
+Rating: TypeAlias = str | int | float | bool
+
+
+def read_label_file(path: Path, human: str) -> list[tuple[Rating, Rating]]:
+    """What the judge and people said, line by line.
+
+    Args:
+        path: of the file; the suffix `.csv` tells CSV from JSON Lines.
+        human: the column of what people said.
+
+    Raises:
+        DatasetFileError: a line cannot be read, or lacks a rating.
+        OSError: the file cannot be read.
+    """
+    lines = _of_csv if path.suffix.lower() == ".csv" else _of_json
+    return [
+        (_rating(path, number, line, JUDGE), _rating(path, number, line, human))
+        for number, line in lines(path, human)
+    ]
+
+
+def _rating(path: Path, number: int, line: dict[str, Any], column: str) -> Rating:
+    value = line.get(column)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise _wrong(path, number, f"expected what {column!r} said, got {_short(line)}")
+    if not isinstance(value, Rating):
+        raise _wrong(
+            path, number, f"expected text, a number, true or false as {column!r}, got {_short(value)}"
+        )
+    return value
+
+
+def _of_json(path: Path, human: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, text in enumerate(_text(path).split("\n"), 1):
+        if not text.strip():
+            continue
+        try:
+            yield number, msgspec.json.decode(text, type=dict[str, Any])
+        except (msgspec.DecodeError, RecursionError) as error:
+            way = f'one object in each line, such as {{"{JUDGE}": true, "{human}": false}}; a CSV file ends in .csv'
+            raise _wrong(path, number, f"expected {way}, got {_short(text)}: {error}") from error
+
+
+def _of_csv(path: Path, human: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = csv.reader(StringIO(_text(path), newline=""), strict=True)
+    header: list[str] | None = None
+    while True:
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            raise _wrong(path, rows.line_num, f"this is no CSV: {error}") from error
+        if row is None:
+            return
+        if header is None:
+            header = row
+            for column in (JUDGE, human):
+                if header.count(column) != 1:
+                    raise _wrong(
+                        path,
+                        rows.line_num,
+                        f"expected one column {column!r}, got {_short(', '.join(header))}",
+                    )
+        elif len(row) > len(header):
+            raise _wrong(
+                path, rows.line_num, f"expected {len(header)} cells, as in the header, got {_short(row)}"
+            )
+        elif any(row):
+            yield rows.line_num, dict(zip(header, row, strict=False))
+
+
+def _text(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        byte = data[error.start : error.start + 1]
+        raise _wrong(
+            path, number, f"expected UTF-8, got the byte {byte!r}: save the file as UTF-8"
+        ) from error
+
+
+def _wrong(path: Path, number: int, what: str) -> DatasetFileError:
+    return DatasetFileError(f"{str(path)!r}, line {number}: {what}")
+
+
+def _short(value: object) -> str:
+    try:
+        text = repr(value)
+    except RecursionError:
+        text = f"a {type(value).__name__} that is nested too deep"
+    return text if len(text) <= 200 else f"{text[:200]}…"
