@@ -174,6 +174,41 @@ def test_a_score_on_another_scale_has_limits_on_that_scale():
         assert judge_run(report, Policy(evaluators={"out_of_ten": rules}), baseline=report).outcome == "PASS"
 
 
+@pytest.mark.parametrize(
+    ("rules", "where"),
+    [
+        (Rules(at_least=2.0, bounds=(0, 8.5)), ""),
+        (Rules(at_most=8.2, bounds=(0, 8.5)), ""),
+        (Rules(margin=5, bounds=(7, 100)), " in the baseline"),
+    ],
+)
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_a_score_outside_the_stated_bounds_is_inconclusive_with_its_case_and_value(rules, where, repeat):
+    def grade(output):
+        return 8.0 + output
+
+    report = run(lambda number: 1.0 if number == 3 else 0.0, grade, repeat=repeat)
+    old = run(lambda number: -2.0 if number == 3 else 0.0, grade, repeat=repeat)
+    verdict = judge_run(report, Policy(evaluators={"grade": rules}), baseline=old)
+    found = verdict.findings[-1]
+    assert (verdict.outcome, found.interval) == ("INCONCLUSIVE", None)
+    assert found.said.startswith(f"the score {6 if where else 9} of case 'case 3'{where}")
+    assert found.advice == "correct the bounds in the policy, or the evaluator"
+
+
+def test_scores_on_another_scale_without_bounds_are_judged_with_a_word_of_caution():
+    def out_of_ten(output):
+        return 7.0 + output % 3
+
+    report = run(steady, out_of_ten)
+    verdict = judge_run(report, Policy(evaluators={"out_of_ten": Rules(at_least=7.5)}))
+    assert any(
+        "the policy states no bounds" in note and "the score 7 of case" in note for note in verdict.notes
+    )
+    stated = judge_run(report, Policy(evaluators={"out_of_ten": Rules(at_least=7.5, bounds=(0, 10))}))
+    assert not any("bounds" in note for note in stated.notes)
+
+
 # ---------------------------------------------------------------------- decided during a run
 
 
@@ -231,6 +266,18 @@ def test_a_value_outside_the_bounds_ends_the_deciding_and_not_the_run():
     verdict = judge_run(report, policy)
     assert verdict.outcome == "INCONCLUSIVE"
     assert "outside the bounds" in verdict.findings[-1].said
+
+
+def test_attempts_outside_the_bounds_decide_nothing_though_their_mean_lies_inside():
+    calls = iter(range(1000))
+
+    def uneven(output):
+        return 1.2 if next(calls) % 2 else 0.6
+
+    policy = Policy(evaluators={"uneven": Rules(at_least=0.5, bounds=(0, 1))})
+    report = run(steady, uneven, repeat=2, stop_when=StopWhenDecided(policy), max_concurrency=1)
+    assert report.stopping.why is None
+    assert judge_run(report, policy).outcome == "INCONCLUSIVE"
 
 
 @pytest.mark.parametrize("limit", [0.3, 0.5])

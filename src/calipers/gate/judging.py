@@ -9,6 +9,7 @@ Nothing vacuous passes. What is argued here, once:
   two yardsticks is no difference between two agents.
 - An attempt that was lost to its task or evaluator has no score, no time and no metric. Where the policy does not say how many
   may be lost, such a limit is INCONCLUSIVE: an agent that crashes on what is hard must not be judged by what is easy.
+- A score outside the bounds that the policy states: INCONCLUSIVE, since the policy is wrong about what it limits.
 - One name with several kinds of results, such as False for bad and a number for good: INCONCLUSIVE, for the same reason.
 - A run or a baseline that a rule could end (`Report.stopping`) was looked at many times. Its intervals are those that
   allow that (`anytime_interval`), over the attempts that the rule had heard of. Times and metrics have no bounds, and so no such interval: INCONCLUSIVE.
@@ -59,12 +60,8 @@ def judge_run(
     looked_often = stopped if anytime is None else anytime
     heard = _heard(run)
     sides = Sides(heard, None if baseline is None else _heard(baseline))
-    parts = [
-        *facts_of(heard, policy),
-        *Limits(
-            policy, sides, anytime=looked_often, read_run=read_run, changed=changed_evaluators or {}
-        ).parts(),
-    ]
+    limits = Limits(policy, sides, anytime=looked_often, read_run=read_run, changed=changed_evaluators or {})
+    parts = [*facts_of(heard, policy), *limits.parts()]
     claims = [part for part in parts if isinstance(part, Claim)]
     judged = iter(judge_claims(claims, confidence=policy.confidence, correct=policy.correction == "holm"))
     findings = tuple(next(judged) if isinstance(part, Claim) else part for part in parts)
@@ -83,6 +80,7 @@ def judge_run(
             *sides.notes(stopped=run.stopping is not None),
             *_in_flight(run),
             *_yardsticks(policy, baseline, changed_evaluators),
+            *limits.notes,
         ),
     )
 

@@ -10,7 +10,7 @@ from calipers.record import ReportCaseFailure
 
 from .claims import Claim
 from .facts import absent, enough, few
-from .measure import Change, Grown, Level
+from .measure import Change, Grown, Level, is_inside
 from .policy import RATE, Growth, Policy, Rules
 from .ratings import Ratings, ReadRun, read_ratings
 from .sides import Sides, Values, column_of, columns_of
@@ -20,7 +20,10 @@ from .wording import limit_words, loss, plural
 PASS_RATE = "pass rate"  # noqa: S105 - no password
 TASK_TIME = "task time"
 
+_WRONG_BOUNDS = "correct the bounds in the policy, or the evaluator"
+
 Part: TypeAlias = Finding | Claim
+Bounds: TypeAlias = tuple[float, float] | None
 
 
 class Limits:
@@ -40,6 +43,8 @@ class Limits:
         self.anytime = anytime
         self.read_run = read_run
         self.changed = changed
+        self.notes: list[str] = []
+        """What a reader should know besides; complete when all parts have been taken."""
 
     def parts(self) -> Iterator[Part]:
         """Everything that is asked of single evaluators, the pass rate, times and metrics."""
@@ -124,24 +129,62 @@ class Limits:
                 differs = None if how is None else f"was judged by another evaluator ({how})"
                 before = _scores(old, key)
         unit: Unit = "rate" if key[1] == "assertion" else "number"
+        bounds: Bounds = RATE
         if key[1] == "assertion":
             rules.check_inside(RATE)
-        elif _all_inside(run, key, rules.bounds):
-            rules.check_inside(rules.bounds, only_vacuous=True)
-        if key[1] == "score" and limited:
+        elif limited:
+            wild = self._outside(rules, _scores(run, key), before)
+            if wild is not None and rules.bounds is not None:
+                yield _open(
+                    name, f"every score from {rules.bounds[0]:g} to {rules.bounds[1]:g}", wild, _WRONG_BOUNDS
+                )
+                return
+            if wild is None:
+                rules.check_inside(rules.range, only_vacuous=True)
+                bounds = rules.range
+            else:
+                bounds = None
+                self.notes.append(_without_bounds(name, wild))
             lost = run.lost(key)
             yield from self._lost(name, "score", task=lost["task"], evaluator=lost["evaluator"], rules=rules)
-        yield from self._rules(name, rules, _scores(run, key), before, unit, differs)
+        yield from self._rules(name, rules, _scores(run, key), before, unit, differs, bounds)
+
+    def _outside(self, rules: Rules, values: Values, before: Values) -> str | None:
+        """The first case with a score that does not lie between the bounds, in words; `None` if all do."""
+        old = [case for case, _ in self.sides.pairs] if rules.margin is not None else []
+        wild = [
+            (case.name, number, where)
+            for cases, numbers, where in (
+                (self.sides.run.cases, values, ""),
+                (old, before, " in the baseline"),
+            )
+            for case in cases
+            for number in numbers(case)
+            if not is_inside(number, rules.range)
+        ]
+        if not wild:
+            return None
+        name, number, where = wild[0]
+        low, high = rules.range
+        more = f", and {plural(len(wild) - 1, 'more score')}" if len(wild) > 1 else ""
+        lie = "lies" if len(wild) == 1 else "lie"
+        return f"the score {number:g} of case {name!r}{where}{more} {lie} outside {low:g} to {high:g}"
 
     def _rules(
-        self, subject: str, rules: Rules, values: Values, before: Values, unit: Unit, differs: str | None
+        self,
+        subject: str,
+        rules: Rules,
+        values: Values,
+        before: Values,
+        unit: Unit,
+        differs: str | None,
+        bounds: Bounds = RATE,
     ) -> Iterator[Part]:
-        bounds = (0.0, 1.0) if unit == "rate" else rules.bounds
         alone = self.sides.alone(values)
         if rules.min_cases is not None or len(alone.cases) < self._default_least:
             yield enough(subject, len(alone.cases), self._least(rules), kind=" judged")
         if rules.margin is not None:
-            yield from self._margin(subject, rules, values, before, unit, differs)
+            yield from self._margin(subject, rules, values, before, unit, differs, bounds)
         level = Level(
             cases=alone.cases,
             clusters=alone.clusters,
@@ -162,7 +205,14 @@ class Limits:
                 )
 
     def _margin(
-        self, subject: str, rules: Rules, values: Values, before: Values, unit: Unit, differs: str | None
+        self,
+        subject: str,
+        rules: Rules,
+        values: Values,
+        before: Values,
+        unit: Unit,
+        differs: str | None,
+        bounds: Bounds,
     ) -> Iterator[Part]:
         assert rules.margin is not None
         rule = (
@@ -183,7 +233,6 @@ class Limits:
             return
         if len(both.run) < self._least(rules):
             yield enough(subject, len(both.run), self._least(rules), kind=" judged in both runs")
-        width = 1.0 if unit == "rate" else rules.bounds[1] - rules.bounds[0]
         yield Claim(
             subject=subject,
             rule=rule,
@@ -191,7 +240,7 @@ class Limits:
                 run=both.run,
                 baseline=both.baseline,
                 clusters=both.clusters,
-                bounds=(-width, width),
+                bounds=None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0]),
                 sign=1 if rules.better == "higher" else -1,
                 anytime=self.anytime,
             ),
@@ -324,9 +373,11 @@ def _scores(columns: Columns, key: ColumnKey) -> Values:
     return values
 
 
-def _all_inside(columns: Columns, key: ColumnKey, bounds: tuple[float, float]) -> bool:
-    low, high = bounds
-    return all(low <= value <= high for case in columns.cases for value in columns.scores(case, key))
+def _without_bounds(name: str, wild: str) -> str:
+    return (
+        f"{name}: {wild}, and the policy states no bounds; its interval is Student's t, which is too sure where "
+        "few cases are much worse than the rest: set bounds"
+    )
 
 
 def _metric(name: str) -> Values:

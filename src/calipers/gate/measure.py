@@ -6,7 +6,7 @@ of Clopper and Pearson where cases pass or not. It is wider than the intervals t
 over rates (Wilson, Newcombe) or for values that are about normal (t), and so too sure for some agents at the limit. With
 clusters it is joined with the t interval of the clusters, which knows better how unequal ones vary.
 
-Numbers without bounds, such as seconds, or outside of those stated, have a t interval; where they agree to the last digit,
+Numbers without bounds, such as seconds, or scores outside 0 and 1 of which nobody stated any, have a t interval; where they agree to the last digit,
 they are taken at their word from `ENOUGH_ALIKE` cases.
 """
 
@@ -229,6 +229,13 @@ def _anytime(
     return anytime_interval(values, low=bounds[0], high=bounds[1], confidence=confidence)
 
 
+def is_inside(value: float, bounds: tuple[float, float]) -> bool:
+    """Whether a value keeps to the bounds, but for what rounding adds to a mean or to a difference."""
+    low, high = bounds
+    slack = _NO_WIDTH * (high - low)
+    return low - slack <= value <= high + slack
+
+
 def _bounded(
     values: list[float],
     bounds: tuple[float, float] | None,
@@ -239,8 +246,7 @@ def _bounded(
     if bounds is None:
         return None
     low, high = bounds
-    slack = _NO_WIDTH * (high - low)  # what rounding adds to a mean, or to a difference
-    if min(values) < low - slack or max(values) > high + slack:
+    if not all(is_inside(value, bounds) for value in (min(values), max(values))):
         return None
     kept = [min(max(value, low), high) for value in values]
     found = bounded_interval(kept, low=low, high=high, clusters=clusters, confidence=confidence)

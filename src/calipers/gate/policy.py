@@ -73,23 +73,30 @@ class Rules(_Checked, frozen=True, kw_only=True):
     """Cases that have to be judged; with a margin, in both runs."""
     max_errors: Share | None = None
     """The share of attempts on which the evaluator may fail."""
-    bounds: tuple[float, float] = RATE
-    """Between which every result lies. Decisions during a run need it."""
+    bounds: tuple[float, float] | None = None
+    """Between which every score lies: one outside makes the rule INCONCLUSIVE. `None`: 0 and 1 where all scores lie between
+    them, and else none, which leaves a t interval. Decisions during a run take 0 and 1."""
     agreement: HumanAgreement | None = None
     """What a judge is held to."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.bounds[0] < self.bounds[1]:
+        low, high = self.range
+        if not low < high:
             raise InvalidOptionError(f"bounds: the lower one comes first, got {self.bounds!r}")
-        if not isfinite(self.bounds[1] - self.bounds[0]):
+        if not isfinite(high - low):
             raise InvalidOptionError(f"bounds: too far apart to be told from infinity, got {self.bounds!r}")
-        if self.bounds != RATE:
+        if self.bounds is not None:
             self.check_inside(self.bounds)
         if self.at_least is not None and self.at_most is not None and self.at_least >= self.at_most:
             raise InvalidOptionError(
                 f"at_least {self.at_least!r} and at_most {self.at_most!r} leave nothing between them"
             )
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The bounds that are stated, or 0 and 1."""
+        return RATE if self.bounds is None else self.bounds
 
     def check_inside(self, bounds: tuple[float, float], *, only_vacuous: bool = False) -> None:
         """Refuse limits that results between these bounds can never miss, or never meet.

@@ -22,7 +22,7 @@ from calipers.result import Kind, kind_of
 
 from .bet import Bet
 from .limits import PASS_RATE, unlimited
-from .policy import Policy, Rules
+from .policy import RATE, Policy, Rules
 from .sides import column_of, columns_of
 from .wording import limit_words, loss
 from .yardstick import Yardstick
@@ -164,8 +164,8 @@ class _Subject:
         self._levels: list[Bet] = []
         self._change: Bet | None = None
         self._sign = 1 if rules.better == "higher" else -1
-        low, high = rules.bounds
-        unit: Literal["rate", "number"] = "rate" if rules.bounds == (0.0, 1.0) else "number"
+        low, high = rules.range
+        unit: Literal["rate", "number"] = "rate" if rules.range == RATE else "number"
         if rules.margin is not None:
             rule = f"not worse than the baseline by {loss(rules.margin, unit)} or more"
             self._change = Bet(rule, -rules.margin, (low - high, high - low), above=True)
@@ -173,7 +173,7 @@ class _Subject:
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
             if limit is not None:
                 rule = f"{'at least' if above else 'at most'} {limit_words(limit, unit)}"
-                self._levels.append(Bet(rule, limit, rules.bounds, above=above))
+                self._levels.append(Bet(rule, limit, rules.range, above=above))
         self.bets += self._levels
 
     @property
@@ -223,18 +223,22 @@ class _Subject:
             return
         self.judged += 1
         value = sum(values) / len(values)
-        low, high = self.rules.bounds
-        if self._undecidable or not low <= value <= high:
+        before = self._before(old)
+        low, high = self.rules.range
+        if self._undecidable or not all(low <= each <= high for each in (*values, *before)):
             self._undecidable = True
             return
         for bet in self._levels:
             bet.add(value)
-        if self._change is None or old is None or self._old is None:
-            return
-        before = passes(old) if self._key is None else self._old.scores(old, self._key)
-        if before:
+        if self._change is not None and before:
             self.paired += 1
             self._change.add(self._sign * (value - sum(before) / len(before)))
+
+    def _before(self, old: RunCase | None) -> list[float]:
+        """What the baseline has of the case, where a margin asks for it."""
+        if self._change is None or old is None or self._old is None:
+            return []
+        return passes(old) if self._key is None else self._old.scores(old, self._key)
 
     def _values(self, case: RunCase) -> list[float]:
         found: list[float] = []
