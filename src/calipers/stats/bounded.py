@@ -136,13 +136,16 @@ def _normal_score(weights: dict[float, float], q: float) -> float:
 def _saddlepoint(parts: list[tuple[float, float]], lowest: float) -> float:
     """Where the slope of the cumulant function of S is 0: between `lowest`, where it has a pole, and 0."""
     left, right = lowest, 0.0
-    s = lowest / 2
+    # Newton's first step from 0, where the slope is that of the mean; it may lead beyond the pole.
+    slope, curvature = sum(w * a for a, w in parts), sum(w * a * a for a, w in parts)
+    s = max(-slope / curvature, lowest / 2) if slope > 0 else lowest / 2
     for _ in range(_STEPS):
-        slope = fsum(weight * a / (1 - s * a) for a, weight in parts)
+        shares = [(a / (1 - s * a), w) for a, w in parts]
+        slope = sum(w * share for share, w in shares)
         left, right = (left, s) if slope > 0 else (s, right)
-        step = s - slope / fsum(weight * (a / (1 - s * a)) ** 2 for a, weight in parts)
+        step = s - slope / sum(w * share * share for share, w in shares)
         following = step if left < step < right else (left + right) / 2
-        if abs(following - s) <= 1e-12 * abs(s):
-            break
+        if abs(following - s) <= _CLOSE * abs(s):
+            return following
         s = following
     return s
