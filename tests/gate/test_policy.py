@@ -147,10 +147,99 @@ def test_what_cannot_be_a_policy_is_refused(make, words):
         make()
 
 
-def test_the_schema_for_editors_accepts_what_the_reader_accepts_and_little_else():
+WHOLE = {
+    "confidence": 0.9,
+    "correction": "none",
+    "min_cases": 50,
+    "max_task_failures": 0.02,
+    "max_evaluator_errors": 0,
+    "pass_rate": {"at_least": 0.8},
+    "evaluators": {
+        "a": {
+            "margin": 0.03,
+            "at_least": 0.2,
+            "at_most": 0.9,
+            "better": "lower",
+            "min_cases": 3,
+            "max_errors": 0.01,
+            "bounds": [0, 5],
+            "agreement": {"labels": "labels.csv", "human": "people", "kappa": 0.6, "share": 0.8},
+        },
+        "b": {"agreement": {"run": "labelled", "kappa": 0.6}},
+    },
+    "duration": {"max_growth": 0.2, "at_most": 3},
+    "metrics": {"cost": {"max_growth": 0.1}},
+}
+"""A policy with every key that there is."""
+
+
+def places(data, steps=()):
+    """The way to every value."""
+    for key, value in data.items():
+        yield (*steps, key)
+        if isinstance(value, dict):
+            yield from places(value, (*steps, key))
+
+
+def changed(steps, value):
+    """The whole policy with another value in one place."""
+    data = json.loads(json.dumps(WHOLE))
+    part = data
+    for step in steps[:-1]:
+        part = part[step]
+    part[steps[-1]] = value
+    return data
+
+
+def test_the_policy_that_schema_and_reader_are_tried_on_has_every_key():
+    found = {steps[-1] for steps in places(WHOLE)}
+    for part in (Policy, Rules, Growth, HumanAgreement):
+        assert found.issuperset(part.__struct_fields__)
+
+
+@pytest.fixture(scope="module")
+def is_valid():
     jsonschema_rs = pytest.importorskip("jsonschema_rs", reason="the extra schema is not installed")
+    return jsonschema_rs.validator_for(policy_schema()).is_valid
+
+
+def is_read(path, data):
+    path.write_text(json.dumps(data))
+    try:
+        load_policy(path)
+    except DatasetFileError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("steps", list(places(WHOLE)), ids=".".join)
+def test_schema_and_reader_agree_on_what_may_stand_in_every_place(tmp_path, is_valid, steps):
+    for value in (None, True, -1, 0.5, 2, 1000, "x", "", [], [0, 5], [1, 2, 3], {}, {"nonsense": 1}):
+        data = changed(steps, value)
+        valid, read = is_valid(data), is_read(tmp_path / "gate.json", data)
+        # That a limit lies inside the bounds is between two values, which no schema can say.
+        against_bounds = steps[-1] in {"margin", "at_least", "at_most"} and isinstance(value, int | float)
+        assert valid == read or (against_bounds and valid), value
+    only_required = steps in {("evaluators", "a"), ("evaluators", "b")}
+    assert is_valid(changed(steps, None)) == only_required
+
+
+@pytest.mark.parametrize(
+    ("data", "fine"),
+    [
+        (WHOLE, True),
+        ({"evaluators": {"a": None}}, True),
+        ({"evaluators": {"a": {"margni": 1}}}, False),
+        ({"evaluators": {"": {}}}, False),
+        ({"duration": {}}, False),
+        ({"evaluators": {"a": {"agreement": {"labels": "a", "run": "b", "kappa": 0.5}}}}, False),
+        ({"evaluators": {"a": {"agreement": {"labels": "a"}}}}, False),
+    ],
+)
+def test_schema_and_reader_agree_on_whole_policies(tmp_path, is_valid, data, fine):
+    assert is_valid(data) == is_read(tmp_path / "gate.json", data) == fine
+
+
+def test_the_example_is_what_the_schema_takes(is_valid):
     yaml = pytest.importorskip("yaml", reason="PyYAML is a dependency")
-    schema = jsonschema_rs.validator_for(policy_schema())
-    assert schema.is_valid(yaml.safe_load(FULL))
-    assert not schema.is_valid({"evaluators": {"a": {"margni": 1}}})
-    assert not schema.is_valid({"confidence": 2})
+    assert is_valid(yaml.safe_load(FULL))

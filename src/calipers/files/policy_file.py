@@ -63,15 +63,34 @@ def load_policy(path: str | PathLike[str]) -> Policy:
 def policy_schema() -> dict[str, Any]:
     """The JSON Schema of policy files, with which editors complete and check them."""
     schema = msgspec.json.schema(Policy)
-    for part in schema["$defs"].values():
+    parts = schema["$defs"]
+    for part in parts.values():
         part["additionalProperties"] = False
-    rules = schema["$defs"]["Policy"]["properties"]
+        part["properties"] = {name: _not_null(field) for name, field in part["properties"].items()}
+    parts["Growth"]["minProperties"] = 1
+    parts["HumanAgreement"] |= {
+        "oneOf": [{"required": ["labels"]}, {"required": ["run"]}],
+        "anyOf": [{"required": ["kappa"]}, {"required": ["share"]}],
+    }
+    rules = parts["Policy"]["properties"]
+    for name in _NAMED:
+        rules[name]["propertyNames"] = {"minLength": 1}
     rules["$schema"] = {"type": "string"}
-    nothing = {"type": "null"}
     rules["evaluators"]["additionalProperties"] = {
-        "anyOf": [rules["evaluators"]["additionalProperties"], nothing]
+        "anyOf": [rules["evaluators"]["additionalProperties"], {"type": "null"}]
     }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _not_null(field: dict[str, Any]) -> dict[str, Any]:
+    """A field as a file may have it: `None` is what is left out, and null would be a limit that was forgotten."""
+    kinds = [kind for kind in field.get("anyOf", ()) if kind != {"type": "null"}]
+    rest = {
+        key: value for key, value in field.items() if key != "anyOf" and (key, value) != ("default", None)
+    }
+    if not kinds:
+        return rest
+    return {**(kinds[0] if len(kinds) == 1 else {"anyOf": kinds}), **rest}
 
 
 def _beside(policy: Path, rules: Rules) -> Rules:
