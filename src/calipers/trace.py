@@ -13,13 +13,13 @@ Totals follow from the calls unless they are given. A total of zero says that no
 """
 
 import contextlib
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
-from uuid import uuid4
 
 import msgspec
 
@@ -204,8 +204,9 @@ class TurnType(StrEnum):
     AGENT_MESSAGE = "agent_message"
 
 
-def _new_id() -> str:
-    return str(uuid4())
+def new_id() -> str:
+    """An id of its own for each trace and turn: 32 hexadecimal digits, as OpenTelemetry has them."""
+    return os.urandom(16).hex()
 
 
 def _now() -> datetime:
@@ -222,7 +223,7 @@ class Turn:
     """The text of a message."""
     llm_call: LLMCall | None = None
     tool_call: ToolCall | None = None
-    turn_id: str = field(default_factory=_new_id, compare=False, repr=False)
+    turn_id: str = field(default_factory=new_id, compare=False, repr=False)
     timestamp: datetime | None = None
     """When it happened; `None` when it was not recorded."""
 
@@ -290,7 +291,7 @@ class Trace:
     """Milliseconds: wall-clock time where it was recorded, else the sum of the calls' latencies."""
     tags: Sequence[str] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
-    trace_id: str = field(default_factory=_new_id, compare=False, repr=False)
+    trace_id: str = field(default_factory=new_id, compare=False, repr=False)
     created_at: datetime = field(default_factory=_now, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -395,6 +396,8 @@ _ITEMS: dict[str, type] = {"turns": Turn, "llm_calls": LLMCall, "tool_calls": To
 
 def _tuple(name: str, given: Any) -> tuple[Any, ...]:
     kind = _ITEMS[name]
+    if not given and type(given) is tuple:
+        return given
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidTraceError(f"{name} must be a list of {kind.__name__}, got {given!r:.200}")
     for item in given:

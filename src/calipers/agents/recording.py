@@ -22,11 +22,10 @@ from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
-from uuid import uuid4
 
 from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.task import Attempt, current_attempt
-from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType
+from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
 
 from .event_log import Event, EventLog, error_text, turn_of
 from .snapshot import snapshot
@@ -70,7 +69,7 @@ class Recording:
         """The recording this one is inside of."""
         self.attempt: Attempt | None = None
         """The attempt of a run this was begun in."""
-        self._trace_id = str(uuid4())
+        self._trace_id = new_id()
 
     @property
     def input_text(self) -> str:

@@ -24,7 +24,6 @@ import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
-from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -48,6 +47,8 @@ _VERSION = 2
 """Of keys and entries: another version finds nothing of this one."""
 _CHECK_LINE = 18
 """Bytes of the first line of an entry."""
+_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+_BY_NUMBER = os.utime in os.supports_fd
 _ENTRY = re.compile(r"[0-9a-f]{64}\.audio")
 _PATIENCE = 60.0
 """Seconds to wait for another process; one that takes longer may hang, and making a sound twice does no harm."""
@@ -111,15 +112,18 @@ class AudioCache:
         """The sound, or `None`. An entry that is damaged is removed."""
         path = self._path(key)
         try:
-            with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - see `_path`
-                audio = _read_entry(key, file)
+            file = os.open(path, _READING)
         except FileNotFoundError:
             return None
         except NotADirectoryError:
             raise _no_folder(self.directory) from None
-        # The time of the file is that of the last use, which is what `prune` goes by. A folder may be read-only.
-        with suppress(OSError):
-            os.unlink(path) if audio is None else os.utime(path)  # noqa: PTH108 - see `_path`
+        try:
+            audio = _read_entry(key, file)
+            # The time of the file is that of the last use, which is what `prune` goes by. A folder may be read-only.
+            with suppress(OSError):
+                os.unlink(path) if audio is None else os.utime(file if _BY_NUMBER else path)  # noqa: PTH108 - see `_path`
+        finally:
+            os.close(file)
         return audio
 
     def put(self, key: str, audio: Audio, *, text: str = "") -> bool:
@@ -385,15 +389,17 @@ def _entry(key: str, audio: Audio, text: str) -> list[bytes]:
     return [_check_line(head, audio.data), head, audio.data]
 
 
-def _read_entry(key: str, file: FileIO) -> Audio | None:
+def _read_entry(key: str, file: int) -> Audio | None:
     """The sound of an entry, or `None` if it is damaged or another's.
 
-    A warm cache is read for every request of a run, so the sound is read into its place, not copied there.
+    A warm cache is read for every request of a run, so the sound is read into its place, not copied there, and by the
+    number of the file: an object for it would take as long as the reading.
     """
-    line = file.read(_CHECK_LINE)
+    size = os.fstat(file).st_size
+    line = os.read(file, _CHECK_LINE)
     try:
-        head = file.read(int(line[9:], 16))
-        data = file.read()
+        head = os.read(file, min(int(line[9:], 16), size))
+        data = os.read(file, size)
         facts = msgspec.json.decode(head)
         if line != _check_line(head, data) or facts.pop("key") != key:
             return None

@@ -195,21 +195,25 @@ async def run(
     """
     expected, judge = expected_calls(expect), _checked(evaluator)
     audio, response, timings = await VoiceTask(agent, synthesizer, perturbation=perturbation).exchange(prompt)
-    result = await judged(judge, expected, response.tool_calls)
+    result = await judged(judge, expected, response.tool_calls, by_name=_takes_names(judge))
     read_parts(result)
     result.prompt, result.audio, result.response = prompt, audio, response
     result.timings = {**timings, **result.timings}
     return result
 
 
-async def judged(evaluator: Evaluator, expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
-    """What an evaluator says of the calls, and how long that took it.
+async def judged(
+    evaluator: Evaluator, expected: list[ToolCall], actual: list[ToolCall], *, by_name: bool
+) -> EvalResult:
+    """What an evaluator, asked by the names of its parameters or by their order, says of the calls, and how long it took.
 
     Raises:
         TaskContractError: it is no `EvalResult`.
     """
     start = perf_counter()
-    found = _asked(evaluator, list(expected), list(actual))
+    ask: Any = evaluator.evaluate
+    wanted, made = list(expected), list(actual)
+    found = ask(expected=wanted, actual=made) if by_name else ask(wanted, made)
     result = await found if inspect.isawaitable(found) else found
     if not isinstance(result, EvalResult):
         raise TaskContractError(
@@ -220,14 +224,12 @@ async def judged(evaluator: Evaluator, expected: list[ToolCall], actual: list[To
     return result
 
 
-def _asked(evaluator: Evaluator, expected: list[ToolCall], actual: list[ToolCall]) -> Any:
-    """What an evaluator answers: by the names of its parameters where they are ours, else by their order."""
-    ask: Any = evaluator.evaluate
-    parameters = inspect.signature(ask).parameters.values()
-    named = {each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY}
-    if {"expected", "actual"} <= named:
-        return ask(expected=expected, actual=actual)
-    return ask(expected, actual)
+def _takes_names(evaluator: Evaluator) -> bool:
+    """Whether the names of an evaluator's parameters are ours, in whichever order."""
+    parameters = inspect.signature(evaluator.evaluate).parameters.values()
+    return {"expected", "actual"} <= {
+        each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY
+    }
 
 
 async def run_concurrent(
@@ -312,10 +314,11 @@ async def evaluate_calls(
         InvalidOptionError: an evaluator that is none, or a case without expected calls.
     """
     judge = _checked(evaluator)
+    by_name = _takes_names(judge)
     listed = [_with_calls(case) for case in cases]
 
     async def calls(expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
-        return await judged(judge, expected, actual)
+        return await judged(judge, expected, actual, by_name=by_name)
 
     dataset: Dataset[str, Any, Any] = Dataset(name=name, cases=listed, evaluators=[calls])
     return await dataset.evaluate(task, name=name, **{"progress": False, **options})

@@ -71,6 +71,8 @@ def as_json(body: Any, *, what: str = "the request") -> bytes:
 
 def _not_finite(value: Any) -> float | None:
     """The first number in a value that JSON cannot hold, which a serializer would take for `null`."""
+    if isinstance(value, str):
+        return None
     if isinstance(value, float):
         return None if math.isfinite(value) else value
     inside = (

@@ -46,7 +46,9 @@ def _read_one(value: Any, name: str) -> Any:
 
 def is_list(value: Any) -> bool:
     """Whether a value is a sequence of values, whichever class the provider uses for it."""
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+    return type(value) is list or (
+        isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+    )
 
 
 def excerpt(value: Any) -> str:

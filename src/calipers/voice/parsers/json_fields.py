@@ -113,6 +113,8 @@ def at(value: Any, path: str) -> Any:
 
 
 def _below(value: Any, step: str) -> Any:
+    if type(value) is dict:  # nearly always; asking what else it may be takes several times as long
+        return value.get(step)
     if not is_list(value):
         return read(value, step)
     index = int(step) if step.isascii() and step.isdigit() else len(value)
