@@ -13,13 +13,13 @@ import functools
 import inspect
 import linecache
 import types
-from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from .fingerprint import digest
 from .running import class_code, runs
 
-Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Definition: TypeAlias = _Function | ast.ClassDef
 
 _SILENT = frozenset(
     {
@@ -53,11 +53,7 @@ def definition_of_function(code: types.CodeType) -> Definition:
         NoSourceError: there is no source, or it is not that of this function any more.
     """
     text = _text(code.co_filename)
-    found: list[Definition] = [
-        node
-        for node in _definitions(_tree(code.co_filename))
-        if not isinstance(node, ast.ClassDef) and _first_line(node) == code.co_firstlineno
-    ]
+    found: list[Definition] = [*_functions(_tree(code.co_filename)).get(code.co_firstlineno, ())]
     if code.co_name == "<lambda>":
         found = _narrowed([node for node in found if isinstance(node, ast.Lambda)], code)
     else:
@@ -85,8 +81,8 @@ def definition_of_class(kind: type) -> tuple[ast.ClassDef, str]:
         file = codes[0].co_filename if codes else inspect.getfile(kind)
     except (TypeError, OSError):
         raise NoSourceError("it was not read from a file") from None
-    wanted = [part for part in kind.__qualname__.split(".") if part != "<locals>"]
-    found = [node for path, node in _classes(_tree(file), []) if path == wanted]
+    wanted = tuple(part for part in kind.__qualname__.split(".") if part != "<locals>")
+    found = _classes(_tree(file)).get(wanted, [])
     if len(found) > 1:
         line = codes[0].co_firstlineno if codes else 0
         found = [node for node in found if node.lineno <= line <= (node.end_lineno or 0)]
@@ -199,20 +195,33 @@ def _parsed(text: str) -> ast.Module | None:
         return None
 
 
-def _definitions(tree: ast.AST) -> Iterator[Definition]:
+# Several evaluators of a run are often in one file, which is walked through once.
+
+
+@functools.lru_cache(maxsize=256)
+def _functions(tree: ast.Module) -> dict[int, list[_Function]]:
+    """The functions of a file by their first lines."""
+    found: dict[int, list[_Function]] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            yield node
+        if isinstance(node, _Function):
+            found.setdefault(_first_line(node), []).append(node)
+    return found
 
 
-def _classes(node: ast.AST, path: list[str]) -> Iterator[tuple[list[str], ast.ClassDef]]:
-    for child in ast.iter_child_nodes(node):
-        inside = path
-        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            inside = [*path, child.name]
-            if isinstance(child, ast.ClassDef):
-                yield inside, child
-        yield from _classes(child, inside)
+@functools.lru_cache(maxsize=256)
+def _classes(tree: ast.Module) -> dict[tuple[str, ...], list[ast.ClassDef]]:
+    """The classes of a file by their names, each after the names of what it is defined in."""
+    found: dict[tuple[str, ...], list[ast.ClassDef]] = {}
+    waiting: list[tuple[ast.AST, tuple[str, ...]]] = [(tree, ())]
+    for node, path in waiting:
+        for child in ast.iter_child_nodes(node):
+            inside = path
+            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                inside = (*path, child.name)
+                if isinstance(child, ast.ClassDef):
+                    found.setdefault(inside, []).append(child)
+            waiting.append((child, inside))
+    return found
 
 
 def _first_line(node: Definition) -> int:
