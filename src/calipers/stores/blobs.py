@@ -9,14 +9,10 @@ zlib, because every Python has it: on the JSON of traces a faster codec saves li
 
 import hashlib
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-import msgspec
-
 from calipers.errors import StoreError
-
-from .records import StoredAttempt, StoredCell
 
 LARGEST_INLINE: Final = 1024
 """Characters of the longest text that is stored where it belongs."""
@@ -39,29 +35,11 @@ class Blobs:
         self.bodies: dict[bytes, bytes] = {}
         """What is to be stored, compressed, by hash."""
 
-    def take_attempts(self, attempts: Iterable[StoredAttempt]) -> list[StoredAttempt]:
-        """The attempts, with references to what is large in them."""
-        return [
-            self._take_attempt(attempt)
-            if attempt.trace is not None or len(attempt.given) + len(attempt.output) > LARGEST_INLINE
-            else attempt
-            for attempt in attempts
-        ]
-
-    def _take_attempt(self, attempt: StoredAttempt) -> StoredAttempt:
-        trace = attempt.trace
-        return msgspec.structs.replace(
-            attempt,
-            given=self.take(attempt.given),
-            output=self.take(attempt.output),
-            trace=None if trace is None else self.take(trace),
-        )
-
-    def take_cell(self, cell: StoredCell) -> StoredCell:
-        """The cell, with a reference if it is large."""
-        if len(cell.body) <= LARGEST_INLINE:
-            return cell
-        return msgspec.structs.replace(cell, body=self.take(cell.body))
+    def take_all(self, texts: Sequence[str | None]) -> Sequence[str | None]:
+        """The texts, with references in the places of large ones."""
+        if max(map(len, filter(None, texts)), default=0) <= LARGEST_INLINE:
+            return texts
+        return [None if text is None else self.take(text) for text in texts]
 
     def take(self, text: str) -> str:
         """The text, or the reference to it if it is large."""

@@ -193,15 +193,13 @@ def _bare_cells(record: ReportCase, panel: Panel) -> str | None:
     """The results of an attempt as they stand in its row; `None` if there are none, or one says more than its value."""
     if not record.results or record.evaluator_failures or record.skipped:
         return None
-    shared = panel.shared
-    found: dict[int, str] = {}
-    for result in record.results:
-        known = shared.get(id(result))
-        _, index, body, text = panel.told(result) if known is None or known[0] is not result else known
-        if body is None or len(body) > LARGEST_INLINE:
-            return None
-        found[index] = text
-    return f"{{{','.join(found.values())}}}" if len(found) == len(record.results) else None
+    values = panel.bare_values(record.results)
+    if values is None:
+        return None
+    text = _encode(values).decode()
+    if len(text) > LARGEST_INLINE and any(len(_encode(one)) > LARGEST_INLINE for one in values.values()):
+        return None
+    return text
 
 
 def pack_cells(record: ReportCase, position: int, panel: Panel) -> list[StoredCell]:
@@ -209,11 +207,12 @@ def pack_cells(record: ReportCase, position: int, panel: Panel) -> list[StoredCe
     bare: dict[int, StoredCell] = {}
     rich: dict[int, _Cell] = {}
     for result in record.results:
-        _, index, body, _ = panel.told(result)
-        if body is None or index in bare or index in rich:
+        known = panel.bare(result)
+        index = panel.find(result.evaluator)[0]
+        if known is None or index in bare or index in rich:
             _open(rich, bare, index).results.append(_pack_result(result, panel))
         else:
-            bare[index] = StoredCell(position=position, evaluator=index, body=body)
+            bare[index] = StoredCell(position=position, evaluator=index, body=_encode(known[2]).decode())
     for failure in record.evaluator_failures:
         told = msgspec.structs.replace(failure, source=plain_spec(failure.source))
         _open(rich, bare, panel.find(failure.name)[0]).failures.append(told)

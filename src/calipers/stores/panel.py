@@ -8,20 +8,17 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-import msgspec
-
 from calipers.errors import StoreError
 from calipers.plain import plain
-from calipers.result import EvaluationResult, EvaluatorSpec
+from calipers.result import EvaluationResult, EvaluatorSpec, Scalar
 
 from .run_info import StoredEvaluator
 
-_encode: Final = msgspec.json.Encoder().encode
 _WIDE: Final = 1 << 63
 _MOST_SHARED: Final = 1000
 
-_Told: TypeAlias = tuple[EvaluationResult, int, str | None, str]
-"""A result, the place of its evaluator, the body of its cell if it is only a value, and the cell as it stands in a row."""
+_Bare: TypeAlias = tuple[EvaluationResult, int, Scalar]
+"""A result that is only a value, the place of its evaluator, and the value as plain data."""
 
 
 class Panel:
@@ -51,7 +48,7 @@ class Panel:
         self.names = tuple(evaluators[index].name for index in self.indexes)
         self.stored = None if self.indexes == shared else self.indexes
         """What of it an attempt has to say: nothing, if these are the shared ones of its run."""
-        self.shared: dict[int, _Told] = {}
+        self._shared: dict[int, _Bare] = {}
         """What is known of results that are only a value, by the id of the result."""
         self._sources: dict[int, tuple[EvaluatorSpec, StoredEvaluator, bool]] = {}
         self._by_name = {evaluators[index].name: (index, evaluators[index]) for index in self.indexes}
@@ -65,13 +62,26 @@ class Panel:
             )
         return found
 
-    def told(self, result: EvaluationResult) -> "_Told":
-        """A result with the place of its evaluator and, if it says no more than its value, the body of its cell."""
-        known = self.shared.get(id(result))
-        if known is not None and known[0] is result:
-            return known
+    def bare_values(self, results: Sequence[EvaluationResult]) -> dict[int, Scalar] | None:
+        """What evaluators said, by their places; `None` if one of them said more than one value."""
+        shared = self._shared
+        values: dict[int, Scalar] = {}
+        for result in results:
+            known = shared.get(id(result))
+            if known is None or known[0] is not result:
+                known = self.bare(result)
+                if known is None:
+                    return None
+                # Numbers are rarely the same twice.
+                if type(known[2]) is not float and len(shared) < _MOST_SHARED:
+                    shared[id(result)] = known
+            values[known[1]] = known[2]
+        return values if len(values) == len(results) else None
+
+    def bare(self, result: EvaluationResult) -> _Bare | None:
+        """A result with the place of its evaluator and its value as plain data; `None` if it says more than that."""
         name = result.evaluator
-        index, evaluator = self._by_name.get(name) or self.find(name)
+        place, evaluator = self._by_name.get(name) or self.find(name)
         value = result.value
         if type(value) is float and not math.isfinite(value):
             raise StoreError(f"the result {result.name!r} cannot be stored: its value {value!r} is no number")
@@ -84,16 +94,8 @@ class Panel:
             or result.evaluator_version != evaluator.version
             or not self.is_of(result.source, evaluator)
         ):
-            return result, index, None, ""
-        if type(value) is float:
-            body = _encode(value).decode()
-            return result, index, body, f'"{index}":{body}'
-        body = _encode(quick_plain(value)).decode()
-        known = (result, index, body, f'"{index}":{body}')
-        # Results are immutable, and those that are a bare True, False or frequent label are one object in a whole run.
-        if len(self.shared) < _MOST_SHARED:
-            self.shared[id(result)] = known
-        return known
+            return None
+        return result, place, value if type(value) is float else quick_plain(value)
 
     def is_of(self, source: EvaluatorSpec, evaluator: StoredEvaluator) -> bool:
         """Whether a source is what is stored of an evaluator, up to being plain data."""

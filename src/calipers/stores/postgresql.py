@@ -16,7 +16,7 @@ from typing_extensions import override
 from calipers.errors import MissingExtraError, StoreError, StoreMissingError, StoreUnavailableError
 
 from .schema import VERSION, migrations
-from .sql import Row, Session, marks
+from .sql import Columns, Row, Session, marks
 from .sql_store import SqlStore
 from .store import Redact
 
@@ -144,20 +144,23 @@ class _PostgresqlSession:
         cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
         return cursor.fetchall() if cursor.description else []
 
-    def insert(self, table: str, columns: str, rows: Sequence[Row]) -> None:
+    def insert(self, table: str, columns: Columns) -> None:
+        rows = list(zip(*columns.values(), strict=True))
         if not rows:
             return
         with (
             self._connection.cursor() as cursor,
-            cursor.copy(f"COPY {table} ({columns}) FROM STDIN".encode()) as copy,
+            cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN".encode()) as copy,
         ):
             for row in rows:
                 copy.write_row(row)
 
-    def insert_missing(self, table: str, columns: str, rows: Sequence[Row]) -> None:
-        sql = f"INSERT INTO {table} ({columns}) VALUES {marks(len(rows[0]))} ON CONFLICT DO NOTHING"  # noqa: S608 - our own words
+    def insert_missing(self, table: str, columns: Columns) -> None:
+        sql = (
+            f"INSERT INTO {table} ({', '.join(columns)}) VALUES {marks(len(columns))} ON CONFLICT DO NOTHING"  # noqa: S608 - our own words
+        )
         with self._connection.cursor() as cursor:
-            cursor.executemany(sql.replace("?", "%s").encode(), rows)
+            cursor.executemany(sql.replace("?", "%s").encode(), list(zip(*columns.values(), strict=True)))
 
 
 # ---------------------------------------------------------------------- opening

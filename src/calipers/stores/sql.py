@@ -3,12 +3,15 @@
 Statements have `?` for their values; a database that wants another sign replaces it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 _T = TypeVar("_T")
 
 Row: TypeAlias = tuple[Any, ...]
+
+Columns: TypeAlias = Mapping[str, Sequence[Any]]
+"""The values of many rows, by column: a tuple for each of thousands of rows would keep the garbage collector busy."""
 
 MANY = 5000
 """How many values one `IN (…)` is asked about."""
@@ -21,11 +24,11 @@ class Session(Protocol):
         """Execute a statement and return its rows."""
         ...
 
-    def insert(self, table: str, columns: str, rows: Sequence[Row]) -> None:
+    def insert(self, table: str, columns: Columns) -> None:
         """Add many rows."""
         ...
 
-    def insert_missing(self, table: str, columns: str, rows: Sequence[Row]) -> None:
+    def insert_missing(self, table: str, columns: Columns) -> None:
         """Add those rows of which the primary key is not there yet."""
         ...
 

@@ -16,11 +16,15 @@ from .store import NameTakenError
 
 def insert_evaluators(db: Session, number: int, first: int, evaluators: Sequence[StoredEvaluator]) -> None:
     """Write evaluators that are new in their run, in neighbouring places."""
-    rows = [
-        (number, place, evaluator.identity, _body(evaluator))
-        for place, evaluator in enumerate(evaluators, first)
-    ]
-    db.insert("evaluators", "run, place, identity, body", rows)
+    db.insert(
+        "evaluators",
+        {
+            "run": [number] * len(evaluators),
+            "place": range(first, first + len(evaluators)),
+            "identity": [evaluator.identity for evaluator in evaluators],
+            "body": [_body(evaluator) for evaluator in evaluators],
+        },
+    )
 
 
 def place_evaluators(

@@ -5,9 +5,9 @@ holds a transaction open while its caller thinks, and what is written meanwhile 
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar
 
-from msgspec.structs import astuple
 from typing_extensions import override
 
 from calipers.errors import StoreError
@@ -31,10 +31,11 @@ _MOST_TEXT = 4_000_000
 
 # The columns are the fields of the records, but for the run, of which a table has the number instead. The cells in the row
 # of an attempt are read apart from it.
-_FIELDS = StoredAttempt.__struct_fields__[:-2]
-_ATTEMPT = ", ".join(_FIELDS)
-_HEAD = ", ".join(_FIELDS[:-3])
-_CELL = ", ".join(StoredCell.__struct_fields__[:-1])
+_ATTEMPT_FIELDS = StoredAttempt.__struct_fields__[:-2]
+_CELL_FIELDS = StoredCell.__struct_fields__[:-1]
+_ATTEMPT = ", ".join(_ATTEMPT_FIELDS)
+_HEAD = ", ".join(_ATTEMPT_FIELDS[:-3])
+_CELL = ", ".join(_CELL_FIELDS)
 
 
 class SqlStore(SqlRuns):
@@ -62,29 +63,26 @@ class SqlStore(SqlRuns):
         attempts = _last(attempts, positions)
         inside, others = split_cells(attempts, cells)
         outside = _last(others, [(cell.position, cell.evaluator) for cell in others])
+        attempt_columns = _by_column(attempts, _ATTEMPT_FIELDS) | {"cells": inside}
+        cell_columns = _by_column(outside, _CELL_FIELDS)
         blobs = Blobs()
-        attempts = blobs.take_attempts(attempts)
-        rows = [astuple(blobs.take_cell(cell))[:-1] for cell in outside]
+        for columns, names in ((attempt_columns, ("given", "output", "trace")), (cell_columns, ("body",))):
+            columns.update({name: blobs.take_all(columns[name]) for name in names})
         with self._writing() as db:
             number, any_there = _count_in(db, run, generation, attempts, positions, cells)
             if any_there:
                 _count_out(db, number, _remove(db, number, positions))
             if outside:
                 _replace_cells(db, number, run, attempts, outside)
-            db.insert(
-                "attempts",
-                f"{_ATTEMPT}, run, cells",
-                [
-                    (*astuple(attempt)[:-2], number, text)
-                    for attempt, text in zip(attempts, inside, strict=True)
-                ],
-            )
-            db.insert("cells", f"run, {_CELL}", [(number, *row) for row in rows])
+            db.insert("attempts", {**attempt_columns, "run": [number] * len(attempts)})
+            db.insert("cells", {**cell_columns, "run": [number] * len(outside)})
             if blobs.bodies:
                 # In one order, so that two writers never wait for each other.
-                bodies = sorted(blobs.bodies.items())
-                db.insert_missing("blobs", "hash, body", bodies)
-                db.insert_missing("blob_uses", "run, hash", [(number, digest) for digest, _ in bodies])
+                hashes = sorted(blobs.bodies)
+                db.insert_missing(
+                    "blobs", {"hash": hashes, "body": [blobs.bodies[digest] for digest in hashes]}
+                )
+                db.insert_missing("blob_uses", {"run": [number] * len(hashes), "hash": hashes})
 
     @override
     def remove_attempts(self, run: str, positions: Iterable[int], *, generation: int | None = None) -> None:
@@ -267,6 +265,10 @@ class SqlStore(SqlRuns):
 def _last(items: Sequence[_T], keys: Sequence[Hashable]) -> Sequence[_T]:
     """The items without those that a later one of the same key replaces."""
     return items if len(set(keys)) == len(keys) else list(dict(zip(keys, items, strict=True)).values())
+
+
+def _by_column(records: Sequence[Any], names: Iterable[str]) -> dict[str, Sequence[Any]]:
+    return {name: list(map(attrgetter(name), records)) for name in names}
 
 
 def _count_in(

@@ -24,7 +24,7 @@ from typing_extensions import override
 from calipers.errors import StoreError, StoreMissingError, StoreUnavailableError
 
 from .schema import VERSION, migrations
-from .sql import Row, Session, marks
+from .sql import Columns, Row, Session, marks
 from .sql_store import SqlStore
 from .store import Redact
 
@@ -154,32 +154,32 @@ class _SqliteSession:
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         return self._connection.execute(sql, values).fetchall()
 
-    def insert(self, table: str, columns: str, rows: Sequence[Row], *, verb: str = "INSERT") -> None:
-        if not rows:
-            return
-        # A column that says the same of all rows (nothing, the run, no failure) is written once: most of what a row costs is
-        # the number of its values.
-        row = marks(len(rows[0]))
-        if len(rows) >= _FEWEST_ROWS:
-            by_column = list(zip(*rows, strict=True))
-            said = [_literal(values) for values in by_column]
-            if None in said:
-                different = [values for values, text in zip(by_column, said, strict=True) if text is None]
-                rows = list(zip(*different, strict=True))
-                row = f"({', '.join(text or '?' for text in said)})"
-        into = f"{verb} INTO {table} ({columns}) VALUES "
+    def insert(self, table: str, columns: Columns, *, verb: str = "INSERT") -> None:
+        different = columns
+        row = marks(len(columns))
+        count = min(map(len, columns.values()))
+        if count >= _FEWEST_ROWS:
+            # A column that says the same of all rows (nothing, the run, no failure) is written once: most of what a row costs
+            # is the number of its values.
+            said = {name: _literal(values) for name, values in columns.items()}
+            different = {name: values for name, values in columns.items() if said[name] is None}
+            row = f"({', '.join(text or '?' for text in said.values())})"
+        width = len(different)
+        values = list(chain.from_iterable(zip(*different.values(), strict=True)))
+        into = f"{verb} INTO {table} ({', '.join(columns)}) VALUES "
         start = 0
-        while left := len(rows) - start:
-            size = next(size for size in _SIZES if size <= left and size * len(rows[0]) <= _MOST_VALUES)
-            values = list(chain.from_iterable(rows[start : start + size]))
-            self._connection.execute(into + ", ".join([row] * size), values)
+        while left := count - start:
+            size = next(size for size in _SIZES if size <= left and size * width <= _MOST_VALUES)
+            self._connection.execute(
+                into + ", ".join([row] * size), values[start * width : (start + size) * width]
+            )
             start += size
 
-    def insert_missing(self, table: str, columns: str, rows: Sequence[Row]) -> None:
-        self.insert(table, columns, rows, verb="INSERT OR IGNORE")
+    def insert_missing(self, table: str, columns: Columns) -> None:
+        self.insert(table, columns, verb="INSERT OR IGNORE")
 
 
-def _literal(values: Row) -> str | None:
+def _literal(values: Sequence[Any]) -> str | None:
     """What a column says of all rows, as SQL, if it is nothing or a number."""
     first = values[0]
     if (first is not None and not isinstance(first, int)) or values.count(first) < len(values):
