@@ -63,9 +63,11 @@ def test_each_outcome_has_its_exit_code(calipers, runs, write, run, baseline, po
 def test_the_verdict_is_written_for_people_and_programs(calipers, runs, folder, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     done = calipers(
-        "gate", "bad", "--baseline", "good", "--policy", "gate.yaml", "--out", "v.json", "--out", "v.md"
+        *("gate", "bad", "--baseline", "good", "--policy", "gate.yaml"),
+        *("--out", "v.json", "--out", "v.md", "--out", "v.html"),
     )
     assert done.exit_code == 1
+    assert "<svg" in (folder / "v.html").read_text()
     found = json.loads((folder / "v.json").read_text())
     assert (found["calipers_gate"], found["outcome"]) == (1, "FAIL")
     markdown = (folder / "v.md").read_text()
@@ -84,7 +86,7 @@ def test_the_verdict_is_written_for_people_and_programs(calipers, runs, folder, 
         (["good", "--policy", "gate.yaml", "--baseline", "good"], 2, "same run"),
         (["good", "--policy", "broken.yaml"], 3, "broken.yaml:1:1: unknown key 'evaluator'"),
         (["good", "--policy", "judge.yaml"], 3, "labels.csv', line 2: expected UTF-8"),
-        (["good", "--policy", "gate.yaml", "--out", "html:x.html"], 2, "not as html"),
+        (["good", "--policy", "gate.yaml", "--out", "csv:x.csv"], 2, "not as csv"),
         (["good.json", "--policy", "gate.yaml", "--out", "json:good.json"], 2, "overwrite"),
         (["good", "--policy", "gate.yaml", "--out", "v.md", "--out", "v.md"], 2, "two --out"),
     ],

@@ -44,7 +44,7 @@ calipers gate report.json --policy thresholds.yaml
     metavar="FORMAT:PATH",
     multiple=True,
     shell_complete=complete_files,
-    help="Write the verdict to a file, too: json, markdown or text; the suffix tells. With the path - it goes to standard "
+    help="Write the verdict to a file, too: html, markdown, json or text; the suffix tells. With the path - it goes to standard "
     "output instead of the table. Repeatable.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Show nothing: the exit code tells.")

@@ -107,6 +107,7 @@ def _finding(claim: Claim, failed: bool, confidence: float) -> Finding:
         advice=_advice(claim, outcome, value, interval, more),
         value=value,
         limit=claim.limit,
+        above=claim.above,
         interval=interval,
         unit=claim.unit,
         n=measure.n,

@@ -67,6 +67,7 @@ def few(subject: str, what: str, failed: int, attempts: int, most: float) -> Fin
         advice="see what failed: `calipers show RUN`" if share > most else None,
         value=share,
         limit=most,
+        above=False,
         unit="rate",
     )
 

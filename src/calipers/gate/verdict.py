@@ -35,6 +35,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """The estimate: a rate, a mean, a difference or a growth; `None` if it was not measured."""
     limit: float | None = None
     """What it is held against, on the same scale."""
+    above: bool = True
+    """Whether the good side is above the limit."""
     interval: Interval | None = None
     """Where the true value may lie."""
     unit: Unit = "number"

@@ -1,13 +1,11 @@
 """Comparisons as one self-contained HTML file, without scripts: sentences, tables, and differences drawn as SVG."""
 
-import base64
-import hashlib
 from collections.abc import Sequence
-from importlib.resources import files
 
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison
 from calipers.views.html.markup import Content, Markup, element, join
+from calipers.views.html.static_page import static_page
 from calipers.views.numbers import confidence_text, percent, plural
 from calipers.views.text import fit
 
@@ -50,46 +48,22 @@ def comparisons_html(
         max_flips: cases that flipped to list for each; `None` for no limit.
     """
     check_max_flips(max_flips)
-    style = files("calipers.views.html").joinpath("page", "report.css").read_text(encoding="utf-8")
-    style = style.replace("\r\n", "\n")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    name = title or ", ".join(_titles(comparisons))
-    page = element(
-        "html",
-        element(
-            "head",
-            Markup('<meta charset="utf-8">'),
-            Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
-            Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-            Markup('<meta name="referrer" content="no-referrer">'),
-            Markup('<meta name="color-scheme" content="light dark">'),
-            Markup('<meta name="generator" content="Calipers">'),
-            element("title", fit(name, _NAME)),
-            element("style", Markup(style)),
-        ),
-        element(
-            "body",
-            element("header", element("span", "Calipers comparison", class_="brand"), class_="bar"),
-            element(
-                "main",
-                _table("Pass rates", headlines(comparisons), comparisons[0].confidence)
-                if len(comparisons) > 1
-                else "",
-                *(_section(comparison, max_flips) for comparison in comparisons),
-            ),
-        ),
-        lang="en",
+    return static_page(
+        title or ", ".join(_titles(comparisons)),
+        _table("Pass rates", headlines(comparisons), comparisons[0].confidence)
+        if len(comparisons) > 1
+        else "",
+        *(_section(comparison, max_flips) for comparison in comparisons),
+        brand="Calipers comparison",
     )
-    return f"<!doctype html>\n{page}\n"
 
 
-def difference_svg(change: Change, span: Span) -> Markup:
-    """A difference and its interval around 0, better to the right.
+def span_svg(span: Span, *, label: str) -> Markup:
+    """A value and its interval around the middle, better to the right.
 
     Args:
-        change: what it shows, for those who cannot see it.
         span: where it stands.
+        label: what it shows, for those who cannot see it.
     """
     middle, y = _PLOT / 2, _HEIGHT / 2
     marks = [
@@ -109,7 +83,7 @@ def difference_svg(change: Change, span: Span) -> Markup:
         width=_PLOT,
         height=_HEIGHT,
         role="img",
-        aria_label=sentence(change),
+        aria_label=label,
     )
 
 
@@ -178,7 +152,7 @@ def _headline(comparison: Comparison) -> Content:
         element(
             "div",
             element("p", sentence(change), class_=_TONES.get(change.outcome)),
-            difference_svg(change, spans([change])[0]),
+            span_svg(spans([change])[0], label=sentence(change)),
             element("p", p_values_text(change), class_="note"),
             class_="scaled",
         ),
@@ -217,7 +191,7 @@ def _row(change: Change, span: Span) -> Markup:
         element("td", value_text(change, change.candidate), class_="number"),
         element("td", value, class_="number value"),
         element("td", ends, class_="ends"),
-        element("td", difference_svg(change, span), class_="drawing"),
+        element("td", span_svg(span, label=sentence(change)), class_="drawing"),
         element("td", p_text(change.p_value), class_="number"),
         element("td", p_text(change.adjusted_p), class_="number"),
         element(

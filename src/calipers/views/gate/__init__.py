@@ -1,1 +1,1 @@
-"""Ways to show the verdict of a gate: in the terminal, as Markdown for a pull request, and as JSON."""
+"""Ways to show the verdict of a gate: in the terminal, as Markdown for a pull request, HTML and JSON."""

@@ -23,9 +23,16 @@ def verdict_json(verdict: Verdict) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def _html(verdict: Verdict) -> str:
+    from .html import verdict_html
+
+    return verdict_html(verdict)
+
+
 FORMATS: Final[dict[str, Callable[[Verdict], str]]] = {
     "json": verdict_json,
     "markdown": verdict_markdown,
+    "html": _html,
     "text": verdict_text,
 }
 """The formats of verdict files, by name."""

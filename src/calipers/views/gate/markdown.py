@@ -1,25 +1,32 @@
 """A verdict as Markdown for a pull request or a job summary.
 
 All text that others wrote, names of evaluators and runs among it, stands in code spans, where it means nothing to Markdown.
+Intervals are drawn with characters, since GitHub takes SVG out of comments and summaries.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
 from calipers.gate.verdict import Finding, Outcome, Verdict
-from calipers.views.markdown import LIMIT, code
+from calipers.views.comparison.plots import text_plot
+from calipers.views.markdown import LIMIT, code, code_block
 from calipers.views.text import fit
 
+from .plots import MEETS, MISSES, WIDTH, span_of
 from .terminal import facts_of
 
-_MARKS: Final[dict[Outcome, str]] = {"PASS": "✅", "FAIL": "❌", "INCONCLUSIVE": "❔"}
-_NEXT: Final[dict[Outcome, str]] = {
+MARKS: Final[dict[Outcome, str]] = {"PASS": "✅", "FAIL": "❌", "INCONCLUSIVE": "❔"}
+"""For each outcome a mark."""
+NEXT: Final[dict[Outcome, str]] = {
     "PASS": "Every rule passed.",
     "FAIL": "At least one rule failed.",
     "INCONCLUSIVE": "Nothing failed, and not everything could be decided: this is no pass.",
 }
-_NAME, _TEXT = 80, 400
-"""Cells of a name, and of a sentence."""
+"""For each outcome what it means."""
+_NAME, _TEXT, _LABEL = 80, 400, 60
+"""Cells of a name, of a sentence, and of what stands beside a drawn interval."""
+_DRAWN = 40
+"""Rules that are drawn."""
 
 
 def verdict_markdown(verdict: Verdict, *, limit: int = LIMIT) -> str:
@@ -30,9 +37,9 @@ def verdict_markdown(verdict: Verdict, *, limit: int = LIMIT) -> str:
         limit: characters it may have; rules are left out from the end, and the last line says how many.
     """
     top = "\n".join(_top(verdict)) + "\n"
-    rows = [_row(finding) for finding in sorted(verdict.findings, key=_gravity)]
+    rows = [_row(finding) for finding in by_gravity(verdict)]
     notes = "".join(f"\n- {code(fit(note, _TEXT))}" for note in verdict.notes)
-    bottom = f"\n{notes}\n" if notes else ""
+    bottom = "".join(f"{line}\n" for line in _plots(verdict)) + (f"\n{notes}\n" if notes else "")
     room = limit - len(top) - len(bottom) - 100
     kept: list[str] = []
     for row in rows:
@@ -45,15 +52,43 @@ def verdict_markdown(verdict: Verdict, *, limit: int = LIMIT) -> str:
     return top + "\n".join(kept) + "\n" + more + bottom
 
 
-def _gravity(finding: Finding) -> int:
-    return ("FAIL", "INCONCLUSIVE", "PASS").index(finding.outcome)
+def by_gravity(verdict: Verdict) -> list[Finding]:
+    """The rules, those that failed first and those that passed last."""
+    return sorted(
+        verdict.findings, key=lambda finding: ("FAIL", "INCONCLUSIVE", "PASS").index(finding.outcome)
+    )
+
+
+def _plots(verdict: Verdict) -> Iterator[str]:
+    """The intervals that decide, in a block that keeps its columns."""
+    from rich.cells import cell_len
+
+    drawn = [
+        (MARKS[finding.outcome], fit(f"{finding.subject}: {finding.rule}", _LABEL), text_plot(span, WIDTH))
+        for finding in by_gravity(verdict)
+        if (span := span_of(finding)) is not None
+    ]
+    if not drawn:
+        return
+    width = max(cell_len(label) for _, label, _ in drawn[:_DRAWN])
+    half = WIDTH // 2
+    yield ""
+    yield from code_block(
+        [
+            f"   {' ' * width}  {MISSES:{half}} {MEETS:>{half}}",
+            *(
+                f"{mark} {label}{' ' * (width - cell_len(label))}  {plot}".rstrip()
+                for mark, label, plot in drawn[:_DRAWN]
+            ),
+        ]
+    )
 
 
 def _top(verdict: Verdict) -> Iterator[str]:
     against = "" if verdict.baseline is None else f" against {code(fit(verdict.baseline, _NAME))}"
-    yield f"## {_MARKS[verdict.outcome]} {verdict.outcome}: {code(fit(verdict.run, _NAME))}{against}"
+    yield f"## {MARKS[verdict.outcome]} {verdict.outcome}: {code(fit(verdict.run, _NAME))}{against}"
     yield ""
-    yield f"**{_NEXT[verdict.outcome]}** {' · '.join(facts_of(verdict))}"
+    yield f"**{NEXT[verdict.outcome]}** {' · '.join(facts_of(verdict))}"
     yield ""
     yield "| | what | rule | found | next |"
     yield "|---|---|---|---|---|"
@@ -61,7 +96,7 @@ def _top(verdict: Verdict) -> Iterator[str]:
 
 def _row(finding: Finding) -> str:
     cells = [
-        f"{_MARKS[finding.outcome]} {finding.outcome}",
+        f"{MARKS[finding.outcome]} {finding.outcome}",
         code(fit(finding.subject, _NAME), table=True),
         _cell(finding.rule),
         _cell(finding.said),

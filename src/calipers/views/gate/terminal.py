@@ -4,8 +4,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from calipers.gate.verdict import Finding, Outcome, Verdict
+from calipers.views.comparison.plots import text_plot
 from calipers.views.numbers import confidence_text, plural
 from calipers.views.page import Page
+
+from .plots import MEETS, MISSES, WIDTH, span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,14 +17,17 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _STYLES: Final[dict[Outcome, str]] = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow"}
-_GLYPHS: Final[dict[Outcome, tuple[str, str]]] = {
+GLYPHS: Final[dict[Outcome, tuple[str, str]]] = {
     "PASS": ("✓", "+"),
     "FAIL": ("✗", "x"),
     "INCONCLUSIVE": ("?", "?"),
 }
+"""For each outcome a mark, and the same in ASCII."""
 _NAME = 60
 """Cells of a name."""
 _NARROWEST = 20
+_DRAWABLE = 4 + len(MISSES) + 1 + WIDTH + 1 + len(MEETS)
+"""Cells that a drawn interval takes; on a narrower page there is none."""
 
 
 def print_verdict(verdict: Verdict, *, console: "Console | None" = None, width: int | None = None) -> None:
@@ -92,7 +98,7 @@ def facts_of(verdict: Verdict) -> list[str]:
 
 def _finding(page: Page, finding: Finding) -> "Iterator[Text | RenderableType]":
     style = _STYLES[finding.outcome]
-    glyph = page.glyph(*_GLYPHS[finding.outcome])
+    glyph = page.glyph(*GLYPHS[finding.outcome])
     word = "" if finding.outcome == "PASS" else f"{finding.outcome}  "
     yield page.line(
         (f"{glyph} {word}", style),
@@ -100,5 +106,9 @@ def _finding(page: Page, finding: Finding) -> "Iterator[Text | RenderableType]":
         f": {page.fit(finding.rule, 2 * page.width)}",
     )
     yield page.hanging(finding.said, indent=4)
+    span = span_of(finding)
+    if span is not None and page.width >= _DRAWABLE:
+        plot = text_plot(span, WIDTH, glyphs=page.glyph("├─●┤│", "[-o]|"))
+        yield page.line((f"    {MISSES} ", "dim"), (plot, "cyan"), (f" {MEETS}", "dim"))
     if finding.advice is not None:
         yield page.hanging(f"{page.glyph('→', '->')} {finding.advice}", indent=4)
