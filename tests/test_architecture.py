@@ -3,6 +3,7 @@
 import ast
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -119,7 +120,16 @@ def module_name(path: Path) -> str:
 
 
 SOURCES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The syntax of a file, read when a first test asks for it: every process collects, and few run these tests."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def trees() -> dict[str, ast.Module]:
+    return {name: tree_of(path) for name, path in SOURCES.items()}
 
 
 def imports_of(name: str, tree: ast.Module, *, is_package: bool = False) -> Iterator[Import]:
@@ -161,11 +171,13 @@ def layer_of(module: str) -> str:
     return f"{module}.".split(".")[1]
 
 
-ALL_IMPORTS = [
-    found
-    for name, tree in TREES.items()
-    for found in imports_of(name, tree, is_package=SOURCES[name].name == "__init__.py")
-]
+@cache
+def all_imports() -> list[Import]:
+    return [
+        found
+        for name, tree in trees().items()
+        for found in imports_of(name, tree, is_package=SOURCES[name].name == "__init__.py")
+    ]
 
 
 def points_ahead(found: Import) -> bool:
@@ -186,7 +198,7 @@ def test_every_module_has_its_place_in_the_order_of_layers():
         f"{module} is in no layer: add it to LAYERS after {', '.join(needs) or 'nothing'}"
         for module in missing
         for needs in [
-            sorted({layer_of(i.imported) for i in ALL_IMPORTS if layer_of(i.importer) == module} - {module})
+            sorted({layer_of(i.imported) for i in all_imports() if layer_of(i.importer) == module} - {module})
         ]
     ]
     assert not advice, "\n".join(advice)
@@ -198,7 +210,7 @@ def test_every_module_has_its_place_in_the_order_of_layers():
 @pytest.mark.parametrize(("when", "allowed"), [("top", set()), ("typing", TYPING_ONLY)])
 def test_imports_point_one_way(when, allowed):
     ahead = {
-        i[:2] for i in ALL_IMPORTS if i.when == when and layer_of(i.importer) in LAYERS and points_ahead(i)
+        i[:2] for i in all_imports() if i.when == when and layer_of(i.importer) in LAYERS and points_ahead(i)
     }
     assert ahead == allowed, "an import leads to a later layer: move the code, or the module in LAYERS"
 
@@ -206,7 +218,7 @@ def test_imports_point_one_way(when, allowed):
 @pytest.mark.parametrize("kinds", [("top",), ("top", "typing")], ids=" and ".join)
 def test_no_module_imports_itself_by_a_detour(kinds):
     needs: dict[str, set[str]] = {name: set() for name in SOURCES}
-    for importer, imported, when in ALL_IMPORTS:
+    for importer, imported, when in all_imports():
         if when in kinds:
             needs[importer].add(imported)
     try:
@@ -216,12 +228,12 @@ def test_no_module_imports_itself_by_a_detour(kinds):
 
 
 def test_the_front_doors_are_these_and_no_others():
-    late = {i[:2] for i in ALL_IMPORTS if i.when == "late" and layer_of(i.importer) != layer_of(i.imported)}
+    late = {i[:2] for i in all_imports() if i.when == "late" and layer_of(i.importer) != layer_of(i.imported)}
     assert late == FRONT_DOORS, "compare FRONT_DOORS with the imports inside functions"
 
 
 def test_no_module_of_the_package_goes_through_its_front_page():
-    through = {i[:2] for i in ALL_IMPORTS if i.imported == "calipers"}
+    through = {i[:2] for i in all_imports() if i.imported == "calipers"}
     assert not through, "import from the module that defines the name: `calipers` itself loads names late"
 
 
@@ -256,7 +268,7 @@ class A:
 
 
 def test_every_module_says_what_it_is_for():
-    assert not [name for name, tree in TREES.items() if not ast.get_docstring(tree)]
+    assert not [name for name, tree in trees().items() if not ast.get_docstring(tree)]
 
 
 def test_no_file_is_too_long_to_read():
@@ -268,7 +280,7 @@ def test_no_file_is_too_long_to_read():
 def test_every_function_fits_a_screen():
     lengths = {
         f"{name}.{node.name}": node.end_lineno - node.lineno + 1
-        for name, tree in TREES.items()
+        for name, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
@@ -291,7 +303,11 @@ def test_a_front_page_only_re_exports(name):
                 return ast.unparse(node) == LOADING_LATE
         return False
 
-    others = [ast.unparse(node).partition("\n")[0] for node in TREES[name].body if not is_front_page(node)]
+    others = [
+        ast.unparse(node).partition("\n")[0]
+        for node in tree_of(SOURCES[name]).body
+        if not is_front_page(node)
+    ]
     assert not others, f"{name} does more than re-export"
 
 
@@ -304,7 +320,12 @@ def test_there_is_no_drawer_for_everything(drawer):
 
 
 def dotted(node: ast.AST) -> str:
-    return ast.unparse(node) if isinstance(node, ast.Attribute | ast.Name) else ""
+    """`a.b.c` as it is written; empty for anything else, and so for what hangs on a call."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (before := dotted(node.value)):
+        return f"{before}.{node.attr}"
+    return ""
 
 
 def mocks_in(tree: ast.AST) -> list[str]:
@@ -342,7 +363,7 @@ def unexplained_skips_in(tree: ast.AST) -> list[str]:
 @pytest.mark.parametrize("find", [mocks_in, unexplained_skips_in])
 def test_no_mock_stands_in_for_a_seam_and_no_test_is_skipped_without_a_reason(find):
     paths = [path for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py")]
-    found = {str(path.relative_to(ROOT)): find(ast.parse(path.read_text(encoding="utf-8"))) for path in paths}
+    found = {str(path.relative_to(ROOT)): find(tree_of(path)) for path in paths}
     assert len(found) > len(SOURCES), "the tests are looked at too"
     assert not {path: uses for path, uses in found.items() if uses}, "build the seam; see calipers.testing"
 
