@@ -96,3 +96,25 @@ def test_every_page_is_in_the_navigation_and_every_entry_is_a_page():
     listed = set(re.findall(r"[\w/-]+\.md", config.split("nav:")[1]))
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
     assert listed == pages
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/how-to/keep-runs.md"])
+@pytest.mark.parametrize("command", ["compare", "gate", "plan"])
+def test_the_pages_where_readers_begin_lead_to_comparing_gating_and_planning(page, command):
+    assert f"calipers {command}" in (ROOT / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("page", "link"),
+    [
+        ("README.md", "docs/explanation/compare-runs.md"),
+        ("README.md", "docs/how-to/gate-a-release.md"),
+        ("docs/index.md", "how-to/gate-a-release.md"),
+        ("docs/tutorial.md", "explanation/compare-runs.md"),
+        ("docs/tutorial.md", "how-to/gate-a-release.md"),
+        ("docs/how-to/repeat-cases.md", "../commands/plan.md"),
+        ("docs/explanation/error-bars.md", "../commands/compare.md"),
+    ],
+)
+def test_a_page_that_raises_a_question_links_to_the_page_that_answers_it(page, link):
+    assert f"]({link}" in (ROOT / page).read_text(encoding="utf-8")

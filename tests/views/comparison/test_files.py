@@ -1,11 +1,13 @@
 import json
 import re
 from html.parser import HTMLParser
+from importlib import import_module
 
 import pytest
 
 from calipers.comparison import Comparison
 from calipers.errors import InvalidOptionError
+from calipers.views import comparison as ways_to_show
 from calipers.views.comparison.files import FORMATS, comparison_target, write_comparisons
 from calipers.views.comparison.html import comparisons_html
 from calipers.views.comparison.json_file import comparisons_json
@@ -93,3 +95,10 @@ def test_markdown_that_is_too_long_is_cut_and_says_so(comparisons):
     text = comparisons_markdown(comparisons * 20, limit=5000)
     assert len(text) <= 5000
     assert text.endswith("*The rest did not fit: `calipers compare` shows all of it.*\n")
+
+
+def test_the_ways_to_show_a_comparison_are_imported_from_one_place():
+    assert sorted(ways_to_show._HOMES) == ways_to_show.__all__ == dir(ways_to_show)
+    assert {"print_comparisons", "sentence", "write_comparisons"} <= set(ways_to_show.__all__)
+    for name, home in ways_to_show._HOMES.items():
+        assert getattr(ways_to_show, name) is getattr(import_module(home, ways_to_show.__name__), name)
