@@ -134,12 +134,14 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
                     f"{name!r} did not finish on {lost[0]:,} attempts of the baseline and {lost[1]:,} of the candidate, which "
                     "have no score: the others may be the easy ones"
                 )
+            better: Direction = "lower" if name in self.lower_is_better else "higher"
+            worst = 1.0 if better == "lower" else 0.0
             change = self._change(
                 runs,
                 name,
                 kind,
-                lambda side, case, key=key: side.scores(case, key),  # type: ignore[misc]
-                better="lower" if name in self.lower_is_better else "higher",
+                lambda side, case, key=key, worst=worst: side.scores(case, key, lost=worst),  # type: ignore[misc]
+                better=better,
                 warning=_warning(runs, key, changed),
                 baseline_lost=lost[0],
                 candidate_lost=lost[1],
@@ -149,7 +151,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
                     runs,
                     name,
                     kind,
-                    lambda side, case, key=key: side.scores(case, key, judged=True),  # type: ignore[misc]
+                    lambda side, case, key=key, worst=worst: side.scores(case, key, judged=True, lost=worst),  # type: ignore[misc]
                 )
                 difference = None if judged is None else judged.difference
                 change = msgspec.structs.replace(change, judged_difference=difference)

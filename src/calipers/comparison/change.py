@@ -97,7 +97,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     needed_cases: int | None = None
     """Cases that would show the smallest difference worth seeing in 4 of 5 comparisons; `None` if nobody can tell."""
     baseline_lost: int = 0
-    """Attempts on which the evaluator did not finish: an assertion counts them as not passed, a score leaves them out."""
+    """Attempts on which the evaluator did not finish: an assertion counts them as not passed (where lower is better, as
+    1, so that they are no gain), a score leaves them out."""
     candidate_lost: int = 0
     judged_difference: float | None = None
     """The difference without these attempts; `None` if there are none."""

@@ -1,7 +1,8 @@
 """What the attempts at a case say, column by column, as numbers that can be compared.
 
 Counted as a report counts (see `calipers.summary`): an attempt whose task or evaluator did not finish has not passed; a
-score, a label or a metric that is not there is not invented; what was skipped is left out.
+score, a label or a metric that is not there is not invented; what was skipped is left out. Where less is good, as of an assertion
+that something leaked, an attempt that did not finish counts as 1, for the same reason: a crash is never a gain.
 """
 
 from collections import Counter
@@ -82,13 +83,16 @@ class Columns:
             if any(lost_by(record, column.evaluators) for case in self.cases for record in case.attempts):
                 self.by_key[key] = Column(*key, evaluators=set(column.evaluators))
 
-    def scores(self, case: RunCase, key: ColumnKey, *, judged: bool = False) -> list[float]:
+    def scores(
+        self, case: RunCase, key: ColumnKey, *, judged: bool = False, lost: float = 0.0
+    ) -> list[float]:
         """The numbers of a case in a column of assertions (0 or 1) or scores; none if it was not judged.
 
         Args:
             case: of this run.
             key: of the column.
             judged: leave out attempts that the evaluator did not finish on, which otherwise have not passed.
+            lost: what an assertion that was not made counts as: 1 where less is good, so that a crash never helps.
         """
         column = self.by_key[key]
         found: list[float] = []
@@ -99,7 +103,7 @@ class Columns:
             elif column.kind == "assertion":
                 why = lost_by(record, column.evaluators)
                 if why == "task" or (why == "evaluator" and not judged):
-                    found.append(0.0)
+                    found.append(lost)
         return found
 
     def lost(self, key: ColumnKey) -> Counter[Lost]:
@@ -129,9 +133,26 @@ class Columns:
         return [value for value in values if isinstance(value, str)]
 
 
-def passes(case: RunCase) -> list[float]:
-    """For every attempt at a case that asserted something or failed: 1 if it passed, else 0."""
-    return [float(record.passed) for record in case.attempts if record.passed is not None]
+def passes(case: RunCase, *, lost: float = 0.0) -> list[float]:
+    """For every attempt at a case that asserted something or failed: 1 if it passed, else 0.
+
+    Args:
+        case: of a run.
+        lost: what an attempt counts as that neither passed nor missed an assertion, since something crashed.
+    """
+    return [
+        float(record.passed) if lost_pass(record) is None else lost
+        for record in case.attempts
+        if record.passed is not None
+    ]
+
+
+def lost_pass(record: Any) -> Lost | None:
+    """Why nobody knows whether an attempt would have passed; `None` if it did, or if an assertion did not hold."""
+    if not isinstance(record, ReportCase):
+        return "task"
+    missed = any(result.value is False for result in record.results)
+    return "evaluator" if record.evaluator_failures and not missed else None
 
 
 def durations(case: RunCase) -> list[float]:

@@ -27,6 +27,8 @@ class Bet:
                 "set bounds: in the policy, or gate the run when it is over"
             )
         self.rule = rule
+        self.worst = 0.0 if above else 1.0
+        """What an assertion that was lost counts as, so that a crash never helps."""
         self._above = EProcess(limit, low=low, high=high)
         self._below = EProcess(limit, low=low, high=high, alternative="less")
         self._good = self._above if above else self._below

@@ -1,6 +1,6 @@
 """What a policy asks of evaluators, the pass rate, times and metrics, as claims to be decided and facts that are plain."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from calipers.comparison.cases import RunCase
@@ -24,6 +24,8 @@ _WRONG_BOUNDS = "correct the bounds in the policy, or the evaluator"
 
 Part: TypeAlias = Finding | Claim
 Bounds: TypeAlias = tuple[float, float] | None
+Counted: TypeAlias = Callable[[float], Values]
+"""The numbers of a case's attempts, given what an attempt counts as whose assertion was lost: a crash is no gain."""
 
 
 class Limits:
@@ -52,7 +54,7 @@ class Limits:
         if policy.pass_rate is not None:
             if run.asserts:
                 differs = None if old is None else self._other_assertions(old)
-                yield from self._rules(PASS_RATE, policy.pass_rate, passes, passes, "rate", differs)
+                yield from self._rules(PASS_RATE, policy.pass_rate, _passes, _passes, "rate", differs)
             else:
                 yield absent(PASS_RATE, "nothing was asserted in this run")
         for name, rules in policy.evaluators.items():
@@ -115,7 +117,7 @@ class Limits:
         if key[1] == "label":
             return
         differs: str | None = None
-        before: Values = _nothing
+        before: Counted = _nothing
         if old is not None:
             found = columns_of(old, name)
             if not found:
@@ -133,7 +135,7 @@ class Limits:
         if key[1] == "assertion":
             rules.check_inside(RATE)
         elif limited:
-            wild = self._outside(rules, _scores(run, key), before)
+            wild = self._outside(rules, _scores(run, key)(0.0), before(0.0))
             if wild is not None and rules.bounds is not None:
                 yield _open(
                     name, f"every score from {rules.bounds[0]:g} to {rules.bounds[1]:g}", wild, _WRONG_BOUNDS
@@ -174,26 +176,36 @@ class Limits:
         self,
         subject: str,
         rules: Rules,
-        values: Values,
-        before: Values,
+        values: Counted,
+        before: Counted,
         unit: Unit,
         differs: str | None,
         bounds: Bounds = RATE,
     ) -> Iterator[Part]:
-        alone = self.sides.alone(values)
+        alone = self.sides.alone(values(0.0))
         if rules.min_cases is not None or len(alone.cases) < self._default_least:
             yield enough(subject, len(alone.cases), self._least(rules), kind=" judged")
+        less = rules.at_most is not None or (rules.margin is not None and rules.better == "lower")
+        if less and unit == "rate":
+            gone = sum(map(sum, self.sides.alone(values(1.0)).cases)) - sum(map(sum, alone.cases))
+            if gone:
+                self.notes.append(
+                    f"{subject}: less is better, and {plural(round(gone), 'attempt')} that did not finish count as 1, not as 0: "
+                    "a crash is no gain"
+                )
         if rules.margin is not None:
-            yield from self._margin(subject, rules, values, before, unit, differs, bounds)
-        level = Level(
-            cases=alone.cases,
-            clusters=alone.clusters,
-            bounds=bounds,
-            is_rate=unit == "rate",
-            anytime=self.anytime,
-        )
+            worst = _worst(above=rules.better == "higher")
+            yield from self._margin(subject, rules, values(worst), before(worst), unit, differs, bounds)
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
             if limit is not None:
+                counted = self.sides.alone(values(_worst(above=above)))
+                level = Level(
+                    cases=counted.cases,
+                    clusters=counted.clusters,
+                    bounds=bounds,
+                    is_rate=unit == "rate",
+                    anytime=self.anytime,
+                )
                 yield Claim(
                     subject=subject,
                     rule=f"{'at least' if above else 'at most'} {limit_words(limit, unit)}",
@@ -366,11 +378,17 @@ def _open(subject: str, rule: str, said: str, advice: str) -> Finding:
     return Finding(subject=subject, rule=rule, outcome="INCONCLUSIVE", said=said, advice=advice)
 
 
-def _scores(columns: Columns, key: ColumnKey) -> Values:
-    def values(case: RunCase) -> list[float]:
-        return columns.scores(case, key)
+def _worst(*, above: bool) -> float:
+    """What an assertion counts as that was lost: what a limit from below, or from above, likes least."""
+    return 0.0 if above else 1.0
 
-    return values
+
+def _scores(columns: Columns, key: ColumnKey) -> Counted:
+    return lambda lost: lambda case: columns.scores(case, key, lost=lost)
+
+
+def _passes(lost: float) -> Values:
+    return lambda case: passes(case, lost=lost)
 
 
 def _without_bounds(name: str, wild: str) -> str:
@@ -387,6 +405,6 @@ def _metric(name: str) -> Values:
     return values
 
 
-def _nothing(case: RunCase) -> list[float]:
-    del case
-    return []
+def _nothing(lost: float) -> Values:
+    del lost
+    return lambda _: []

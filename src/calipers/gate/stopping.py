@@ -218,43 +218,58 @@ class _Subject:
         self._waiting = []
 
     def _take(self, case: RunCase, old: RunCase | None) -> None:
-        values = passes(case) if self._is_pass_rate else self._values(case)
+        if not self._is_pass_rate:
+            self._lost.update(self._losses(case))
+        worst = 0.0 if self._sign > 0 else 1.0
+        values, before = self._values(case, worst), self._before(old, worst)
         if not values:
             return
         self.judged += 1
-        value = sum(values) / len(values)
-        before = self._before(old)
         low, high = self.rules.range
         if self._undecidable or not all(low <= each <= high for each in (*values, *before)):
             self._undecidable = True
             return
         for bet in self._levels:
-            bet.add(value)
+            bet.add(_mean(self._values(case, bet.worst)))
         if self._change is not None and before:
             self.paired += 1
-            self._change.add(self._sign * (value - sum(before) / len(before)))
+            self._change.add(self._sign * (_mean(values) - _mean(before)))
 
-    def _before(self, old: RunCase | None) -> list[float]:
+    def _before(self, old: RunCase | None, lost: float) -> list[float]:
         """What the baseline has of the case, where a margin asks for it."""
         if self._change is None or old is None or self._old is None:
             return []
-        return passes(old) if self._key is None else self._old.scores(old, self._key)
+        return passes(old, lost=lost) if self._key is None else self._old.scores(old, self._key, lost=lost)
 
-    def _values(self, case: RunCase) -> list[float]:
+    def _losses(self, case: RunCase) -> Counter[Lost]:
+        """Attempts without a result, because the task or the evaluator did not finish."""
+        missing = (record for record in case.attempts if self._value(record) is None)
+        return Counter(why for record in missing if (why := lost_by(record, self._evaluators)) is not None)
+
+    def _values(self, case: RunCase, lost: float) -> list[float]:
+        """The numbers of a case; an assertion that was lost counts as what is given."""
+        if self._is_pass_rate:
+            return passes(case, lost=lost)
         found: list[float] = []
         for record in case.attempts:
-            results = record.results if isinstance(record, ReportCase) else ()
-            value = next((r.value for r in results if self._is_it(r.name, kind_of(r.value))), None)
-            if value is not None and not isinstance(value, str):
-                found.append(float(value))
-            elif (why := lost_by(record, self._evaluators)) is not None:
-                self._lost[why] += 1
-                if self._kind == "assertion":
-                    found.append(0.0)
+            value = self._value(record)
+            if value is not None:
+                found.append(value)
+            elif self._kind == "assertion" and lost_by(record, self._evaluators) is not None:
+                found.append(lost)
         return found
+
+    def _value(self, record: Record) -> float | None:
+        results = record.results if isinstance(record, ReportCase) else ()
+        value = next((r.value for r in results if self._is_it(r.name, kind_of(r.value))), None)
+        return None if value is None or isinstance(value, str) else float(value)
 
     def _is_it(self, name: str, kind: Kind) -> bool:
         return kind == self._kind and self.name in {name, f"{name} ({kind})"}
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _agreements(policy: Policy) -> int:

@@ -9,11 +9,13 @@ from difflib import get_close_matches
 from math import isfinite
 from typing import Literal
 
+from calipers.comparison.cases import cases_of
+from calipers.comparison.columns import Columns, passes
 from calipers.errors import InvalidOptionError
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import Kind
-from calipers.stats import Estimate
+from calipers.stats import Estimate, rate
 from calipers.summary import Summary
 from calipers.testing.reasons import attempts_lines
 from calipers.views.numbers import METHODS, confidence_text, mean_text, number, percent, plural, rate_text
@@ -118,6 +120,9 @@ def assert_rate(
 ) -> None:
     """The share of cases that passed is within bounds.
 
+    A crash helps with neither bound: where the task or the evaluator failed, `at_least` counts it as not passed, and `at_most`
+    as passed.
+
     Args:
         report: of a run.
         evaluator: judge by the assertion of this name; default: by the whole attempt.
@@ -140,6 +145,10 @@ def assert_rate(
     if problem is not None:
         missed = [record for record in _records(report) if _missed(record, evaluator)]
         raise AssertionError(_message(what, problem, missed if at_least is not None else []))
+    if at_most is not None:
+        problem = _lost_problem(report, evaluator, _Bounds("rate", None, at_most, whole_interval), confidence)
+        if problem is not None:
+            raise AssertionError(_message(what, problem, []))
 
 
 def assert_mean(
@@ -177,6 +186,39 @@ def assert_mean(
     problem = bounds.problem(summary.estimate)
     if problem is not None:
         raise AssertionError(_message(evaluator, problem, []))
+
+
+def _lost_problem(report: Report, evaluator: str | None, bounds: "_Bounds", confidence: float) -> str | None:
+    """How the rate breaks a bound from above where attempts that did not finish count as passed; `None` if it keeps to it."""
+    if evaluator is None:
+        counts = report.counts()
+        lost = sum(counts.failed_tasks.values()) + sum(counts.failed_evaluators.values())
+    else:
+        summary = _column(report, evaluator, "assertion", confidence)
+        lost = summary.failures + summary.task_failures
+    if not lost:
+        return None
+    if report.totals is not None and report.totals.counts.attempts != len(_records(report)):
+        return f"{plural(lost, 'failure')} may hide what should be rare, and the report does not keep every attempt: run with keep='all'"
+    columns = Columns(cases_of(report))
+    values = [
+        (case, passes(case, lost=1.0))
+        if evaluator is None
+        else (case, columns.scores(case, (evaluator, "assertion"), lost=1.0))
+        for case in columns.cases
+    ]
+    judged = [(case, found) for case, found in values if found]
+    names = [case.cluster for case, _ in judged]
+    strict = rate(
+        [(sum(found), len(found)) for _, found in judged],
+        clusters=[place if name is None else name for place, name in enumerate(names)]
+        if any(names)
+        else None,
+        confidence=confidence,
+    )
+    assert strict is not None
+    problem = bounds.problem(strict)
+    return None if problem is None else f"with what did not finish counted against it, {problem}"
 
 
 def _column(report: Report, name: str, kind: Kind, confidence: float) -> Summary:

@@ -152,13 +152,14 @@ def label_text(change: LabelChange) -> str:
 
 
 def lost_text(change: Change) -> str:
-    """That evaluators did not finish, which counts as not passed; empty where all did, or a score only lacks them."""
+    """That evaluators did not finish, which never counts as a gain; empty where all did, or a score only lacks them."""
     if not (change.baseline_lost or change.candidate_lost):
         return ""
     counts = (
         f"{change.baseline_lost:,} attempts of the baseline and {change.candidate_lost:,} of the candidate"
     )
-    meaning = "count as not passed" if change.kind == "assertion" else "have no score"
+    against = "count as not passed" if change.better == "higher" else "count as 1, since less is better"
+    meaning = against if change.kind == "assertion" else "have no score"
     text = f"its evaluator did not finish on {counts}, which {meaning}"
     if change.judged_difference is None:
         return text
