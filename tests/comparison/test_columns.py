@@ -1,7 +1,7 @@
 import pytest
 
 from calipers.comparison.cases import cases_of
-from calipers.comparison.columns import Columns, differing, durations, metric, passes
+from calipers.comparison.columns import Columns, durations, metric, passes
 from calipers.result import SkippedEvaluation
 
 
@@ -52,21 +52,6 @@ def test_times_and_metrics_are_of_finished_attempts(columns, attempt):
     assert durations(found.cases[0]) == [2.0]
     assert metric(found.cases[0], "cost") == [3.0]
     assert found.metrics == ["cost"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, None),
-        ({"version": "2"}, "ok() in the baseline, ok() version 2 in the candidate"),
-        ({"arguments": {"k": 1}}, "ok() in the baseline, ok(k=1) in the candidate"),
-    ],
-    ids=["same", "version", "arguments"],
-)
-def test_evaluators_that_differ_are_told_apart(columns, attempt, changes, words):
-    one, two = columns(attempt("a", ok=True)), columns(attempt("a", ok=True, **changes))
-    key = ("ok", "assertion")
-    assert differing(one.by_key[key], two.by_key[key]) == words
 
 
 def test_a_run_that_lost_everything_takes_over_the_assertions_of_the_other(columns, attempt):

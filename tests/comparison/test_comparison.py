@@ -165,7 +165,7 @@ def test_a_pass_rate_that_does_not_mean_the_same_is_told(attempt, report_of):
     one = report_of([attempt("a", ok=True, old=True, size=1.0)])
     two = report_of([attempt("a", ok=True, new=True, version="2")])
     assert compare_reports(one, two).pass_rate.warning == (
-        "passing does not mean the same in both: old only in the baseline; new only in the candidate; ok not the same evaluator"
+        "passing does not mean the same in both: 'old' only in the baseline; 'new' only in the candidate; ok not the same evaluator"
     )
     assert compare_reports(one, one).pass_rate.warning is None
 

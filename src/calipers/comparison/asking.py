@@ -10,9 +10,10 @@ from calipers.errors import InvalidOptionError
 
 from .cases import Pair, RunCase
 from .change import Cases, Change, ChangeKind, Clusters, Direction, Question, change_of
-from .columns import ColumnKey, Columns, differing, durations, metric, passes
+from .columns import ColumnKey, Columns, durations, metric, passes
 from .flips import Flip, flips_of
 from .labels import LabelChange, label_change
+from .yardstick import Yardstick
 
 PASS_RATE = "pass rate"  # noqa: S105 - not a password
 """What the headline is called."""
@@ -48,6 +49,7 @@ class Runs(NamedTuple):
     baseline: Columns
     candidate: Columns
     pairs: Sequence[Pair]
+    yardstick: Yardstick
     problems: list[str]
     """What could not be compared, as it is found."""
 
@@ -84,7 +86,8 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             pairs: the cases that are the same in both.
             changed: columns whose evaluators are known to differ, with what differs.
         """
-        runs = Runs(baseline, candidate, pairs, [])
+        yardstick = Yardstick.of(pairs, baseline.cases, candidate.cases)
+        runs = Runs(baseline, candidate, pairs, yardstick, [])
         candidate.adopt(baseline)
         baseline.adopt(candidate)
         wanted = [key for key in baseline.by_key if self._wants(key)]
@@ -286,17 +289,13 @@ def _clusters(names: Sequence[str | None]) -> list[Hashable] | None:
 
 def _headline_warning(runs: Runs, changed: Mapping[str, str]) -> str | None:
     """Why passing may not mean the same in both runs: other assertions, or other evaluators behind them."""
-    sides = (runs.baseline, runs.candidate)
-    one, two = ([key for key in side.by_key if key[1] == "assertion"] for side in sides)
     parts = [
-        f"{', '.join(name for name, _ in keys)} only in the {where}"
-        for keys, where in (
-            ([key for key in one if key not in two], "baseline"),
-            ([key for key in two if key not in one], "candidate"),
-        )
-        if keys
+        f"{', '.join(names)} only in the {where}"
+        for names, where in zip(runs.yardstick.lone_assertions(), ("baseline", "candidate"), strict=True)
+        if names
     ]
-    other = [key[0] for key in one if key in two and _warning(runs, key, changed) is not None]
+    shared = [key for key in runs.baseline.by_key if key[1] == "assertion" and key in runs.candidate.by_key]
+    other = [key[0] for key in shared if _warning(runs, key, changed) is not None]
     if other:
         parts.append(f"{', '.join(other)} not the same evaluator")
     return f"passing does not mean the same in both: {'; '.join(parts)}" if parts else None
@@ -306,5 +305,5 @@ def _warning(runs: Runs, key: ColumnKey, changed: Mapping[str, str]) -> str | No
     """Why a column may not mean the same in both runs."""
     column = runs.candidate.by_key[key]
     known = (changed[name] for name in (key[0], *sorted(column.evaluators)) if name in changed)
-    found = differing(runs.baseline.by_key[key], column) or next(known, None)
+    found = runs.yardstick.differing(key[0]) or next(known, None)
     return None if found is None else f"not the same evaluator: {found}"

@@ -6,22 +6,18 @@ that something leaked, an attempt that did not finish counts as 1, for the same 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from calipers.plain import plain
 from calipers.record import ReportCase
-from calipers.result import EvaluatorSpec, Kind, kind_of
+from calipers.result import Kind, kind_of
 
 from .cases import RunCase
 
 ColumnKey: TypeAlias = tuple[str, Kind]
 """The name of a column of results, and its kind."""
 Lost: TypeAlias = Literal["task", "evaluator"]
-
-_MOST_SOURCES = 100
-"""Evaluators of one column that are told apart; more come only from cases with evaluators of their own."""
 
 
 @dataclass(slots=True)
@@ -32,8 +28,6 @@ class Column:
     kind: Kind
     evaluators: set[str] = field(default_factory=set)
     """Whose results these are: more than one only where cases have evaluators of their own."""
-    sources: set[str] = field(default_factory=set)
-    """The evaluators behind it as they would be written, with the version that each declares."""
 
 
 class Columns:
@@ -48,7 +42,6 @@ class Columns:
 
     def _read(self) -> bool:
         metrics: dict[str, None] = {}
-        known: dict[tuple[int, str | None], str] = {}  # results of one evaluator mostly share their source
         asserted = finished = planned = False
         for case in self.cases:
             for record in case.attempts:
@@ -64,11 +57,6 @@ class Columns:
                     if column is None:
                         column = self.by_key[key] = Column(*key)
                     column.evaluators.add(result.evaluator)
-                    source = (id(result.source), result.evaluator_version)
-                    if source not in known:
-                        known[source] = _shown(result.source, result.evaluator_version)
-                    if len(column.sources) < _MOST_SOURCES:
-                        column.sources.add(known[source])
         self.metrics = list(metrics)
         return asserted or (planned and not finished)
 
@@ -174,31 +162,9 @@ def lost_by(record: Any, evaluators: set[str]) -> Lost | None:
     return "task" if evaluators.intersection(record.not_run) else None
 
 
-def differing(baseline: Column, candidate: Column) -> str | None:
-    """How the evaluators behind a column differ between two reports, in words; `None` if they look the same."""
-    if baseline.sources == candidate.sources or not baseline.sources or not candidate.sources:
-        return None
-    before, after = sorted(baseline.sources - candidate.sources), sorted(candidate.sources - baseline.sources)
-    return f"{_listed(before)} in the baseline, {_listed(after)} in the candidate"
-
-
 def _value(record: Any, key: ColumnKey) -> Any:
     if isinstance(record, ReportCase):
         for result in record.results:
             if result.name == key[0] and kind_of(result.value) == key[1]:
                 return result.value
     return None
-
-
-def _shown(source: EvaluatorSpec, version: str | None) -> str:
-    """An evaluator as it would be written, which tells two apart that differ."""
-    arguments: Mapping[str, Any] = plain(source.arguments)
-    inside = ", ".join(f"{name}={value!r}" for name, value in sorted(arguments.items()))
-    return f"{source.name}({inside})" + (f" version {version}" if version is not None else "")
-
-
-def _listed(shown: list[str]) -> str:
-    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-    return (
-        ", ".join(text if len(text) <= 200 else text[:199] + "…" for text in shown[:3]) or "nothing else"
-    ) + more

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from calipers.comparison.cases import RunCase
-from calipers.comparison.columns import ColumnKey, Columns, differing, durations, metric, passes
+from calipers.comparison.columns import ColumnKey, Columns, durations, metric, passes
 from calipers.errors import InvalidOptionError
 from calipers.record import ReportCaseFailure
 
@@ -74,22 +74,20 @@ class Limits:
         """Why the pass rate of the baseline is another yardstick; `None` if the same evaluators assert in both."""
         if not old.asserts:
             return "asserts nothing"
-        ours, theirs = (
-            {key for key in each.by_key if key[1] == "assertion"} for each in (self.sides.run, old)
-        )
-        if ours != theirs:
-            names = ", ".join(sorted(repr(name) for name, _ in ours ^ theirs))
-            return f"was judged by other evaluators (only one of the runs has {names})"
-        for key in sorted(ours):
-            how = self._how_it_differs(old, key, key)
+        theirs, ours = self.sides.yardstick.lone_assertions()
+        if alone := [*theirs, *ours]:
+            more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
+            return f"was judged by other evaluators (only one of the runs has {', '.join(alone[:3])}{more})"
+        for key in sorted(key for key in self.sides.run.by_key if key[1] == "assertion"):
+            how = self._how_it_differs(key)
             if how is not None:
                 return f"was judged by another {key[0]!r} ({how})"
         return None
 
-    def _how_it_differs(self, old: Columns, key: ColumnKey, before: ColumnKey) -> str | None:
+    def _how_it_differs(self, key: ColumnKey) -> str | None:
         makers = self.sides.run.by_key[key].evaluators
         known = [why for maker, why in self.changed.items() if maker in makers]
-        return differing(old.by_key[before], self.sides.run.by_key[key]) or next(iter(known), None)
+        return self.sides.yardstick.differing(key[0]) or next(iter(known), None)
 
     def _evaluator(self, name: str, rules: Rules) -> Iterator[Part]:
         run, old = self.sides.run, self.sides.baseline
@@ -127,7 +125,7 @@ class Limits:
                     f"has other kinds of results: {', '.join(f'{each} ({kind})' for each, kind in found)}"
                 )
             else:
-                how = self._how_it_differs(old, key, key)
+                how = self._how_it_differs(key)
                 differs = None if how is None else f"was judged by another evaluator ({how})"
                 before = _scores(old, key)
         unit: Unit = "rate" if key[1] == "assertion" else "number"

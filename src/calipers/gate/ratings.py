@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from calipers.comparison.cases import cases_of
-from calipers.comparison.columns import Columns, differing
+from calipers.comparison.cases import cases_of, pair_cases
+from calipers.comparison.columns import Columns
+from calipers.comparison.yardstick import Yardstick
 from calipers.errors import InvalidOptionError
 from calipers.record import ReportCase
 from calipers.report import Report
@@ -123,15 +124,20 @@ def read_ratings(
             said = {result.name: result.value for result in first.results}
             if judge in said and wanted.human in said:
                 pairs.append((_category(said[judge]), _category(said[wanted.human])))
-    ours = [column for (name, _), column in run.by_key.items() if name == judge]
-    theirs = [column for (name, _), column in labelled.by_key.items() if name == judge]
-    differs = differing(theirs[0], ours[0]) if ours and theirs else None
+    differs = _yardstick(labelled, run, judge).differing(judge)
     why = (
         None
         if differs is None
         else differs.replace("the baseline", "the labelled run").replace("the candidate", "this one")
     )
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs], why
+
+
+def _yardstick(labelled: Columns, run: Columns, judge: str) -> Yardstick:
+    """On the cases of both runs; on all, where none of these has a result of the judge in both."""
+    pairs, _ = pair_cases(labelled.cases, run.cases)
+    found = Yardstick.of(pairs)
+    return found if found.has_told(judge) else Yardstick.of((), labelled.cases, run.cases)
 
 
 def _category(value: Rating) -> Hashable:

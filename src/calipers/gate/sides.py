@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from calipers.comparison.cases import Pair, Pairing, RunCase, cases_of, pair_cases
 from calipers.comparison.columns import ColumnKey, Columns
+from calipers.comparison.yardstick import Yardstick
 from calipers.report import Report
 
 from .measure import Cases
@@ -38,6 +39,7 @@ class Sides:
         self.pairing: Pairing | None = None
         if self.baseline is not None:
             self.pairs, self.pairing = pair_cases(self.baseline.cases, self.run.cases)
+        self.yardstick = Yardstick.of(self.pairs)
 
     def alone(self, values: Values) -> Alone:
         """The cases of the run that were measured."""

@@ -15,6 +15,7 @@ from typing import Literal
 
 from calipers.comparison.cases import RunCase, cases_of, pair_cases
 from calipers.comparison.columns import Columns, Lost, lost_by, passes
+from calipers.comparison.yardstick import Yardstick
 from calipers.errors import InvalidOptionError
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
@@ -25,7 +26,6 @@ from .limits import PASS_RATE, unlimited
 from .policy import RATE, Policy, Rules
 from .sides import column_of, columns_of
 from .wording import limit_words, loss
-from .yardstick import Yardstick
 
 Record = ReportCase | ReportCaseFailure
 
@@ -56,6 +56,7 @@ class StopWhenDecided:
         self._decided = False
         _check(policy, baseline)
         self._old = None if baseline is None else Columns(cases_of(baseline))
+        self._yardstick = Yardstick()
         self._by_name: dict[str, RunCase] = {}
         self._by_content: defaultdict[tuple[bytes, ...], list[RunCase]] = defaultdict(list)
         for case in [] if self._old is None else self._old.cases:
@@ -63,7 +64,7 @@ class StopWhenDecided:
             self._by_content[case.content].append(case)
         named = [*policy.evaluators.items(), *([(PASS_RATE, policy.pass_rate)] if policy.pass_rate else [])]
         self._subjects = [
-            _Subject(name, rules, policy, self._old, is_pass_rate=rules is policy.pass_rate)
+            _Subject(name, rules, policy, self._old, self._yardstick, is_pass_rate=rules is policy.pass_rate)
             for name, rules in named
         ]
         self._sides = sum(len(subject.bets) for subject in self._subjects) + _agreements(policy)
@@ -99,6 +100,8 @@ class StopWhenDecided:
         failed = [record for record in attempts if isinstance(record, ReportCaseFailure)]
         case = cases_of(Report(name="", cases=finished, failures=failed))[0]
         old = self._partner(case)
+        if old is not None:
+            self._yardstick.add(old.attempts, case.attempts)
         columns = Columns([case])
         for subject in self._subjects:
             subject.add(case, columns, old)
@@ -140,7 +143,14 @@ class _Subject:
     """An evaluator, or the pass rate, with its limits."""
 
     def __init__(
-        self, name: str, rules: Rules, policy: Policy, old: Columns | None, *, is_pass_rate: bool
+        self,
+        name: str,
+        rules: Rules,
+        policy: Policy,
+        old: Columns | None,
+        yardstick: Yardstick,
+        *,
+        is_pass_rate: bool,
     ) -> None:
         self.name = name
         self.rules = rules
@@ -149,7 +159,7 @@ class _Subject:
         self.paired = 0
         self._lost: Counter[Lost] = Counter()
         self._undecidable = False
-        self._yardstick = Yardstick(old, None if is_pass_rate else name)
+        self._yardstick = yardstick
         self._old = old
         self._is_pass_rate = is_pass_rate
         self._key = None if is_pass_rate or old is None else column_of(old, name)
@@ -187,7 +197,8 @@ class _Subject:
         """The limits that `judge_run` will be able to decide, too."""
         if self._undecidable:
             return []
-        return self._levels if self._change is None or not self._yardstick.is_same else self.bets
+        is_same = self._change is None or self._yardstick.is_same(self._key and self._key[0])
+        return self.bets if is_same else self._levels
 
     def is_sound(self, attempts: int) -> bool:
         """Whether nothing but the limits stands between it and passing."""
@@ -200,7 +211,6 @@ class _Subject:
 
     def add(self, case: RunCase, columns: Columns, old: RunCase | None) -> None:
         """Take in a case, its columns, and the same case of the baseline."""
-        self._yardstick.hold_against(columns)
         mine = [] if self._is_pass_rate else columns_of(columns, self.name)
         self._evaluators.update(maker for key in mine for maker in columns.by_key[key].evaluators)
         if self._kind is None and mine:

@@ -1,0 +1,74 @@
+"""Cases that bring evaluators of their own are held against the same cases of the baseline, one by one."""
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.comparison import compare_reports
+from calipers.evaluators import Contains
+from calipers.gate import Policy, Rules, StopWhenDecided, judge_run
+
+POLICIES = [Policy(evaluators={"right": Rules(margin=0.2)}), Policy(pass_rate=Rules(margin=0.2))]
+
+
+def run(task, wanted, n=120, **options):
+    """A run whose every case looks for its own text."""
+    cases = [
+        Case(
+            name=f"case {number}",
+            inputs=number,
+            evaluators=[Contains(value=wanted(number), evaluation_name="right")],
+        )
+        for number in range(n)
+    ]
+    return Dataset(name="own", cases=cases).evaluate_sync(task, progress=False, **options)
+
+
+def answer(number):
+    return f"answer {number}."
+
+
+def right(number):
+    return f"answer {number}."
+
+
+def trivial_from_110(number):
+    return right(number) if number < 110 else "."
+
+
+def crashes_once(number):
+    if number == 3:
+        raise RuntimeError("once")
+    return answer(number)
+
+
+OLD = run(answer, right)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=["evaluator", "pass rate"])
+def test_a_case_whose_evaluator_was_made_trivial_is_noticed_beyond_the_first_hundred(policy):
+    verdict = judge_run(run(answer, trivial_from_110), policy, baseline=OLD)
+    assert verdict.outcome == "INCONCLUSIVE"
+    assert "Contains(evaluation_name='right', value='answer 110.')" in verdict.findings[-1].said
+    found = compare_reports(OLD, run(answer, trivial_from_110))
+    assert "not the same evaluator" in found.change("right").warning
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=["evaluator", "pass rate"])
+def test_one_crash_is_no_other_yardstick(policy):
+    new = run(crashes_once, right)
+    assert judge_run(new, policy, baseline=OLD).outcome == "PASS"
+    assert compare_reports(OLD, new).change("right").warning is None
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=["evaluator", "pass rate"])
+@pytest.mark.parametrize(("task", "outcome"), [(answer, "PASS"), (lambda _: "no", "FAIL")])
+def test_a_run_that_is_stopped_is_judged_as_it_was_decided(policy, task, outcome):
+    new = run(task, right, stop_when=StopWhenDecided(policy, OLD), max_concurrency=1)
+    assert f"decided: {outcome}" in new.stopping.why
+    assert judge_run(new, policy, baseline=OLD).outcome == outcome
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=["evaluator", "pass rate"])
+def test_a_run_by_other_evaluators_is_not_stopped(policy):
+    rule = StopWhenDecided(policy, OLD)
+    assert run(answer, lambda number: ".", stop_when=rule, max_concurrency=1).stopping.why is None
