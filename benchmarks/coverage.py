@@ -14,6 +14,7 @@ from itertools import product
 from pathlib import Path
 from random import Random
 
+from calipers.gate.measure import Change, Level
 from calipers.stats import (
     EProcess,
     bootstrap_difference,
@@ -119,6 +120,31 @@ def covers_clustered_mean(draw, n, truth):
     return truth in mean(cases, clusters=[i // CLUSTER for i in range(n)]).interval
 
 
+def covers_gated_score(draw, n, truth):
+    return truth in Level(cases=[[score] for score in scores(draw, n, truth)], bounds=(0.0, 1.0)).interval(
+        0.95
+    )
+
+
+def covers_gated_rare_loss(draw, n, truth):
+    """Scores next to one end of the scale, but for the few at the other end that make the mean what it is."""
+    at_end = [float(draw.random() < truth) for _ in range(n)]
+    cases = [[0.99 * end + 0.01 * draw.random()] for end in at_end]
+    return 0.99 * truth + 0.005 in Level(cases=cases, bounds=(0.0, 1.0)).interval(0.95)
+
+
+def covers_rare_loss(draw, n, truth):
+    at_end = [float(draw.random() < truth) for _ in range(n)]
+    return 0.99 * truth + 0.005 in t_interval([0.99 * end + 0.01 * draw.random() for end in at_end])
+
+
+def covers_gated_clusters(draw, n, truth):
+    shared = scores(draw, n // CLUSTER, truth)
+    cases = [[0.5 * shared[i // CLUSTER] + 0.5 * score] for i, score in enumerate(scores(draw, n, truth))]
+    clusters = [i // CLUSTER for i in range(n)]
+    return truth in Level(cases=cases, clusters=clusters, bounds=(0.0, 1.0)).interval(0.95)
+
+
 def covers_anytime(draw, n, truth):
     """Whether no look after any of the n cases excludes the truth, that is, refutes it on either side."""
     sides = EProcess(truth), EProcess(truth, alternative="less")
@@ -148,6 +174,16 @@ def covers_paired_bootstrap(draw, n, truth):
     return 0 in bootstrap_difference(first, second, seed=seed, resamples=RESAMPLES).interval
 
 
+def covers_gated_rates(draw, n, truth):
+    new, old = paired(draw, n, truth)
+    return 0 in Change(run=new, baseline=old, bounds=(-1.0, 1.0)).interval(0.95)
+
+
+def covers_gated_differences(draw, n, truth):
+    new, old = paired_scores(draw, n, truth)
+    return 0 in Change(run=new, baseline=old, bounds=(-1.0, 1.0)).interval(0.95)
+
+
 def covers_unpaired_rates(draw, n, truth):
     first, second = ([[float(draw.random() < truth)] for _ in range(n)] for _ in range(2))
     return 0 in compare_unpaired(first, second).interval
@@ -170,10 +206,16 @@ ROWS = {
     "score: BCa bootstrap": covers_bca,
     f"score, {REPEATS} repeats: t over cases": covers_repeated_mean,
     f"score, clusters of {CLUSTER}: clustered t": covers_clustered_mean,
+    "score in a gate: Gaffke": covers_gated_score,
+    f"score in a gate, clusters of {CLUSTER}: Gaffke": covers_gated_clusters,
+    "score of two kinds, near 0 and near 1: Student t": covers_rare_loss,
+    "score of two kinds in a gate: Gaffke": covers_gated_rare_loss,
     "difference, paired rates: Newcombe": covers_paired_rates,
     f"difference, paired, {REPEATS} repeats: t": covers_paired_repeats,
     "difference, paired scores: t": covers_paired_scores,
     "difference, paired scores: BCa": covers_paired_bootstrap,
+    "difference, paired rates in a gate: Gaffke": covers_gated_rates,
+    "difference, paired scores in a gate: Gaffke": covers_gated_differences,
     "difference, unpaired rates: Newcombe": covers_unpaired_rates,
     "difference, unpaired scores: Welch": covers_unpaired_scores,
 }
