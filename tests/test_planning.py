@@ -145,3 +145,68 @@ def test_a_pilot_whose_evaluator_gives_several_kinds_is_refused():
         plan_from_pilot(
             dataset.evaluate_sync(lambda number: number, progress=False), evaluator="even", effect=0.1
         )
+
+
+# ---------------------------------------------------------------------- clusters
+
+
+def clustered(version, *, copies, repeat=1, alone=False, n=30):
+    """A run in which each document has so many cases, all with the same result."""
+
+    def task(inputs):
+        return random.Random(f"{version} {inputs[0]} {current_attempt().repeat_index}").random()
+
+    cases = [
+        Case(
+            name=f"{document}/{copy}",
+            inputs=[document, copy],
+            cluster=None if alone else f"document {document}",
+        )
+        for document in range(n)
+        for copy in range(copies)
+    ]
+    return Dataset(cases=cases, evaluators=[right, grade]).evaluate_sync(
+        task, repeat=repeat, seed=1, progress=False
+    )
+
+
+@pytest.mark.parametrize("evaluator", [None, "grade"])
+@pytest.mark.parametrize("two", [False, True])
+def test_copies_of_a_case_in_one_cluster_tell_nothing_more(evaluator, two):
+    def plan(**how):
+        baseline = clustered("b", **how) if two else None
+        return plan_from_pilot(clustered("a", **how), baseline=baseline, evaluator=evaluator, effect=0.1)
+
+    once, four = plan(copies=1, alone=True), plan(copies=4)
+    assert (once.clusters, once.design_effect) == (None, None)
+    assert four.clusters == 30
+    assert four.design_effect == pytest.approx(4, rel=0.05)
+    assert four.rows[0].cases == 4 * once.rows[0].cases
+    assert four.reaches[0].effect == pytest.approx(once.reaches[0].effect)
+    assert "30 clusters of about 4" in plan_text(four)
+    assert plan(copies=4, alone=True).rows[0].cases < once.rows[0].cases, (
+        "which is what ignoring them would give"
+    )
+
+
+def test_clusters_of_one_case_change_nothing():
+    alone = plan_from_pilot(clustered("a", copies=1, alone=True), effect=0.1)
+    named = plan_from_pilot(clustered("a", copies=1), effect=0.1)
+    assert [row.cases for row in named.rows] == [row.cases for row in alone.rows]
+    assert (named.reaches, named.design_effect) == (alone.reaches, 1)
+
+
+def test_repeats_do_not_help_against_clusters():
+    pilots = {copies: clustered("a", copies=copies, repeat=3) for copies in (1, 4)}
+    found = {
+        copies: plan_from_pilot(pilot, evaluator="grade", effect=0.1) for copies, pilot in pilots.items()
+    }
+    assert found[4].spread.within == pytest.approx(found[1].spread.within)
+    assert found[4].spread.between > found[1].spread.between
+
+
+def test_too_few_clusters_are_refused():
+    with pytest.raises(InvalidOptionError, match="in one cluster, 'document 0'"):
+        plan_from_pilot(clustered("a", copies=8, n=1), evaluator="grade", effect=0.1)
+    with pytest.raises(InvalidOptionError, match="fewer than two clusters"):
+        plan_from_pilot(clustered("a", copies=4), effect=0.1, cases=7)

@@ -5,12 +5,16 @@ ways over the same cases; then one pilot, and a guess how alike the two ways are
 attempted several times, the spread has two parts, and the plan can say what repeats would save; where they were attempted once,
 it cannot, and plans for as many attempts as the pilot had.
 
+Cases in clusters resemble each other, so they tell less than as many that are independent. Their spread is that of a clustered
+comparison, and the plan counts clusters, each of as many cases as in the pilot: more cases help where they come from more
+clusters.
+
 The effect is the true difference worth finding. To plan a gate with a margin, the effect is the margin: the distance between no
 difference and the largest loss that would be shipped.
 """
 
 from collections.abc import Sequence
-from math import fsum
+from math import ceil, fsum
 from typing import Literal
 
 import msgspec
@@ -31,6 +35,7 @@ from calipers.stats import (
     spread_of_pilot,
     variance_components,
 )
+from calipers.stats.clusters import clustered_variance
 
 PASS_RATE = "pass rate"  # noqa: S105 - no password
 REPEATS = (1, 2, 3, 5, 10)
@@ -76,11 +81,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float
     """Of the interval that will judge it."""
     spread: VarianceComponents
-    """Of the difference between two runs, from case to case and within cases."""
+    """Of the difference between two runs, from case to case and within cases; with what clusters add."""
     source: str
     """Where the spread comes from, in words."""
     knows_repeats: bool
     """Whether it is known what repeats would save."""
+    clusters: int | None = None
+    """Clusters of the pilot; `None` if its cases name none."""
+    design_effect: float | None = None
+    """How many times as large clusters make the variance of the pilot's mean, at least 1; `None` without clusters."""
     rows: tuple[PlanRow, ...] = ()
     """Ways to find the effect; none if nobody said which."""
     reaches: tuple[Reach, ...] = ()
@@ -119,13 +128,14 @@ def plan_from_pilot(
     """
     columns = Columns(cases_of(pilot))
     key = _column(columns, evaluator)
-    values = [_values(columns, case, key) for case in columns.cases]
-    measured = [each for each in values if each]
+    found = [(each, case.cluster) for case in columns.cases if (each := _values(columns, case, key))]
+    measured = [each for each, _ in found]
     if baseline is None:
-        spread, source = _of_one(measured, correlation)
+        groups = _Groups.of(list(map(_mean, measured)), [cluster for _, cluster in found])
+        spread, source = _of_one(measured, correlation, groups)
         known = any(len(each) > 1 for each in measured)
     else:
-        spread, source, known = _of_two(columns, Columns(cases_of(baseline)), key)
+        spread, source, known, groups = _of_two(columns, Columns(cases_of(baseline)), key)
     if spread is None or spread.between + spread.within == 0:
         raise InvalidOptionError(
             f"the pilot shows no spread ({len(measured)} cases, all alike): nothing can be planned from it; "
@@ -142,6 +152,7 @@ def plan_from_pilot(
         spread=spread,
         source=source,
         known=known,
+        groups=groups,
         pace=_pace(pilot),
         costs=_costs(pilot),
     )
@@ -209,17 +220,26 @@ def _plan(
     spread: VarianceComponents,
     source: str,
     known: bool,
+    groups: "_Groups | None" = None,
     pace: float | None,
     costs: dict[str, float],
 ) -> Plan:
     rows: list[PlanRow] = []
     reaches: list[Reach] = []
     enough: int | None = None
+    size = 1.0 if groups is None else groups.size
+    units = VarianceComponents(spread.between / size, spread.within / size)
+    there = None if cases is None else int(cases / size)
+    if groups is not None and there is not None and there < 2:
+        raise InvalidOptionError(
+            f"{cases} cases in clusters of about {size:.3g} are fewer than two clusters, which show nothing: plan for more"
+        )
     try:
         for each in repeats:
             counted = each if known else 1  # an unknown spread is that of as many attempts as the pilot had
             if effect is not None:
-                n = cases_needed(effect, spread, repeats=counted, power=power, confidence=confidence)
+                n = cases_needed(effect, units, repeats=counted, power=power, confidence=confidence)
+                n = ceil(n * size)
                 calls = n * each
                 rows.append(
                     PlanRow(
@@ -230,11 +250,11 @@ def _plan(
                         costs={name: cost * calls for name, cost in costs.items()},
                     )
                 )
-            if cases is not None:
-                found = smallest_effect(cases, spread, repeats=counted, power=power, confidence=confidence)
+            if cases is not None and there is not None:
+                found = smallest_effect(there, units, repeats=counted, power=power, confidence=confidence)
                 reaches.append(Reach(cases=cases, repeats=each, effect=found))
-        if known and effect is not None and cases is not None:
-            enough = repeats_needed(effect, cases, spread, power=power, confidence=confidence)
+        if known and effect is not None and there is not None:
+            enough = repeats_needed(effect, there, units, power=power, confidence=confidence)
     except ValueError as error:
         raise InvalidOptionError(str(error)) from error
     return Plan(
@@ -246,46 +266,102 @@ def _plan(
         spread=spread,
         source=source,
         knows_repeats=known,
+        clusters=None if groups is None else groups.count,
+        design_effect=None if groups is None else groups.design_effect,
         rows=tuple(rows),
         reaches=tuple(reaches),
         repeats_enough=enough,
     )
 
 
-def _of_one(cases: Sequence[Sequence[float]], correlation: float) -> tuple[VarianceComponents | None, str]:
+class _Groups(msgspec.Struct, frozen=True):
+    """The clusters of a pilot, and what they add to its spread."""
+
+    count: int
+    size: float
+    """Cases in one, on average."""
+    design_effect: float
+    added: float
+    """To the variance of one case: so much more would as many independent cases vary whose mean is as uncertain."""
+
+    @classmethod
+    def of(cls, values: Sequence[float], names: Sequence[str | None]) -> "_Groups | None":
+        """Of cases with these values; `None` if no case names a cluster. One that names none stands alone."""
+        if all(name is None for name in names):
+            return None
+        clusters = [(place,) if name is None else name for place, name in enumerate(names)]
+        count = len(set(clusters))
+        clustered = clustered_variance(values, clusters)
+        alone = Moments.of(values).variance
+        if clustered is None or alone is None:
+            raise InvalidOptionError(
+                f"all {len(values)} cases that can be planned from are in one cluster, {names[0]!r}: how clusters differ is not "
+                "known; a pilot needs several"
+            )
+        n = len(values)
+        # A smaller variance than that of independent cases is luck of few clusters, and no reason to plan for less.
+        added = max(0.0, clustered * n - alone)
+        return cls(count, n / count, 1 + added / alone if alone else 1.0, added)
+
+    def widen(self, spread: VarianceComponents) -> VarianceComponents:
+        """A spread with what the clusters add; it lies between cases, where repeats do not reach."""
+        return VarianceComponents(spread.between + self.added, spread.within)
+
+    def words(self) -> str:
+        """That there are clusters, and what they cost."""
+        return (
+            f"; cases in {self.count:,} clusters of about {self.size:.3g}, design effect {self.design_effect:.3g}: more cases "
+            "help if they come from more clusters"
+        )
+
+
+def _of_one(
+    cases: Sequence[Sequence[float]], correlation: float, groups: _Groups | None
+) -> tuple[VarianceComponents | None, str]:
     """The spread of a difference, from one run."""
     alone = variance_components(cases)
     if alone is None:
-        means = [fsum(each) / len(each) for each in cases]
-        variance = Moments.of(means).variance if len(means) > 1 else None
+        variance = Moments.of(list(map(_mean, cases))).variance if len(cases) > 1 else None
         alone = None if variance is None else VarianceComponents(variance, 0.0)
     if alone is None:
         return None, ""
+    if groups is not None:
+        alone = groups.widen(alone)
     try:
         spread = spread_of_difference(alone, correlation=correlation)
     except ValueError as error:
         raise InvalidOptionError(str(error)) from error
-    return spread, f"one pilot, and a guess that both ways correlate by {correlation:g} from case to case"
+    source = f"one pilot, and a guess that both ways correlate by {correlation:g} from case to case"
+    return spread, source + ("" if groups is None else groups.words())
 
 
 def _of_two(
     columns: Columns, old: Columns, key: ColumnKey | None
-) -> tuple[VarianceComponents | None, str, bool]:
-    """The spread of the difference between two runs over the same cases, and whether it has two parts."""
+) -> tuple[VarianceComponents | None, str, bool, _Groups | None]:
+    """The spread of the difference between two runs over the same cases, whether it has two parts, and its clusters."""
     if key is not None and key not in old.by_key:
         raise InvalidOptionError(f"the baseline has no result of {key[0]!r}")
     pairs, _ = pair_cases(old.cases, columns.cases)
     both = [
-        (new, before)
+        (new, before, case.cluster)
         for earlier, case in pairs
         if (new := _values(columns, case, key)) and (before := _values(old, earlier, key))
     ]
-    first, second = [new for new, _ in both], [before for _, before in both]
+    first, second = [new for new, _, _ in both], [before for _, before, _ in both]
     if len(both) < 2:
         raise InvalidOptionError("the two pilots share fewer than two cases that were judged in both")
     source = f"two pilots over the same {len(both):,} cases"
+    differences = [_mean(new) - _mean(before) for new, before, _ in both]
+    groups = _Groups.of(differences, [cluster for _, _, cluster in both])
     parts = paired_components(first, second)
-    return (spread_of_pilot(first, second), source, False) if parts is None else (parts, source, True)
+    spread = spread_of_pilot(first, second) if parts is None else parts
+    if groups is not None and spread is not None:
+        spread, source = groups.widen(spread), source + groups.words()
+    return spread, source, parts is not None, groups
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)
 
 
 def _column(columns: Columns, name: str | None) -> ColumnKey | None:
