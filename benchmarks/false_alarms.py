@@ -10,8 +10,10 @@ import argparse
 import sys
 import zlib
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from calipers.gate.bet import Bet
 from calipers.gate.claims import Claim, judge_claims
@@ -41,12 +43,37 @@ def comparison(draw, n, rate, loss=0.0):
     return pairs
 
 
+class Counted(NamedTuple):
+    """The measure of a margin, for cases that pass or not: its interval depends on three counts, and is kept."""
+
+    better: int
+    worse: int
+    n: int
+
+    @property
+    def value(self):
+        return (self.better - self.worse) / self.n
+
+    @cache  # noqa: B019 - it is to be kept
+    def interval(self, confidence):
+        same = self.n - self.better - self.worse
+        new = [[1.0]] * self.better + [[0.0]] * (self.worse + same)
+        old = [[0.0]] * self.better + [[1.0]] * self.worse + [[0.0]] * same
+        return Change(run=new, baseline=old, bounds=(-1.0, 1.0)).interval(confidence)
+
+    def needed(self, limit, confidence):
+        """Nobody asks here."""
+
+
 def claim(pairs, margin):
-    new, old = ([[float(pair[side])] for pair in pairs] for side in (0, 1))
     return Claim(
         subject="",
         rule="",
-        measure=Change(run=new, baseline=old, bounds=(-1.0, 1.0)),
+        measure=Counted(
+            sum(new and not old for new, old in pairs),
+            sum(old and not new for new, old in pairs),
+            len(pairs),
+        ),
         limit=-margin,
         unit="rate",
         signed=True,
