@@ -94,11 +94,11 @@ class Columns:
                     found.append(lost)
         return found
 
-    def lost(self, key: ColumnKey) -> Counter[Lost]:
-        """How many attempts have no result in a column because the task, or the evaluator, did not finish."""
+    def lost(self, key: ColumnKey, cases: Iterable[RunCase] | None = None) -> Counter[Lost]:
+        """How many attempts, at all cases or at these, have no result in a column since the task or the evaluator failed."""
         column = self.by_key[key]
         found: Counter[Lost] = Counter()
-        for case in self.cases:
+        for case in self.cases if cases is None else cases:
             for record in case.attempts:
                 if _value(record, key) is None and (why := lost_by(record, column.evaluators)) is not None:
                     found[why] += 1

@@ -9,6 +9,8 @@ Nothing vacuous passes. What is argued here, once:
   two yardsticks is no difference between two agents.
 - An attempt that was lost to its task or evaluator has no score, no time and no metric. Where the policy does not say how many
   may be lost, such a limit is INCONCLUSIVE: an agent that crashes on what is hard must not be judged by what is easy.
+- A baseline that lost more than the policy allows the run to lose: INCONCLUSIVE against a margin, since beside it anything looks
+  good.
 - A score outside the bounds that the policy states: INCONCLUSIVE, since the policy is wrong about what it limits.
 - One name with several kinds of results, such as False for bad and a number for good: INCONCLUSIVE, for the same reason.
 - A run or a baseline that a rule could end (`Report.stopping`) was looked at many times. Its intervals are those that
@@ -28,6 +30,7 @@ from .policy import Policy
 from .ratings import ReadRun
 from .sides import Sides
 from .verdict import Verdict, outcome_of
+from .wording import plural, quantity
 
 
 def judge_run(
@@ -76,7 +79,7 @@ def judge_run(
         correction=policy.correction,
         anytime=looked_often,
         notes=(
-            *_about(baseline),
+            *_about(baseline, policy),
             *sides.notes(stopped=run.stopping is not None),
             *_in_flight(run),
             *_yardsticks(policy, baseline, changed_evaluators),
@@ -85,9 +88,13 @@ def judge_run(
     )
 
 
-def _about(baseline: Report | None) -> Iterator[str]:
+def _about(baseline: Report | None, policy: Policy) -> Iterator[str]:
     if baseline is not None and baseline.incomplete is not None:
         yield f"the baseline is incomplete: {baseline.incomplete}"
+    if baseline is not None and baseline.failures and policy.needs_baseline:
+        attempts = len(baseline.cases) + len(baseline.failures)
+        share = quantity(len(baseline.failures) / attempts, "rate")
+        yield f"tasks failed in {len(baseline.failures):,} of {plural(attempts, 'attempt')} of the baseline, {share}"
     if baseline is not None and baseline.stopping is not None:
         yield "the baseline could be stopped early by a rule, which makes its numbers luckier or unluckier than they are"
 

@@ -6,10 +6,10 @@ from typing import TypeAlias
 from calipers.comparison.cases import RunCase
 from calipers.comparison.columns import ColumnKey, Columns, durations, metric, passes
 from calipers.errors import InvalidOptionError
-from calipers.record import ReportCaseFailure
 
 from .claims import Claim
 from .facts import absent, enough, few
+from .losses import Losses, losses_of_passes, losses_of_tasks, unlimited
 from .measure import Change, Grown, Level, is_inside
 from .policy import RATE, Growth, Policy, Rules
 from .ratings import Ratings, ReadRun, read_ratings
@@ -54,7 +54,8 @@ class Limits:
         if policy.pass_rate is not None:
             if run.asserts:
                 differs = None if old is None else self._other_assertions(old)
-                yield from self._rules(PASS_RATE, policy.pass_rate, _passes, _passes, "rate", differs)
+                gone = losses_of_passes(self._paired)
+                yield from self._rules(PASS_RATE, policy.pass_rate, _passes, _passes, gone, "rate", differs)
             else:
                 yield absent(PASS_RATE, "nothing was asserted in this run")
         for name, rules in policy.evaluators.items():
@@ -116,6 +117,7 @@ class Limits:
             return
         differs: str | None = None
         before: Counted = _nothing
+        gone = Losses()
         if old is not None:
             found = columns_of(old, name)
             if not found:
@@ -128,6 +130,7 @@ class Limits:
                 how = self._how_it_differs(key)
                 differs = None if how is None else f"was judged by another evaluator ({how})"
                 before = _scores(old, key)
+                gone = Losses.of(old.lost(key, self._paired), self._paired)
         unit: Unit = "rate" if key[1] == "assertion" else "number"
         bounds: Bounds = RATE
         if key[1] == "assertion":
@@ -147,7 +150,12 @@ class Limits:
                 self.notes.append(_without_bounds(name, wild))
             lost = run.lost(key)
             yield from self._lost(name, "score", task=lost["task"], evaluator=lost["evaluator"], rules=rules)
-        yield from self._rules(name, rules, _scores(run, key), before, unit, differs, bounds)
+        yield from self._rules(name, rules, _scores(run, key), before, gone, unit, differs, bounds)
+
+    @property
+    def _paired(self) -> list[RunCase]:
+        """The cases of the baseline that the run has, too."""
+        return [case for case, _ in self.sides.pairs]
 
     def _outside(self, rules: Rules, values: Values, before: Values) -> str | None:
         """The first case with a score that does not lie between the bounds, in words; `None` if all do."""
@@ -176,6 +184,7 @@ class Limits:
         rules: Rules,
         values: Counted,
         before: Counted,
+        gone: Losses,
         unit: Unit,
         differs: str | None,
         bounds: Bounds = RATE,
@@ -185,15 +194,15 @@ class Limits:
             yield enough(subject, len(alone.cases), self._least(rules), kind=" judged")
         less = rules.at_most is not None or (rules.margin is not None and rules.better == "lower")
         if less and unit == "rate":
-            gone = sum(map(sum, self.sides.alone(values(1.0)).cases)) - sum(map(sum, alone.cases))
-            if gone:
+            crashed = sum(map(sum, self.sides.alone(values(1.0)).cases)) - sum(map(sum, alone.cases))
+            if crashed:
                 self.notes.append(
-                    f"{subject}: less is better, and {plural(round(gone), 'attempt')} that did not finish count as 1, not as 0: "
+                    f"{subject}: less is better, and {plural(round(crashed), 'attempt')} that did not finish count as 1, not as 0: "
                     "a crash is no gain"
                 )
         if rules.margin is not None:
             worst = _worst(above=rules.better == "higher")
-            yield from self._margin(subject, rules, values(worst), before(worst), unit, differs, bounds)
+            yield from self._margin(subject, rules, values(worst), before(worst), gone, unit, differs, bounds)
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
             if limit is not None:
                 counted = self.sides.alone(values(_worst(above=above)))
@@ -220,6 +229,7 @@ class Limits:
         rules: Rules,
         values: Values,
         before: Values,
+        gone: Losses,
         unit: Unit,
         differs: str | None,
         bounds: Bounds,
@@ -243,6 +253,7 @@ class Limits:
             return
         if len(both.run) < self._least(rules):
             yield enough(subject, len(both.run), self._least(rules), kind=" judged in both runs")
+        yield from self._broken_baseline(subject, gone, rules)
         yield Claim(
             subject=subject,
             rule=rule,
@@ -289,6 +300,18 @@ class Limits:
             f"see what failed: `calipers show RUN`; say in the policy how many may: {' and '.join(ways)}",
         )
 
+    def _broken_baseline(self, subject: str, gone: Losses, rules: Rules | None) -> Iterator[Finding]:
+        """That the baseline lost more than the policy allows a run to lose: beside it, anything looks good."""
+        beyond = gone.beyond(self.policy, rules)
+        if beyond:
+            yield _open(
+                subject,
+                "a baseline that is sound",
+                f"the baseline lost {gone.total:,} of its {plural(gone.attempts, 'attempt')} at these cases to failed tasks or "
+                "evaluators, and beside that anything looks good",
+                f"run the baseline again, or say in the policy how many may be lost: {' and '.join(beyond)}",
+            )
+
     def _agreement(self, name: str, rules: Rules) -> Iterator[Part]:
         wanted = rules.agreement
         assert wanted is not None
@@ -307,10 +330,7 @@ class Limits:
             said = "the run was looked at many times, and what has no bounds has no interval that allows it"
             yield _open(subject, "limits", said, "gate a run by it that was not stopped early")
             return
-        failed = sum(
-            isinstance(record, ReportCaseFailure) for case in self.sides.run.cases for record in case.attempts
-        )
-        yield from self._lost(subject, "number", task=failed)
+        yield from self._lost(subject, "number", task=losses_of_tasks(self.sides.run.cases).total)
         measured = len(self.sides.alone(values).cases)
         if measured < self._default_least:
             yield enough(subject, measured, self._default_least, kind=" measured")
@@ -324,6 +344,7 @@ class Limits:
                 said = "there is no baseline to compare with" if none else "no case has it in both runs"
                 yield _open(subject, rule, said, "run both on the same cases")
             else:
+                yield from self._broken_baseline(subject, losses_of_tasks(self._paired), None)
                 yield Claim(
                     subject=subject,
                     rule=rule,
@@ -342,12 +363,6 @@ class Limits:
                 above=False,
                 unit=unit,
             )
-
-
-def unlimited(policy: Policy, rules: Rules | None) -> tuple[bool, bool]:
-    """Whether a policy leaves open how many attempts may lose their score to the task, and to the evaluator."""
-    errors = rules is None or rules.max_errors is None
-    return policy.max_task_failures is None, errors and policy.max_evaluator_errors is None
 
 
 def _agreed(

@@ -153,11 +153,11 @@ class Policy(_Checked, frozen=True, kw_only=True):
     min_cases: Count = 1
     """Cases that the run has to have, and that every rule without a `min_cases` of its own has to be judged on."""
     max_task_failures: Share | None = None
-    """The share of attempts whose task may fail. `None`: they count as not passed; scores, times and metrics, which they lack,
-    are INCONCLUSIVE if there is any."""
+    """The share of attempts whose task may fail, of the run and of its baseline. `None`: they count as not passed; scores, times
+    and metrics, which they lack, are INCONCLUSIVE if there is any, and so is a margin against a baseline that has any."""
     max_evaluator_errors: Share | None = None
     """The share of attempts on which any evaluator may fail. `None`: they count as not passed; scores, which they lack, are
-    INCONCLUSIVE if there is any, unless the rules of the evaluator have `max_errors`."""
+    INCONCLUSIVE if there is any, unless the rules of the evaluator have `max_errors`; a margin is, if the baseline has any."""
     confidence: Annotated[float, msgspec.Meta(ge=0.5, lt=1)] = 0.95
     """Of the intervals. A rule passes, or fails, wrongly with at most half of what is missing to 1."""
     correction: Literal["holm", "none"] = "holm"

@@ -22,7 +22,8 @@ from calipers.report import Report
 from calipers.result import Kind, kind_of
 
 from .bet import Bet
-from .limits import PASS_RATE, unlimited
+from .limits import PASS_RATE
+from .losses import Losses, losses_of_passes, unlimited
 from .policy import RATE, Policy, Rules
 from .sides import column_of, columns_of
 from .wording import limit_words, loss
@@ -158,6 +159,8 @@ class _Subject:
         self.judged = 0
         self.paired = 0
         self._lost: Counter[Lost] = Counter()
+        self._gone = Losses()
+        """What the baseline lost at the same cases."""
         self._undecidable = False
         self._yardstick = yardstick
         self._old = old
@@ -205,6 +208,8 @@ class _Subject:
         most, lost = self.rules.max_errors, self._lost
         if most is not None and lost["evaluator"] > most * attempts:
             return False
+        if self._gone.beyond(self.policy, self.rules):
+            return False
         open_tasks, open_errors = unlimited(self.policy, self.rules)
         missing = (open_tasks and lost["task"]) or (open_errors and lost["evaluator"])
         return len(self.decidable) == len(self.bets) and not (missing and self._kind == "score")
@@ -230,6 +235,12 @@ class _Subject:
     def _take(self, case: RunCase, old: RunCase | None) -> None:
         if not self._is_pass_rate:
             self._lost.update(self._losses(case))
+        if self._change is not None and old is not None and self._old is not None:
+            self._gone += (
+                losses_of_passes([old])
+                if self._key is None
+                else Losses.of(self._old.lost(self._key, [old]), [old])
+            )
         worst = 0.0 if self._sign > 0 else 1.0
         values, before = self._values(case, worst), self._before(old, worst)
         if not values:
