@@ -34,6 +34,10 @@ def decide(interval: Interval | None, *, margin: float = 0.0) -> Decision:
     check_margin(margin)
     if interval is None:
         return "undecided"
+    if not isinstance(interval, Interval):
+        raise TypeError(
+            f"decide() takes the interval of a difference, such as difference.interval, got {interval!r}"
+        )
     if interval.low > 0:
         return "superior"
     if interval.low > -margin:

@@ -42,7 +42,7 @@ from calipers.stats.interval import (
     wilson,
     wilson_of_rate,
 )
-from calipers.stats.sample import finite_values
+from calipers.stats.sample import check_attempts, check_case_counts, finite_values
 
 __all__ = ["Estimate", "bounded_mean", "mean", "mean_from_moments", "rate", "rate_from_counts"]
 
@@ -70,9 +70,11 @@ def rate(
 ) -> Estimate | None:
     """The pass rate over cases given as (passes, attempts), each case counting once.
 
+    From lists of attempts, as `mean` takes them: `rate([(sum(attempts), len(attempts)) for attempts in cases])`.
     `clusters` names the group of each case, in the same order. `passes` may be fractional where an attempt passes
     in part.
     """
+    check_case_counts(cases)
     successes: list[float] = []
     attempts = 0
     for index, (passed, tried) in enumerate(cases):
@@ -102,11 +104,15 @@ def mean(
     values: list[float] = []
     attempts = 0
     for index, scores in enumerate(cases):
-        if not scores:
+        check_attempts(scores, index)
+        if len(scores) == 0:
             raise ValueError(f"case {index} has no scores; leave out a case that was not scored")
-        known = scores if len(scores) == 1 else finite_values(scores, name=f"scores of case {index}")
-        values.append(fsum(known) / len(known))
-        attempts += len(known)
+        if len(scores) == 1:
+            values.append(scores[0])  # checked with those of the other cases
+        else:
+            known = finite_values(scores, name=f"scores of case {index}")
+            values.append(fsum(known) / len(known))
+        attempts += len(scores)
     n_clusters = _count_clusters(values, clusters)
     if not values:
         return None

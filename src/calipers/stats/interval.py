@@ -182,7 +182,10 @@ def check_confidence(confidence: float) -> None:
 
 
 def check_counts(successes: float, n: float) -> None:
-    """Refuse counts that cannot be: negative, infinite, NaN, or more successes than trials."""
+    """Refuse counts that cannot be: no numbers, negative, infinite, NaN, or more successes than trials."""
+    for name, count in (("successes", successes), ("n", n)):
+        if not isinstance(count, Real):
+            raise TypeError(f"{name} must be a number, got {count!r}")
     if not (n >= 0 and isfinite(n)):
         raise ValueError(f"n must be finite and not negative, got {n!r}")
     if not 0 <= successes <= n:

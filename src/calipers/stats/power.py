@@ -204,6 +204,11 @@ def _check(effect: float, spread: VarianceComponents, repeats: int, confidence: 
         raise ValueError(
             f"effect must be finite and not 0, got {effect!r}: no run shows that nothing differs"
         )
+    if not isinstance(spread, VarianceComponents):
+        raise TypeError(
+            f"spread must be VarianceComponents, got {spread!r}; variance_components(), spread_of_pilot() and "
+            f"spread_of_paired_rates() give them, and VarianceComponents(v, 0.0) stands for a known variance v"
+        )
     if spread.between + spread.within == 0:
         raise ValueError(
             f"a spread of 0 plans nothing, got {spread!r}; guess one, for instance with spread_of_paired_rates()"

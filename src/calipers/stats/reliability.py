@@ -25,6 +25,7 @@ from functools import lru_cache
 from math import comb
 
 from calipers.stats.estimate import Estimate, bounded_mean
+from calipers.stats.sample import check_case_counts
 
 __all__ = [
     "case_pass_at_k",
@@ -75,7 +76,7 @@ def case_pass_hat_k(passes: int, attempts: int, k: int) -> float:
 
 
 def flakiness(passes: int, attempts: int) -> float | None:
-    """The chance that two attempts at the case disagree; `None` for fewer than two attempts.
+    """The chance that two attempts at one case disagree; `None` for fewer than two attempts. Over cases: `noise_floor`.
 
     0 says that none of these attempts disagreed, not that none ever will: see `upper_bound` for what n attempts leave open.
     """
@@ -95,6 +96,7 @@ def noise_floor(
     Every case must have two attempts or more, under unchanged conditions; `None` without cases. For runs that attempt
     each case once; averaging repeats before comparing has less noise (see `VarianceComponents.noise`).
     """
+    check_case_counts(cases)
     shares: list[float] = []
     for index, (passes, attempts) in enumerate(cases):
         share = flakiness(passes, attempts)
@@ -130,6 +132,7 @@ def _over_cases(
 ) -> Estimate | None:
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k!r}")
+    check_case_counts(cases)
     return bounded_mean(
         [measure(passes, attempts, k) for passes, attempts in cases],
         n_observations=sum(attempts for _, attempts in cases),
