@@ -139,7 +139,6 @@ class Keys:
         self._task = task.key.encode() if isinstance(task, Identity) else None
         self._bounded = bounded
         self._seen: dict[bytes, int] = {}
-        self._first_end: bytes | None = None
         self._ends: dict[tuple[int, bytes], bytes] = {}
         self.unknown_cases = 0
         """Cases whose content has no form."""
@@ -148,27 +147,29 @@ class Keys:
         """The work, with its keys."""
         case: bytes | None = None
         which = b""
+        most = self._end(1, _FIRST)  # as it is for most attempts of a run
         for work in items:
             if work.repeat_index == 1 or case is None:
                 case = None if work.problem is not None else case_key(work.case)
-                self.unknown_cases += case is None and work.problem is None
-                which = b"" if case is None else self._which(case, work)
+                if case is not None:
+                    which = self._which(case, work)
+                elif work.problem is None:
+                    self.unknown_cases += 1
             if case is not None:
                 work.case_key = case
-                end = self._end(work.repeat_index, which)
+                usual = which is _FIRST and work.repeat_index == 1
+                end = most if usual else self._end(work.repeat_index, which)
                 work.attempt_key = None if end is None else case + end
             yield work
 
     def _end(self, repeat: int, which: bytes) -> bytes | None:
-        """What follows the key of a case in the key of an attempt; the same for most attempts of a run."""
+        """What follows the key of a case in the key of an attempt."""
         if self._task is None:
             return None
-        found = self._first_end if repeat == 1 and which is _FIRST else self._ends.get((repeat, which))
+        found = self._ends.get((repeat, which))
         if found is None:
             found = raw_digest(b"%s %d %s" % (self._task, repeat, which))[:_END]
-            if repeat == 1 and which is _FIRST:
-                self._first_end = found
-            elif len(self._ends) < _MOST_KEPT:
+            if len(self._ends) < _MOST_KEPT:
                 self._ends[repeat, which] = found
         return found
 

@@ -299,6 +299,7 @@ class RunJournal:
                 place = work.position if self._done is None else self._done.place(work)
         looked = asked is not None and asked is not work.plan.nothing_noted and any(asked.values())
         noted = recalled is not None or seat.has_rollouts or looked
+        as_is = _is_plain(record, attempt, work)
         stored, cells = pack(
             record,
             place,
@@ -308,8 +309,12 @@ class RunJournal:
             case_hash=work.case_key,
             origin=origin,
             in_row=not noted,
+            as_is=as_is,
         )
-        self._note(stored, work, attempt, source)
+        if source is not None:
+            stored.output = with_attempt_notes(stored.output, attempt_notes(source.attempt.output))
+        elif not as_is or attempt.attributes or attempt.seed_was_read or work.plan.needs_spans:
+            self._note(stored, work, attempt)
         if noted:
             self._note_cells(cells, seat, work, attempt, record, source)
         self._writer.add(stored, (*cells, *scored))
@@ -326,20 +331,10 @@ class RunJournal:
                 counts.judged_as_plain += 1
                 self._judged_redacted += source.redacted
 
-    def _note(self, stored: StoredAttempt, work: Work, attempt: Attempt, source: Source | None) -> None:
+    def _note(self, stored: StoredAttempt, work: Work, attempt: Attempt) -> None:
         """Add what a later run has to know to tell whether the attempt still holds."""
-        if source is not None:
-            stored.output = with_attempt_notes(stored.output, attempt_notes(source.attempt.output))
-            return
         case = work.case
         keeps_spans = work.plan.needs_spans and isinstance(attempt.spans, SpanTree)
-        if (
-            not keeps_spans
-            and not attempt.attributes
-            and not attempt.seed_was_read
-            and are_plain(attempt.output, case.inputs, case.metadata, case.expected_output)
-        ):
-            return  # as most attempts are
         rich = not are_plain(attempt.output)
         notes = AttemptNotes(
             rich=rich,
@@ -436,6 +431,19 @@ class RunJournal:
             self.reuse.notes.append(
                 f"stored attempts left out, since their cases are gone or have changed: {count}"
             )
+
+
+def _is_plain(record: ReportCase | ReportCaseFailure, attempt: Attempt, work: Work) -> bool:
+    """Whether a record holds what its case gave and its task returned, all of it plain data, as most records do."""
+    case = work.case
+    return (
+        isinstance(record, ReportCase)
+        and record.output is attempt.output
+        and record.inputs is case.inputs
+        and record.metadata is case.metadata
+        and record.expected_output is case.expected_output
+        and are_plain(record.output, record.inputs, record.metadata, record.expected_output)
+    )
 
 
 def _is_whole(recalled: Recalled, work: Work) -> bool:

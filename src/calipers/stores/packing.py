@@ -109,6 +109,7 @@ def pack(
     case_hash: bytes | None = None,
     origin: str | None = None,
     in_row: bool = False,
+    as_is: bool = False,
 ) -> tuple[StoredAttempt, list[StoredCell]]:
     """A finished attempt and its results as what a store keeps.
 
@@ -122,12 +123,13 @@ def pack(
         origin: the run it was taken over from.
         in_row: let the attempt hold its results (`StoredAttempt.cells`) if they are no more than values, which most are:
             there are no cells then, and storing it takes half the time.
+        as_is: inputs, metadata, expectation and output are known to be plain data, so that nobody need look again.
     """
     facts = _facts(record, panel)
     inside: str | None = None
     cells: list[StoredCell] = []
     if isinstance(record, ReportCase):
-        output = _Output(FORMAT, quick_plain(record.output))
+        output = _Output(FORMAT, record.output if as_is else quick_plain(record.output))
         if record.attributes:
             output.attributes = plain(record.attributes)
         inside = _bare_cells(record, panel) if in_row else None
@@ -136,9 +138,11 @@ def pack(
         output = _Output(
             FORMAT, None, {}, quick_plain(record.error_message), quick_plain(record.error_stacktrace)
         )
-    given = _Given(
-        FORMAT, quick_plain(record.inputs), quick_plain(record.metadata), quick_plain(record.expected_output)
-    )
+    given = _Given(FORMAT, record.inputs, record.metadata, record.expected_output)
+    if not as_is:
+        given.inputs = quick_plain(given.inputs)
+        given.metadata = quick_plain(given.metadata)
+        given.expected_output = quick_plain(given.expected_output)
     attempt = StoredAttempt(
         position=position,
         name=_name(record.name),
@@ -166,9 +170,7 @@ def _facts(record: Record, panel: Panel) -> Facts:
         has_expected_output=record.has_expected_output,
         evaluators=panel.stored,
     )
-    if min(record.task_duration, record.total_duration) < 0 or not math.isfinite(
-        record.task_duration + record.total_duration
-    ):
+    if not (0 <= record.task_duration < math.inf and 0 <= record.total_duration < math.inf):
         raise StoreError(
             f"attempt {record.name!r} cannot be stored: its durations {record.task_duration!r} and "
             f"{record.total_duration!r} are no numbers of seconds"
