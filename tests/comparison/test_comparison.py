@@ -216,6 +216,47 @@ def test_tasks_that_all_take_one_second_are_times_and_not_passes(attempt, report
     assert (slower.baseline, slower.candidate) == (pytest.approx(1.0), pytest.approx(math.e))
 
 
+@pytest.mark.parametrize(
+    ("broken", "lost"),
+    [
+        ({"error": "Crash"}, {"score": 3, "time": 3, "metric": 3}),
+        ({"lost": ["grade"]}, {"score": 3, "time": 0, "metric": 0}),
+    ],
+)
+@pytest.mark.parametrize("side", ["baseline", "candidate", "both"])
+def test_what_is_left_of_a_run_is_not_called_identical(attempt, report_of, broken, lost, side):
+    def report(*, breaks):
+        whole = [attempt(name, grade=0.5, metrics={"steps": 3}) for name in "abcdefgh"]
+        left = {} if "error" in broken else {"metrics": {"steps": 3}}
+        last = [
+            attempt(name, **(broken | left if breaks else {"grade": 0.5, "metrics": {"steps": 3}}))
+            for name in "xyz"
+        ]
+        return report_of([*whole, *last])
+
+    found = compare_reports(report(breaks=side != "candidate"), report(breaks=side != "baseline"))
+    for kind, change in zip(
+        ("score", "time", "metric"), [found.change("grade"), *found.measures], strict=True
+    ):
+        assert change.lost_cases == lost[kind]
+        assert change.outcome == ("unclear" if lost[kind] else "identical")
+
+
+def test_a_repeated_case_that_lost_an_attempt_is_not_called_identical(attempt, report_of):
+    whole = [attempt(name, repeat=f"{i}/2", grade=0.5) for name in "abcdefgh" for i in (1, 2)]
+    broken = [*whole[:-1], attempt("h", repeat="2/2", error="Crash")]
+    found = compare_reports(report_of(whole), report_of(broken)).change("grade")
+    assert (found.outcome, found.lost_cases) == ("unclear", 1)
+
+
+def test_a_score_that_was_never_due_is_not_lost(attempt, report_of):
+    report = report_of(
+        [*[attempt(name, grade=0.5) for name in "abcdefgh"], attempt("x"), attempt("y", error="Crash")]
+    )
+    found = compare_reports(report, report).change("grade")
+    assert found.lost_cases == 1
+
+
 def test_a_column_that_changed_its_kind_is_not_compared_with_itself(attempt, report_of):
     found = compare_reports(report_of([attempt("a", ok=True)]), report_of([attempt("a", ok=1.0)]))
     assert (found.baseline_only, found.candidate_only) == (("ok (assertion)",), ("ok (score)",))

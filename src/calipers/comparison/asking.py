@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from calipers.errors import InvalidOptionError
+from calipers.record import ReportCaseFailure
 
 from .cases import Pair, RunCase
 from .change import Cases, Change, ChangeKind, Clusters, Direction, Question, change_of
@@ -17,6 +18,8 @@ from .yardstick import Yardstick
 
 PASS_RATE = "pass rate"  # noqa: S105 - not a password
 """What the headline is called."""
+_DROPPED = frozenset({"score", "duration", "metric"})
+"""What an attempt that crashed does not have; of an assertion it counts as one that does not hold."""
 DURATION = "task duration"
 """What the time of a task is called."""
 
@@ -227,14 +230,23 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         clusters: Clusters
         clusters_too: Clusters
         if runs.pairs:
+            found = [
+                (case, other, numbers(runs.baseline, case), numbers(runs.candidate, other))
+                for case, other in runs.pairs
+            ]
             both = [
                 (one, two, case.cluster if case.cluster is not None else other.cluster)
-                for case, other in runs.pairs
-                if (one := numbers(runs.baseline, case)) and (two := numbers(runs.candidate, other))
+                for case, other, one, two in found
+                if one and two
             ]
             before, after = [one for one, _, _ in both], [two for _, two, _ in both]
             clusters = _clusters([cluster for _, _, cluster in both])
             clusters_too = clusters
+            if kind in _DROPPED:
+                notes["lost_cases"] = sum(
+                    _is_short(kind, case, one) or _is_short(kind, other, two)
+                    for case, other, one, two in found
+                )
         else:
             before, clusters = _numbers(runs.baseline, numbers)
             after, clusters_too = _numbers(runs.candidate, numbers)
@@ -251,6 +263,14 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             confidence=self.confidence,
             **notes,
         )
+
+
+def _is_short(kind: ChangeKind, case: RunCase, found: Sequence[float]) -> bool:
+    """Whether a case lacks numbers since something crashed; what was skipped, or never measured, is not lost."""
+    return len(found) < len(case.attempts) and any(
+        isinstance(record, ReportCaseFailure) or (kind == "score" and record.evaluator_failures)
+        for record in case.attempts
+    )
 
 
 def _mixed(keys: Sequence[ColumnKey]) -> list[str]:

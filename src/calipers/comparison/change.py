@@ -20,7 +20,7 @@ since a t test of a handful of cases is surer than they allow; with more it is t
 The *outcome* is `better` or `worse` only if the interval excludes 0 and the adjusted p-value says the same: where many
 columns are compared, an interval alone is lucky too often. `same` is a finding, not the lack of one: the whole interval is
 within the smallest difference worth seeing. Everything else is `unclear`. Where nobody said which direction is good, it is
-`higher` or `lower`. `identical` is said of scores that are equal in every case, for which no interval is known.
+`higher` or `lower`. `identical` is said of scores that are equal in every case, for which no interval is known, and where none was lost.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -102,6 +102,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     candidate_lost: int = 0
     judged_difference: float | None = None
     """The difference without these attempts; `None` if there are none."""
+    lost_cases: int = 0
+    """Cases of both runs that lack a score, time or metric, or some attempts' of it, in either, since something crashed. What
+    is left may be equal; the runs are not."""
     warning: str | None = None
     """Why the two columns may not mean the same."""
     outcome: Outcome = "unclear"
@@ -125,6 +128,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float = 0.95
     baseline_lost: int = 0
     candidate_lost: int = 0
+    lost_cases: int = 0
     warning: str | None = None
 
 
@@ -165,7 +169,7 @@ def _outcome(change: Change, adjusted_p: float | None, level: float) -> Outcome:
     certain = adjusted_p is not None and adjusted_p <= level
     if interval is None:
         if change.difference == 0 and change.p_value == 1:
-            return "identical"
+            return "unclear" if change.lost_cases else "identical"
         return _side(change) if certain and change.difference else "unclear"
     if certain and (interval.low > 0 or interval.high < 0):
         return _side(change)
@@ -211,6 +215,7 @@ def _change(
         needed_cases=needed,
         baseline_lost=question.baseline_lost,
         candidate_lost=question.candidate_lost,
+        lost_cases=question.lost_cases,
         warning=question.warning,
     )
 

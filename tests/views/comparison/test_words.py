@@ -29,6 +29,12 @@ from calipers.views.comparison.words import (
         ((-0.018, 0.002), {"outcome": "same"}, "no difference larger than 1.8 points either way"),
         ((), {"outcome": "identical", "difference": 0.0}, "the same in every one of 100 cases"),
         (
+            (),
+            {"difference": 0.0, "lost_cases": 35, "candidate_cases": 5, "p_value": 1.0},
+            "cannot tell: the same where both runs have it, on 5 cases; 35 cases lost it to something that failed",
+        ),
+        ((), {"difference": 0.0}, "cannot tell: no difference was seen, and the 100 cases allow no interval"),
+        (
             (-0.02, 0.05),
             {"needed_cases": 478},
             "cannot tell: between 2.0 points worse and 5.0 points better; about 380 more cases would show 3 points",

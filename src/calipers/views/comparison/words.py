@@ -253,8 +253,13 @@ def _no_interval(change: Change) -> str:
     if min(change.baseline_cases, change.candidate_cases) == 1 or change.clusters == 1:
         one = "cluster" if change.clusters == 1 else "case"
         return f"one {one} shows no spread, so no interval can be made"
+    cases = plural(change.candidate_cases, "case")
+    if change.difference == 0 and change.lost_cases:
+        return f"the same where both runs have it, on {cases}; {plural(change.lost_cases, 'case')} lost it to something that failed"
+    if change.difference == 0:
+        return f"no difference was seen, and the {cases} allow no interval"
     seen = f"{word_for(change, change.difference)} by {amount(change, change.difference)}"
-    return f"{seen}, and the {plural(change.candidate_cases, 'case')} allow no interval"
+    return f"{seen}, and the {cases} allow no interval"
 
 
 def _more(change: Change) -> str:
