@@ -74,3 +74,13 @@ def test_more_cases_are_asked_for_where_only_the_unseen_stands_in_the_way():
     assert level.interval(0.95).low < 0.95
     enough = Level(cases=[[0.99], [0.995]] * (needed // 2 + 2), bounds=(0.0, 1.0))
     assert enough.interval(0.95).low > 0.95
+
+
+def test_clusters_that_agree_by_luck_prove_nothing():
+    found = Change(run=[[3], [6], [6], [3]], baseline=[[4], [5], [5], [4]], clusters=[0, 0, 1, 1])
+    assert found.interval(0.95) is None
+
+
+def test_a_spread_beyond_floats_proves_nothing():
+    found = Change(run=[[1e-200], [2e-200], [1e-200]], baseline=[[0.0], [0.0], [0.0]])
+    assert found.interval(0.95) is None

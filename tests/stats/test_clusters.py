@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from calipers.stats.clusters import (
     clustered_interval,
     clustered_variance,
+    clusters_agree,
     effective_size,
     independent_groups,
 )
@@ -127,3 +128,28 @@ def test_clustered_scores_are_covered_as_often_as_said_and_pooled_ones_are_not()
         pooled += 0 in t_interval(scores)
     assert 0.92 < ours / runs < 0.98
     assert pooled / runs < 0.80
+
+
+@pytest.mark.parametrize(
+    ("values", "agree"),
+    [
+        ([0.1, 0.4, 0.4, 0.1], True),
+        ([0.1, 0.4, 0.3, 0.2], True),
+        ([3, 6, 6, 3], True),
+        ([0.7, 0.7, 0.7, 0.7], True),
+        ([1e-10, 2e-10, 1e-10, 2.001e-10], False),
+        ([0.1, 0.4, 0.4, 0.2], False),
+        ([1e9, 1e9 + 1, 1e9 + 1, 1e9 + 1], False),
+    ],
+)
+def test_clusters_that_agree_by_luck_have_no_interval(values, agree):
+    clusters = [0, 0, 1, 1]
+    assert clusters_agree(values, clusters) is agree
+    equal = len(set(values)) == 1
+    assert (clustered_interval(values, clusters) is None) == (agree and not equal)
+
+
+def test_the_numbers_that_differences_were_made_of_say_what_rounding_leaves():
+    differences = [1e6 + 0.1 - 1e6, 0.1]
+    assert not clusters_agree(differences, [0, 1])
+    assert clusters_agree(differences, [0, 1], scale=1e6)

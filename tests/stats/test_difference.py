@@ -239,3 +239,40 @@ def test_equal_differences_have_nothing_to_redraw():
 def test_impossible_input_is_refused_with_its_value(call, shown):
     with pytest.raises(ValueError, match=shown):
         call()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "p_value"),
+    [
+        ((0.3, 0.6, 0.5, 0.4), (0.1, 0.4, 0.4, 0.1), 0.5),
+        ((0.7, -0.2, -0.2, 0.7), (0.1, 0.4, 0.4, 0.1), None),
+        ((3, 6, 6, 3), (4, 5, 5, 4), None),
+        ((0.1, 0.4, 0.4, 0.1), (0.1, 0.4, 0.4, 0.1), 1.0),
+    ],
+    ids=["the same gain", "cancel but for rounding", "cancel", "equal"],
+)
+def test_clusters_whose_differences_agree_by_luck_are_no_certainty(first, second, p_value):
+    found = compare_paired(once(first), once(second), clusters=[0, 0, 1, 1])
+    assert (found.interval, found.p_value) == (None, p_value)
+    assert bootstrap_difference(once(first), once(second), clusters=[0, 0, 1, 1], seed=1).interval is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((1, 0, 1, 0, 1, 0), (0, 1, 0, 1, 0, 1)), ((1,) * 6, (1,) * 6), ((1,) * 6, (0,) * 6)],
+    ids=["cancel", "equal", "all differ"],
+)
+def test_rates_whose_clusters_agree_get_the_interval_of_a_few_cases(first, second):
+    found = compare_paired(once(first), once(second), clusters=[0, 0, 1, 1, 2, 2])
+    alone = compare_paired(once(first), once(second))
+    assert found.value in found.interval
+    assert found.interval.width > alone.interval.width
+
+
+@pytest.mark.parametrize("second", [(0.1, 0.5, 0.5, 0.1), (0.1, 0.6, 0.5, 0.2), (0.2, 0.3, 0.4, 0.9)])
+def test_runs_over_different_cases_whose_clusters_agree_by_luck_tell_nothing(second):
+    groups = [0, 0, 1, 1]
+    found = compare_unpaired(
+        once(second), once((0.1, 0.4, 0.4, 0.1)), first_clusters=groups, second_clusters=groups
+    )
+    assert (found.interval, found.p_value, found.test) == (None, None, None)

@@ -325,17 +325,11 @@ def _needed(
 ) -> int | None:
     """Cases, on each side, that show the effect with a chance of 80 %; `None` where no spread is known."""
     one, two = _means(candidate), _means(baseline)
-    spread = 0.0
     if question.paired:
         differences, equal = without_rounding(one, two)
-        variance = (
-            None if equal else clustered_variance(differences, _groups(question.baseline_clusters, one))
-        )
-        spread = 0.0 if variance is None else variance * len(one)
+        spread = 0.0 if equal else _spread(differences, question.baseline_clusters)
     else:
-        for values, clusters in ((one, question.candidate_clusters), (two, question.baseline_clusters)):
-            variance = clustered_variance(values, _groups(clusters, values))
-            spread += 0.0 if variance is None else variance * len(values)
+        spread = _spread(one, question.candidate_clusters) + _spread(two, question.baseline_clusters)
     if spread == 0 and rates:
         # None of n cases differed, so some 1 in n + 2 may (Laplace's rule of succession).
         spread = 1 / (min(len(one), len(two)) + 2)
@@ -344,8 +338,11 @@ def _needed(
     return None
 
 
-def _groups(clusters: Clusters, values: Sequence[float]) -> Sequence[Hashable]:
-    return range(len(values)) if clusters is None else clusters
+def _spread(values: list[float], clusters: Clusters) -> float:
+    """The variance of one case, with what clusters add; that they take something away is luck of a few."""
+    alone = clustered_variance(values, range(len(values)))
+    together = None if clusters is None else clustered_variance(values, clusters)
+    return len(values) * max(alone or 0.0, together or 0.0)
 
 
 def _means(cases: Cases) -> list[float]:

@@ -150,7 +150,10 @@ class Change:
         if bounded is not None:
             return bounded
         first, second = (self.run, self.baseline) if self.sign > 0 else (self.baseline, self.run)
-        found = compare_paired(first, second, clusters=self.clusters, confidence=confidence)
+        try:
+            found = compare_paired(first, second, clusters=self.clusters, confidence=confidence)
+        except ValueError:  # the spread is too large, or too small, for a float
+            return None
         if found is not None and found.interval is not None:
             return found.interval
         return _of_agreeing(self.differences, self.clusters, confidence)

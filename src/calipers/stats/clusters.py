@@ -13,7 +13,8 @@ tools follow.
   Pearson's.
 
 The mean is over observations, so a large cluster weighs more than a small one. One cluster alone says nothing
-about how clusters differ: `None`.
+about how clusters differ: `None`. Neither do clusters of unequal scores whose means happen to agree, such as 0.1, 0.4
+and 0.4, 0.1: they have a variance of 0, or of what rounding leaves, and no interval.
 
 Limits. With equally large clusters, simulated 95% intervals of scores cover about 95% from three clusters on;
 where sizes differ several-fold, about 90% below ten clusters, because the largest ones decide the mean.
@@ -27,7 +28,16 @@ from calipers.stats.distributions import student_t_quantile
 from calipers.stats.interval import Interval, check_confidence
 from calipers.stats.sample import finite_values
 
-__all__ = ["clustered_interval", "clustered_variance", "effective_size", "independent_groups"]
+__all__ = [
+    "clustered_interval",
+    "clustered_variance",
+    "clusters_agree",
+    "effective_size",
+    "independent_groups",
+]
+
+_ROUNDING = 1e-12
+"""Numbers that differ by no more than this share are the same number, computed in two ways."""
 
 
 def clustered_variance(values: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
@@ -38,25 +48,40 @@ def clustered_variance(values: Sequence[float], clusters: Sequence[Hashable]) ->
     """
     sample = finite_values(values)
     _check_clusters(sample, clusters)
-    if not sample:
-        return None
-    mean = fsum(sample) / len(sample)
-    residuals: dict[Hashable, float] = defaultdict(float)
-    for value, cluster in zip(sample, clusters, strict=True):
-        residuals[cluster] += value - mean
+    residuals = _residuals(sample, clusters)
     count = len(residuals)
     if count < 2:
         return None
-    return fsum(r * r for r in residuals.values()) * count / (count - 1) / len(sample) ** 2
+    sums = [fsum(each) for each in residuals.values()]
+    return fsum(r * r for r in sums) * count / (count - 1) / len(sample) ** 2
+
+
+def clusters_agree(values: Sequence[float], clusters: Sequence[Hashable], *, scale: float = 0.0) -> bool:
+    """Whether the means of all clusters are equal on paper, so that nothing is known of how clusters differ.
+
+    Args:
+        values: of every case.
+        clusters: the group of each case.
+        scale: the size of the numbers that the values were made from, where they are differences: what rounding
+            leaves of those is no spread.
+    """
+    largest = max(scale, max(map(abs, values), default=0.0))
+    residuals = _residuals(values, clusters).values()
+    return all(abs(fsum(each)) <= _ROUNDING * largest * len(each) for each in residuals)
 
 
 def clustered_interval(
     values: Sequence[float], clusters: Sequence[Hashable], *, confidence: float = 0.95
 ) -> Interval | None:
-    """Student's t interval for the mean of clustered scores. `None` for fewer than two clusters."""
+    """Student's t interval for the mean of clustered scores.
+
+    `None` for fewer than two clusters, and where their means agree though the scores do not.
+    """
     check_confidence(confidence)
     variance = clustered_variance(values, clusters)
     if variance is None:
+        return None
+    if clusters_agree(values, clusters) and not clusters_agree(values, range(len(values))):
         return None
     mean = fsum(values) / len(values)
     half = -student_t_quantile((1 - confidence) / 2, len(set(clusters)) - 1) * sqrt(variance)
@@ -117,6 +142,16 @@ def effective_size(
     tail = (1 - confidence) / 2
     size *= (student_t_quantile(tail, n_observations - 1) / student_t_quantile(tail, n_groups - 1)) ** 2
     return max(size, at_least)
+
+
+def _residuals(values: Sequence[float], clusters: Sequence[Hashable]) -> dict[Hashable, list[float]]:
+    """How far the values of each cluster lie from the mean of all."""
+    found: dict[Hashable, list[float]] = defaultdict(list)
+    if values:
+        mean = fsum(values) / len(values)
+        for value, cluster in zip(values, clusters, strict=True):
+            found[cluster].append(value - mean)
+    return found
 
 
 def _check_clusters(values: Sequence[float], clusters: Sequence[Hashable]) -> None:

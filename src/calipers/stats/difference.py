@@ -16,13 +16,16 @@ certainty that is not there.
 Pair whenever both ways met the same cases: the same hard cases are hard for both, and that cancels (Miller, "Adding Error
 Bars to Evals", 2024). Unpaired is for runs over different cases; on the same cases it is valid and wasteful.
 
-Where all differences are equal there is no spread to judge by, and a t test would be infinitely certain. The p-value is
-then that of the sign-flip test, 2 / 2^n (see `permutation_test`). The interval is Newcombe's where every attempt either
-passed or not, and `None` otherwise.
+Where all differences are equal there is no spread to judge by, and a t test would be infinitely certain. The same holds
+where the differences of all clusters come to the same by luck, as of +1, -1 and -1, +1. The p-value is then that of the
+sign-flip test, 2 / 2^n for n cases or clusters (see `permutation_test`); there is none where the differences of each
+cluster cancel. The interval is Newcombe's where every attempt either passed or not, of as many cases as the clusters are
+worth, and `None` otherwise.
 
 Not for many looks at a growing run (see `SequentialComparison`), nor for picking the best of many (see `holm`).
 """
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from math import fsum, inf, sqrt
 from typing import Literal
@@ -30,7 +33,7 @@ from typing import Literal
 import msgspec
 
 from calipers.stats.bootstrap import bootstrap_interval
-from calipers.stats.clusters import clustered_variance
+from calipers.stats.clusters import clustered_variance, clusters_agree, effective_size, independent_groups
 from calipers.stats.distributions import student_t_cdf, student_t_quantile
 from calipers.stats.estimate import Estimate, rate
 from calipers.stats.interval import Interval, Method, check_confidence
@@ -101,7 +104,7 @@ def compare_paired(
         return Difference(
             pairs.value, pairs.interval, pairs.p_value, "mcnemar", fsum(one) / n, fsum(two) / n, n, n
         )
-    differences, equal = without_rounding(one, two)
+    differences, equal = without_rounding(one, two, clusters)
     variance = clustered_variance(differences, range(n) if clusters is None else clusters)
     groups = n if clusters is None else len(set(clusters))
     value = fsum(differences) / n
@@ -116,8 +119,13 @@ def compare_paired(
         test = "paired-t" if plain else "clustered-t"
     elif variance is not None:
         test, p_value = "sign-flip", (2.0 ** (1 - groups) if any(differences) else 1.0)
-        if clusters is None and judged:
-            interval = _of_equal_differences(one, two, confidence)
+        if p_value < 1 and abs(value) <= _ROUNDING * max(map(abs, differences)):
+            test, p_value = (
+                None,
+                None,
+            )  # every cluster comes to 0, and its cases do not: they differ, nobody knows how much
+        if judged:
+            interval = _of_equal_differences(one, two, clusters, confidence)
     return Difference(
         value=value,
         interval=interval,
@@ -145,8 +153,8 @@ def compare_unpaired(
     between Independent Proportions", 1998, method 10; with repeats and clusters: Zou & Donner 2008), and, with every
     case attempted once, Fisher's exact test, whose two sides hold every table no likelier than the one seen. Otherwise
     Welch's t (1947) with Satterthwaite's degrees of freedom; with clusters, each variance is clustered and its degrees of
-    freedom are its clusters minus one. Where the spread cannot be known (one case or cluster on a side, or equal scores
-    on both) there is no t interval and no p-value.
+    freedom are its clusters minus one. Where the spread cannot be known (one case or cluster on a side, clusters of unequal
+    scores whose means agree, or equal scores on both) there is no t interval and no p-value.
     """
     check_confidence(confidence)
     one, two = case_means(first, name="first"), case_means(second, name="second")
@@ -161,7 +169,8 @@ def compare_unpaired(
     interval: Interval | None = None
     p_value: float | None = None
     test: Test | None = None
-    if var_p is not None and var_q is not None and not (_equal(one) and _equal(two)):
+    known = _known_spread(one, groups) and _known_spread(two, groups_too)
+    if var_p is not None and var_q is not None and known and not (_equal(one) and _equal(two)):
         _check_scale(var_p + var_q)
         share = var_p / (var_p + var_q)  # of the whole: squares of tiny variances would vanish
         df = 1 / (share**2 / (len(set(groups)) - 1) + (1 - share) ** 2 / (len(set(groups_too)) - 1))
@@ -202,7 +211,7 @@ def bootstrap_difference(
     _check_length(clusters, n)
     if not n:
         return None
-    differences, equal = without_rounding(one, two)
+    differences, equal = without_rounding(one, two, clusters)
     totals: dict[Hashable, list[float]] = {}
     for group, value in zip(range(n) if clusters is None else clusters, differences, strict=True):
         totals.setdefault(group, []).append(value)
@@ -235,16 +244,22 @@ def paired_means(
     return one, two
 
 
-def without_rounding(one: list[float], two: list[float]) -> tuple[list[float], bool]:
+def without_rounding(
+    one: list[float], two: list[float], clusters: Sequence[Hashable] | None = None
+) -> tuple[list[float], bool]:
     """The differences, and whether all are equal on paper: 0.3 - 0.1 and 0.5 - 0.3 are, and 0.1 * 3 / 3 - 0.1 is 0.
 
-    What rounding leaves over would otherwise count as a spread, or as a case that got better.
+    What rounding leaves over would otherwise count as a spread, or as a case that got better. With clusters, differences
+    are equal, too, where those of every cluster have the same mean.
     """
     differences = [
         0.0 if abs(a - b) <= _ROUNDING * max(abs(a), abs(b)) else a - b for a, b in zip(one, two, strict=True)
     ]
     largest = max(map(abs, [*one, *two]), default=0.0)
-    return differences, max(differences) - min(differences) <= _ROUNDING * largest
+    equal = max(differences) - min(differences) <= _ROUNDING * largest
+    if clusters is not None and not equal:
+        equal = clusters_agree(differences, clusters, scale=largest)
+    return differences, equal
 
 
 def t_around(value: float, variance: float, df: float, confidence: float, method: Method) -> Interval:
@@ -288,6 +303,11 @@ def _equal(values: list[float]) -> bool:
     return max(values) - min(values) <= _ROUNDING * max(map(abs, values))
 
 
+def _known_spread(values: list[float], clusters: Sequence[Hashable]) -> bool:
+    """Whether clusters show how they differ; those of unequal scores whose means agree do not."""
+    return _equal(values) or not clusters_agree(values, clusters)
+
+
 def _check_scale(variance: float) -> None:
     if not 0 < variance < inf:
         raise ValueError(
@@ -295,12 +315,21 @@ def _check_scale(variance: float) -> None:
         )
 
 
-def _of_equal_differences(one: list[float], two: list[float], confidence: float) -> Interval | None:
+def _of_equal_differences(
+    one: list[float], two: list[float], clusters: Sequence[Hashable] | None, confidence: float
+) -> Interval | None:
     """Newcombe's interval with each case's shares of passes as fractional counts."""
+    n = len(one)
     both = fsum(map(min, one, two))
     more, less = (fsum(max(0.0, sign * (a - b)) for a, b in zip(one, two, strict=True)) for sign in (1, -1))
-    neither = max(0.0, len(one) - both - more - less)
-    return newcombe_paired(both, more, less, neither, confidence=confidence)
+    counts = (both, more, less, max(0.0, n - both - more - less))
+    size = float(n)
+    if clusters is not None:
+        sizes = Counter(clusters).values()
+        # A variance of 0 pays for few clusters only; cases of one may be no more than one case.
+        few = effective_size(0.5, 0.0, n_observations=n, n_groups=len(sizes), confidence=confidence)
+        size = min(few, independent_groups(sizes))
+    return newcombe_paired(*(count * size / n for count in counts), confidence=confidence)
 
 
 def _of_two_rates(one: Estimate | None, two: Estimate | None) -> Interval | None:
