@@ -25,6 +25,14 @@ def test_the_interval_holds_exactly_the_means_that_no_bet_refutes(values):
             assert (null in interval) == (above.e_value < 40 and below.e_value < 40)
 
 
+def test_values_that_rounding_tells_apart_count_each():
+    alike = [1e-17 * number for number in range(100)]
+    assert anytime_interval(alike).high == pytest.approx(anytime_interval([0.0] * 100).high)
+    assert anytime_interval([1 - value for value in alike]).low == pytest.approx(
+        anytime_interval([1.0] * 100).low
+    )
+
+
 @given(VALUES, st.randoms(use_true_random=False))
 def test_the_order_of_the_cases_does_not_matter(values, draw):
     shuffled = list(values)

@@ -53,7 +53,9 @@ def anytime_interval(
         return None
     # Each end is a one-sided test with half the doubt.
     threshold = log(2 / (1 - confidence))
-    mirrored = Counter({1 - value: count for value, count in counts.items()})
+    mirrored: Counter[float] = Counter()
+    for value, count in counts.items():
+        mirrored[1 - value] += count  # two values may become one: 1 - 1e-17 is 1
     width = high - low
     return Interval(
         low=low + width * _lower_end(counts, threshold),
