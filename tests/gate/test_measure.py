@@ -84,3 +84,26 @@ def test_clusters_that_agree_by_luck_prove_nothing():
 def test_a_spread_beyond_floats_proves_nothing():
     found = Change(run=[[1e-200], [2e-200], [1e-200]], baseline=[[0.0], [0.0], [0.0]])
     assert found.interval(0.95) is None
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_numbers_are_as_uncertain_in_whatever_unit_they_are_written(unit):
+    draw = Random(5)
+    costs = [[draw.gauss(2.9, 2.0)] for _ in range(40)]
+    plain, written = (Level(cases=[[cost * by] for (cost,) in costs]) for by in (1.0, unit))
+    assert written.interval(0.95).width == pytest.approx(plain.interval(0.95).width * unit)
+    assert written.needed(3.0 * unit, 0.95) == plain.needed(3.0, 0.95) is not None
+
+
+def test_a_small_spread_of_large_numbers_is_one():
+    cases = [[1e9 + 0.1 * (number % 3)] for number in range(40)]
+    assert Level(cases=cases).interval(0.95).width > 0.01
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_numbers_that_agree_but_for_rounding_are_taken_at_their_word(unit):
+    third, same = [0.1 * unit] * 3, [0.3 * unit / 3]
+    level = Level(cases=[third, same] * 20)
+    assert level.interval(0.95).width == pytest.approx(0, abs=1e-12 * unit)
+    change = Change(run=[third, same] * 20, baseline=[same, third] * 20)
+    assert change.interval(0.95).width == pytest.approx(0, abs=1e-12 * unit)

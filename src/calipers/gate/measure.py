@@ -31,6 +31,8 @@ from calipers.stats.moments import Moments
 ENOUGH_ALIKE = 30
 """Cases that agree to the last digit, from which numbers without a range are believed."""
 _NO_WIDTH = 1e-9
+_ROUNDING = 1e-12
+"""Of the largest number that a measure is made of, be that 1e-10 or 1e10: what differs by no more is equal."""
 _MOST_CASES = 1_000_000
 
 Cases = Sequence[Sequence[float]]
@@ -96,9 +98,9 @@ class Level:
             return found
         estimate = mean(self.cases, clusters=self.clusters, confidence=confidence)
         interval = None if estimate is None else estimate.interval
-        if interval is not None and interval.width > _NO_WIDTH:
+        if interval is not None and interval.width > _ROUNDING * _largest(self.cases):
             return interval
-        return _of_agreeing(self.means, self.clusters, confidence)
+        return _of_agreeing(self.means, self.clusters, confidence, scale=_largest(self.cases))
 
     @property
     def _bounds(self) -> tuple[float, float] | None:
@@ -106,7 +108,7 @@ class Level:
 
     def needed(self, limit: float, confidence: float) -> int | None:
         """Cases that would tell the mean from the limit."""
-        return _needed(self.means, limit, self._bounds, confidence)
+        return _needed(self.means, limit, self._bounds, confidence, scale=_largest(self.cases))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,11 +158,14 @@ class Change:
             return None
         if found is not None and found.interval is not None:
             return found.interval
-        return _of_agreeing(self.differences, self.clusters, confidence)
+        return _of_agreeing(
+            self.differences, self.clusters, confidence, scale=_largest(self.run, self.baseline)
+        )
 
     def needed(self, limit: float, confidence: float) -> int | None:
         """Cases that would tell the difference from the limit."""
-        return _needed(self.differences, limit, self.bounds, confidence)
+        scale = _largest(self.run, self.baseline)
+        return _needed(self.differences, limit, self.bounds, confidence, scale=scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,6 +223,7 @@ class Grown:
             0.0,
             None,
             confidence,
+            scale=max(map(abs, [*tops, *bottoms]), default=0.0),
         )
 
 
@@ -264,33 +270,44 @@ def _bounded(
 
 
 def _of_agreeing(
-    values: list[float], clusters: Sequence[Hashable] | None, confidence: float
+    values: list[float], clusters: Sequence[Hashable] | None, confidence: float, *, scale: float
 ) -> Interval | None:
     """The interval of enough units that all agree, though nothing bounds them; `None` otherwise."""
     units = len(values) if clusters is None else len(set(clusters))
     value = fsum(values) / len(values)
-    alike = max(values) - min(values) <= _NO_WIDTH * max(1.0, abs(value))
+    alike = max(values) - min(values) <= _ROUNDING * scale
     return Interval(value, value, confidence, "t") if alike and units >= ENOUGH_ALIKE else None
 
 
+def _largest(*sides: Cases) -> float:
+    """The size of the numbers."""
+    return max((abs(value) for cases in sides for values in cases for value in values), default=0.0)
+
+
 def _needed(
-    values: list[float], limit: float, bounds: tuple[float, float] | None, confidence: float
+    values: list[float],
+    limit: float,
+    bounds: tuple[float, float] | None,
+    confidence: float,
+    *,
+    scale: float,
 ) -> int | None:
     if len(values) < 2:
         return None
     centre = fsum(values) / len(values)
     distance = abs(centre - limit)
     variance = Moments.of(values).variance or 0.0
-    if distance <= _NO_WIDTH:
+    if distance <= _ROUNDING * max(scale, abs(limit)):
         return None
-    least = ENOUGH_ALIKE if variance <= _NO_WIDTH**2 else 2
+    alike = variance <= (_ROUNDING * scale) ** 2
+    least = ENOUGH_ALIKE if alike else 2
     if bounds is not None:
         reach = centre - bounds[0] if limit < centre else bounds[1] - centre
         if not 0 < distance < reach:
             return None
         # Even cases that all agree leave room for a share that was not seen.
         least = ceil(log((1 - confidence) / 2) / log1p(-distance / reach))
-    if variance <= _NO_WIDTH**2:
+    if alike:
         return least
     try:
         found = cases_needed(distance, VarianceComponents(variance, 0.0), confidence=confidence)
