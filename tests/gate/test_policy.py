@@ -162,13 +162,14 @@ WHOLE = {
             "better": "lower",
             "min_cases": 3,
             "max_errors": 0.01,
+            "max_skipped": 0.1,
             "bounds": [0, 5],
             "agreement": {"labels": "labels.csv", "human": "people", "kappa": 0.6, "share": 0.8},
         },
         "b": {"agreement": {"run": "labelled", "kappa": 0.6}},
     },
     "duration": {"max_growth": 0.2, "at_most": 3},
-    "metrics": {"cost": {"max_growth": 0.1}},
+    "metrics": {"cost": {"max_growth": 0.1, "max_missing": 0.1}},
 }
 """A policy with every key that there is."""
 
@@ -232,6 +233,8 @@ def test_schema_and_reader_agree_on_what_may_stand_in_every_place(tmp_path, is_v
         ({"evaluators": {"a": {"margni": 1}}}, False),
         ({"evaluators": {"": {}}}, False),
         ({"duration": {}}, False),
+        ({"duration": {"at_most": 1, "max_missing": 0.1}}, False),
+        ({"metrics": {"cost": {"max_missing": 0.1}}}, False),
         ({"evaluators": {"a": {"agreement": {"labels": "a", "run": "b", "kappa": 0.5}}}}, False),
         ({"evaluators": {"a": {"agreement": {"labels": "a"}}}}, False),
     ],

@@ -104,6 +104,13 @@ class Columns:
                     found[why] += 1
         return found
 
+    def silent(self, case: RunCase, key: ColumnKey) -> int:
+        """How many attempts at a case have no result in a column though nothing failed: it was skipped, or not given."""
+        makers = self.by_key[key].evaluators
+        return sum(
+            _value(record, key) is None and lost_by(record, makers) is None for record in case.attempts
+        )
+
     def held(self, case: RunCase, names: Collection[str]) -> list[float]:
         """For every attempt at a case that these assertions were to judge: 1 if all of them held, else 0."""
         keys = [key for key in self.by_key if key[0] in names and key[1] == "assertion"]
@@ -152,6 +159,12 @@ def metric(case: RunCase, name: str) -> list[float]:
     """A metric of every attempt that has it."""
     records = [record for record in case.attempts if isinstance(record, ReportCase)]
     return [float(record.metrics[name]) for record in records if name in record.metrics]
+
+
+def without_metric(cases: Iterable[RunCase], name: str) -> int:
+    """How many attempts finished without a metric."""
+    records = (record for case in cases for record in case.attempts if isinstance(record, ReportCase))
+    return sum(name not in record.metrics for record in records)
 
 
 def lost_by(record: Any, evaluators: set[str]) -> Lost | None:

@@ -67,7 +67,7 @@ def policy_schema() -> dict[str, Any]:
     for part in parts.values():
         part["additionalProperties"] = False
         part["properties"] = {name: _not_null(field) for name, field in part["properties"].items()}
-    parts["Growth"]["minProperties"] = 1
+    parts["Growth"]["anyOf"] = [{"required": ["max_growth"]}, {"required": ["at_most"]}]
     parts["HumanAgreement"] |= {
         "oneOf": [{"required": ["labels"]}, {"required": ["run"]}],
         "anyOf": [{"required": ["kappa"]}, {"required": ["share"]}],
@@ -75,6 +75,7 @@ def policy_schema() -> dict[str, Any]:
     rules = parts["Policy"]["properties"]
     for name in _NAMED:
         rules[name]["propertyNames"] = {"minLength": 1}
+    rules["duration"]["not"] = {"required": ["max_missing"]}
     rules["$schema"] = {"type": "string"}
     rules["evaluators"]["additionalProperties"] = {
         "anyOf": [rules["evaluators"]["additionalProperties"], {"type": "null"}]

@@ -11,6 +11,8 @@ Nothing vacuous passes. What is argued here, once:
   may be lost, such a limit is INCONCLUSIVE: an agent that crashes on what is hard must not be judged by what is easy.
 - A baseline that lost more than the policy allows the run to lose: INCONCLUSIVE against a margin, since beside it anything looks
   good.
+- A case of which the baseline has a result, and the run has none though nothing failed; attempts that finished without a metric:
+  INCONCLUSIVE, for the same reason, unless the policy says how many there may be.
 - A score outside the bounds that the policy states: INCONCLUSIVE, since the policy is wrong about what it limits.
 - One name with several kinds of results, such as False for bad and a number for good: INCONCLUSIVE, for the same reason.
 - A run or a baseline that a rule could end (`Report.stopping`) was looked at many times. Its intervals are those that

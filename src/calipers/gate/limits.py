@@ -1,19 +1,20 @@
 """What a policy asks of evaluators, the pass rate, times and metrics, as claims to be decided and facts that are plain."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from calipers.comparison.cases import RunCase
-from calipers.comparison.columns import ColumnKey, Columns, durations, metric, passes
+from calipers.comparison.columns import ColumnKey, Columns, durations, metric, without_metric
 from calipers.errors import InvalidOptionError
 
 from .claims import Claim
 from .facts import absent, enough, few
-from .losses import Losses, losses_of_passes, losses_of_tasks, unlimited
+from .losses import Losses, losses_of_tasks, unlimited
 from .measure import Change, Grown, Level, is_inside
 from .policy import RATE, Growth, Policy, Rules
 from .ratings import Ratings, ReadRun, read_ratings
 from .sides import Sides, Values, column_of, columns_of
+from .told import NOTHING_TOLD, TOLD_BY_PASSES, Told, fell_silent, told_by_column
 from .verdict import Finding, Unit
 from .wording import limit_words, loss, plural
 
@@ -24,8 +25,6 @@ _WRONG_BOUNDS = "correct the bounds in the policy, or the evaluator"
 
 Part: TypeAlias = Finding | Claim
 Bounds: TypeAlias = tuple[float, float] | None
-Counted: TypeAlias = Callable[[float], Values]
-"""The numbers of a case's attempts, given what an attempt counts as whose assertion was lost: a crash is no gain."""
 
 
 class Limits:
@@ -54,8 +53,8 @@ class Limits:
         if policy.pass_rate is not None:
             if run.asserts:
                 differs = None if old is None else self._other_assertions(old)
-                gone = losses_of_passes(self._paired)
-                yield from self._rules(PASS_RATE, policy.pass_rate, _passes, _passes, gone, "rate", differs)
+                both = TOLD_BY_PASSES, TOLD_BY_PASSES
+                yield from self._rules(PASS_RATE, policy.pass_rate, *both, "rate", differs)
             else:
                 yield absent(PASS_RATE, "nothing was asserted in this run")
         for name, rules in policy.evaluators.items():
@@ -68,6 +67,7 @@ class Limits:
                 yield absent(name, f"the run has no metric of this name; there are {there}")
             else:
                 yield from self._growth(name, growth, _metric(name), "number")
+                yield from self._unrecorded(name, growth)
 
     # ------------------------------------------------------------------ evaluators
 
@@ -116,8 +116,7 @@ class Limits:
         if key[1] == "label":
             return
         differs: str | None = None
-        before: Counted = _nothing
-        gone = Losses()
+        ours, theirs = told_by_column(run, key), NOTHING_TOLD
         if old is not None:
             found = columns_of(old, name)
             if not found:
@@ -129,14 +128,13 @@ class Limits:
             else:
                 how = self._how_it_differs(key)
                 differs = None if how is None else f"was judged by another evaluator ({how})"
-                before = _scores(old, key)
-                gone = Losses.of(old.lost(key, self._paired), self._paired)
+                theirs = told_by_column(old, key)
         unit: Unit = "rate" if key[1] == "assertion" else "number"
         bounds: Bounds = RATE
         if key[1] == "assertion":
             rules.check_inside(RATE)
         elif limited:
-            wild = self._outside(rules, _scores(run, key)(0.0), before(0.0))
+            wild = self._outside(rules, ours.values(0.0), theirs.values(0.0))
             if wild is not None and rules.bounds is not None:
                 yield _open(
                     name, f"every score from {rules.bounds[0]:g} to {rules.bounds[1]:g}", wild, _WRONG_BOUNDS
@@ -150,7 +148,7 @@ class Limits:
                 self.notes.append(_without_bounds(name, wild))
             lost = run.lost(key)
             yield from self._lost(name, "score", task=lost["task"], evaluator=lost["evaluator"], rules=rules)
-        yield from self._rules(name, rules, _scores(run, key), before, gone, unit, differs, bounds)
+        yield from self._rules(name, rules, ours, theirs, unit, differs, bounds)
 
     @property
     def _paired(self) -> list[RunCase]:
@@ -182,30 +180,29 @@ class Limits:
         self,
         subject: str,
         rules: Rules,
-        values: Counted,
-        before: Counted,
-        gone: Losses,
+        ours: Told,
+        theirs: Told,
         unit: Unit,
         differs: str | None,
         bounds: Bounds = RATE,
     ) -> Iterator[Part]:
-        alone = self.sides.alone(values(0.0))
+        alone = self.sides.alone(ours.values(0.0))
         if rules.min_cases is not None or len(alone.cases) < self._default_least:
             yield enough(subject, len(alone.cases), self._least(rules), kind=" judged")
         less = rules.at_most is not None or (rules.margin is not None and rules.better == "lower")
         if less and unit == "rate":
-            crashed = sum(map(sum, self.sides.alone(values(1.0)).cases)) - sum(map(sum, alone.cases))
+            crashed = sum(map(sum, self.sides.alone(ours.values(1.0)).cases)) - sum(map(sum, alone.cases))
             if crashed:
                 self.notes.append(
                     f"{subject}: less is better, and {plural(round(crashed), 'attempt')} that did not finish count as 1, not as 0: "
                     "a crash is no gain"
                 )
         if rules.margin is not None:
-            worst = _worst(above=rules.better == "higher")
-            yield from self._margin(subject, rules, values(worst), before(worst), gone, unit, differs, bounds)
+            yield from self._margin(subject, rules, ours, theirs, unit, differs, bounds)
+        yield from self._silent(subject, rules, ours, theirs)
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
             if limit is not None:
-                counted = self.sides.alone(values(_worst(above=above)))
+                counted = self.sides.alone(ours.values(_worst(above=above)))
                 level = Level(
                     cases=counted.cases,
                     clusters=counted.clusters,
@@ -227,9 +224,8 @@ class Limits:
         self,
         subject: str,
         rules: Rules,
-        values: Values,
-        before: Values,
-        gone: Losses,
+        ours: Told,
+        theirs: Told,
         unit: Unit,
         differs: str | None,
         bounds: Bounds,
@@ -247,13 +243,14 @@ class Limits:
             way = "judge the baseline again with the evaluators of this run: `calipers score`"
             yield _open(subject, rule, f"the baseline {differs}", way)
             return
-        both = self.sides.both(values, before)
+        worst = _worst(above=rules.better == "higher")
+        both = self.sides.both(ours.values(worst), theirs.values(worst))
         if not both.run:
             yield _open(subject, rule, "no case was judged in both runs", "run both on the same cases")
             return
         if len(both.run) < self._least(rules):
             yield enough(subject, len(both.run), self._least(rules), kind=" judged in both runs")
-        yield from self._broken_baseline(subject, gone, rules)
+        yield from self._broken_baseline(subject, theirs.lost(self._paired), rules)
         yield Claim(
             subject=subject,
             rule=rule,
@@ -299,6 +296,26 @@ class Limits:
             f"{task + evaluator:,} of {plural(attempts, 'attempt')} have no {what}, and the others may be the easy ones",
             f"see what failed: `calipers show RUN`; say in the policy how many may: {' and '.join(ways)}",
         )
+
+    def _silent(self, subject: str, rules: Rules, ours: Told, theirs: Told) -> Iterator[Finding]:
+        """How many attempts have no result though nothing failed.
+
+        Where the policy does not say how many may, those count of which the baseline has a result: an evaluator that is skipped
+        on what is hard must not judge by what is easy.
+        """
+        cases = self.sides.run.cases
+        if rules.max_skipped is not None:
+            attempts = sum(len(case.attempts) for case in cases)
+            yield few(subject, "skipped", sum(map(ours.silent, cases)), attempts, rules.max_skipped)
+        elif names := fell_silent(self.sides.pairs, theirs, ours):
+            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+            yield _open(
+                subject,
+                "a result wherever the baseline has one",
+                f"{plural(len(names), 'case')} with a result in the baseline lack one in this run, though nothing failed: "
+                f"{', '.join(map(repr, names[:3]))}{more}",
+                "see why it was skipped: `calipers show RUN`; say in the policy on what share of attempts it may be: max_skipped",
+            )
 
     def _broken_baseline(self, subject: str, gone: Losses, rules: Rules | None) -> Iterator[Finding]:
         """That the baseline lost more than the policy allows a run to lose: beside it, anything looks good."""
@@ -364,6 +381,23 @@ class Limits:
                 unit=unit,
             )
 
+    def _unrecorded(self, name: str, growth: Growth) -> Iterator[Finding]:
+        """How many attempts finished without a metric: a cost that is recorded where it is small is no cost."""
+        sides = [(self.sides.run.cases, "of this run")]
+        if growth.max_growth is not None:
+            sides.append((self._paired, "of the baseline"))
+        for cases, where in sides:
+            finished = sum(len(case.attempts) for case in cases) - losses_of_tasks(cases).total
+            missing = without_metric(cases, name)
+            if missing > (growth.max_missing or 0.0) * finished:
+                yield _open(
+                    name,
+                    "a number of every attempt",
+                    f"{missing:,} of {plural(finished, 'attempt')} {where} that finished did not record it, and the others may be "
+                    "the cheap ones",
+                    "record it in every attempt, 0 where there is none; or say in the policy what share may lack it: max_missing",
+                )
+
 
 def _agreed(
     name: str, ratings: Ratings, limit: float, stale: str | None, empty: tuple[str, str] | None
@@ -396,14 +430,6 @@ def _worst(*, above: bool) -> float:
     return 0.0 if above else 1.0
 
 
-def _scores(columns: Columns, key: ColumnKey) -> Counted:
-    return lambda lost: lambda case: columns.scores(case, key, lost=lost)
-
-
-def _passes(lost: float) -> Values:
-    return lambda case: passes(case, lost=lost)
-
-
 def _without_bounds(name: str, wild: str) -> str:
     return (
         f"{name}: {wild}, and the policy states no bounds; its interval is Student's t, which is too sure where "
@@ -416,8 +442,3 @@ def _metric(name: str) -> Values:
         return metric(case, name)
 
     return values
-
-
-def _nothing(lost: float) -> Values:
-    del lost
-    return lambda _: []

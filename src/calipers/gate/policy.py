@@ -73,6 +73,9 @@ class Rules(_Checked, frozen=True, kw_only=True):
     """Cases that have to be judged; with a margin, in both runs."""
     max_errors: Share | None = None
     """The share of attempts on which the evaluator may fail."""
+    max_skipped: Share | None = None
+    """The share of attempts on which it may give no result though nothing failed. `None`: INCONCLUSIVE if that is so of a case of
+    which the baseline has a result."""
     bounds: tuple[float, float] | None = None
     """Between which every score lies: one outside makes the rule INCONCLUSIVE. `None`: 0 and 1 where all scores lie between
     them, and else none, which leaves a t interval. Decisions during a run take 0 and 1."""
@@ -132,6 +135,8 @@ class Growth(_Checked, frozen=True, kw_only=True):
     """Against the baseline: the growth of the mean that would not matter, as a share (0.1 is 10 %)."""
     at_most: float | None = None
     """The whole interval of the mean has to lie below this: seconds, or the units of the metric."""
+    max_missing: Share | None = None
+    """The share of finished attempts that may lack the metric; more, or any if `None`, is INCONCLUSIVE."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -168,6 +173,10 @@ class Policy(_Checked, frozen=True, kw_only=True):
         rate = self.pass_rate
         if rate is not None:
             rate.check_inside(RATE)
+        if self.duration is not None and self.duration.max_missing is not None:
+            raise InvalidOptionError(
+                "duration: every task that finishes has a time, so max_missing says nothing"
+            )
         limited = rate is not None and not (rate.margin is rate.at_least is rate.at_most is None)
         if not (self.evaluators or self.metrics or self.duration or limited):
             raise InvalidOptionError(

@@ -23,9 +23,10 @@ from calipers.result import Kind, kind_of
 
 from .bet import Bet
 from .limits import PASS_RATE
-from .losses import Losses, losses_of_passes, unlimited
+from .losses import Losses, unlimited
 from .policy import RATE, Policy, Rules
 from .sides import column_of, columns_of
+from .told import NOTHING_TOLD, TOLD_BY_PASSES, told_by_column
 from .wording import limit_words, loss
 
 Record = ReportCase | ReportCaseFailure
@@ -161,11 +162,18 @@ class _Subject:
         self._lost: Counter[Lost] = Counter()
         self._gone = Losses()
         """What the baseline lost at the same cases."""
+        self._silent = 0
+        self._fell_silent = False
         self._undecidable = False
         self._yardstick = yardstick
         self._old = old
         self._is_pass_rate = is_pass_rate
         self._key = None if is_pass_rate or old is None else column_of(old, name)
+        self._theirs = NOTHING_TOLD
+        if old is not None and is_pass_rate:
+            self._theirs = TOLD_BY_PASSES
+        elif old is not None and self._key is not None:
+            self._theirs = told_by_column(old, self._key)
         self._waiting: list[tuple[RunCase, RunCase | None]] = []
         self._kind: Kind | None = "assertion" if is_pass_rate else self._key and self._key[1]
         self._evaluators = (
@@ -210,6 +218,9 @@ class _Subject:
             return False
         if self._gone.beyond(self.policy, self.rules):
             return False
+        skipped = self.rules.max_skipped
+        if self._fell_silent if skipped is None else self._silent > skipped * attempts:
+            return False
         open_tasks, open_errors = unlimited(self.policy, self.rules)
         missing = (open_tasks and lost["task"]) or (open_errors and lost["evaluator"])
         return len(self.decidable) == len(self.bets) and not (missing and self._kind == "score")
@@ -235,12 +246,12 @@ class _Subject:
     def _take(self, case: RunCase, old: RunCase | None) -> None:
         if not self._is_pass_rate:
             self._lost.update(self._losses(case))
-        if self._change is not None and old is not None and self._old is not None:
-            self._gone += (
-                losses_of_passes([old])
-                if self._key is None
-                else Losses.of(self._old.lost(self._key, [old]), [old])
-            )
+        self._silent += self._silences(case)
+        if old is not None:
+            silent = self._silences(case) and self._theirs.has_all(old)
+            self._fell_silent = self._fell_silent or bool(silent)
+        if self._change is not None and old is not None:
+            self._gone += self._theirs.lost([old])
         worst = 0.0 if self._sign > 0 else 1.0
         values, before = self._values(case, worst), self._before(old, worst)
         if not values:
@@ -258,9 +269,17 @@ class _Subject:
 
     def _before(self, old: RunCase | None, lost: float) -> list[float]:
         """What the baseline has of the case, where a margin asks for it."""
-        if self._change is None or old is None or self._old is None:
-            return []
-        return passes(old, lost=lost) if self._key is None else self._old.scores(old, self._key, lost=lost)
+        return [] if self._change is None or old is None else self._theirs.values(lost)(old)
+
+    def _silences(self, case: RunCase) -> int:
+        """Attempts without a result, though nothing failed."""
+        if self._is_pass_rate:
+            return TOLD_BY_PASSES.silent(case)
+        return (
+            len(case.attempts)
+            - sum(self._value(each) is not None for each in case.attempts)
+            - sum(self._losses(case).values())
+        )
 
     def _losses(self, case: RunCase) -> Counter[Lost]:
         """Attempts without a result, because the task or the evaluator did not finish."""
