@@ -19,7 +19,7 @@ from typing import Literal
 
 import msgspec
 
-from calipers.comparison.cases import RunCase, cases_of, pair_cases
+from calipers.comparison.cases import RunCase, cases_of, check_report, pair_cases
 from calipers.comparison.columns import ColumnKey, Columns, passes
 from calipers.errors import InvalidOptionError
 from calipers.report import Report
@@ -126,6 +126,9 @@ def plan_from_pilot(
     Raises:
         InvalidOptionError: the pilot has no such evaluator, or shows no spread.
     """
+    check_report(pilot, "the pilot")
+    if baseline is not None:
+        check_report(baseline, "the baseline")
     columns = Columns(cases_of(pilot))
     key = _column(columns, evaluator)
     found = [(each, case.cluster) for case in columns.cases if (each := _values(columns, case, key))]

@@ -18,7 +18,7 @@ import msgspec
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import raw_digest
 from calipers.identity.values import written
-from calipers.plain import plain
+from calipers.plain import plain, safe_repr
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 
@@ -74,6 +74,19 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
 Pair: TypeAlias = tuple[RunCase, RunCase]
 """The same case in the baseline and in the candidate."""
+
+
+def check_report(report: object, what: str) -> None:
+    """Refuse what is no report, such as the name of a run or of a file.
+
+    Raises:
+        InvalidOptionError: it is none; the error says how to get one.
+    """
+    if not isinstance(report, Report):
+        raise InvalidOptionError(
+            f"{what} must be a Report, got {safe_repr(report):.200}: Dataset.evaluate returns one, "
+            "calipers.views.formats.read_report reads one from a file, and open_store(...).report(name) from a store"
+        )
 
 
 def cases_of(report: Report) -> list[RunCase]:

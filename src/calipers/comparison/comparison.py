@@ -22,7 +22,7 @@ from calipers.stats.interval import check_confidence
 from calipers.stats.multiplicity import benjamini_hochberg, holm
 
 from .asking import Asker
-from .cases import PairBy, Pairing, cases_of, pair_cases
+from .cases import PairBy, Pairing, cases_of, check_report, pair_cases
 from .change import Change, decided
 from .columns import Columns
 from .flips import Flip
@@ -91,10 +91,21 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """What a reader has to know before believing any of it."""
 
     def change(self, evaluator: str | None = None) -> Change | None:
-        """The change of an evaluator's column, or of the pass rate; `None` if it was not compared."""
+        """The change of an evaluator's column, or of the pass rate; `None` for labels, and for what one of the runs lacks.
+
+        Raises:
+            InvalidOptionError: neither run has such a column, or it could not be compared; `warnings` says why.
+        """
         if evaluator is None:
             return self.pass_rate
-        return next((change for change in self.evaluators if change.name == evaluator), None)
+        found = next((change for change in self.evaluators if change.name == evaluator), None)
+        others = {*self.baseline_only, *self.candidate_only, *(label.name for label in self.labels)}
+        if found is None and evaluator not in others:
+            there = ", ".join(repr(change.name) for change in self.evaluators) or "none"
+            raise InvalidOptionError(
+                f"no column {evaluator!r} was compared; there are {there} in `evaluators`, and times and metrics in `measures`"
+            )
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain JSON data, with a version. `from_dict` reads it back."""
@@ -239,6 +250,22 @@ def compare_many(
     return _adjusted(found, correction)
 
 
+def check_comparisons(comparisons: object) -> None:
+    """Refuse a single comparison, or anything else, where a list of them is shown.
+
+    Raises:
+        InvalidOptionError: it is no list of comparisons.
+    """
+    if isinstance(comparisons, Comparison):
+        raise InvalidOptionError(
+            f"this takes a list of comparisons, got the one of {comparisons.candidate.label!r}: write [comparison]"
+        )
+    if not isinstance(comparisons, Sequence) or not all(isinstance(each, Comparison) for each in comparisons):
+        raise InvalidOptionError(
+            f"this takes a list of comparisons, such as compare_many(...) or [compare_reports(...)], got {safe_repr(comparisons):.200}"
+        )
+
+
 def _adjusted(comparisons: Sequence[Comparison], correction: Correction) -> list[Comparison]:
     """The comparisons with adjusted p-values and the outcomes that follow, each family over all of them."""
     found = list(comparisons)
@@ -353,11 +380,7 @@ def _check(
     if len(reports) < 2:
         raise InvalidOptionError(f"a comparison needs a baseline and a candidate, got {len(reports)} reports")
     for report in reports:
-        if not isinstance(report, Report):
-            raise InvalidOptionError(
-                f"a comparison is of reports, got {safe_repr(report):.200}: Dataset.evaluate returns one, and "
-                "calipers.views.formats.read_report reads one from a file"
-            )
+        check_report(report, "what is compared")
     if correction not in get_args(Correction):
         raise InvalidOptionError(f"correction must be one of {get_args(Correction)!r}, got {correction!r}")
     if labels is not None and len(labels) != len(reports):

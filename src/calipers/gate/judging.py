@@ -23,12 +23,13 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from calipers.comparison.cases import check_report
 from calipers.report import Report
 
 from .claims import Claim, judge_claims
 from .facts import facts_of
 from .limits import Limits
-from .policy import Policy
+from .policy import Policy, check_policy
 from .ratings import ReadRun
 from .sides import Sides
 from .verdict import Verdict, outcome_of
@@ -61,6 +62,10 @@ def judge_run(
         DatasetFileError: a line of a file of labels cannot be read, or lacks a rating.
         OSError: a file of labels cannot be read.
     """
+    check_report(run, "the run")
+    check_policy(policy)
+    if baseline is not None:
+        check_report(baseline, "the baseline")
     stopped = any(each is not None and each.stopping is not None for each in (run, baseline))
     looked_often = stopped if anytime is None else anytime
     heard = _heard(run)

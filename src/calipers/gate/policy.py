@@ -205,6 +205,21 @@ class Policy(_Checked, frozen=True, kw_only=True):
         return load_policy(path)
 
 
+def check_policy(policy: object) -> None:
+    """Refuse what is no policy, such as the name of its file.
+
+    Raises:
+        InvalidOptionError: it is none; the error says how to get one.
+    """
+    if not isinstance(policy, Policy):
+        way = (
+            f"Policy.from_file({policy!r}) reads one"
+            if isinstance(policy, str | PathLike)
+            else "Policy.from_file reads one"
+        )
+        raise InvalidOptionError(f"policy must be a Policy, got {policy!r:.200}: {way}")
+
+
 def wrong_with(value: Any, kind: Any) -> str | None:
     """What keeps a value from being of the kind; `None` if nothing does. NaN and infinity are no numbers."""
     if isinstance(value, msgspec.Struct):

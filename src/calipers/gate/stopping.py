@@ -13,7 +13,7 @@ evaluator than the baseline's) is decided no more; the run goes on, and `judge_r
 from collections import Counter, defaultdict
 from typing import Literal
 
-from calipers.comparison.cases import RunCase, cases_of, pair_cases
+from calipers.comparison.cases import RunCase, cases_of, check_report, pair_cases
 from calipers.comparison.columns import Columns, Lost, lost_by, passes
 from calipers.comparison.yardstick import Yardstick
 from calipers.errors import InvalidOptionError
@@ -24,7 +24,7 @@ from calipers.result import Kind, kind_of
 from .bet import Bet
 from .limits import PASS_RATE
 from .losses import Losses, unlimited
-from .policy import RATE, Policy, Rules
+from .policy import RATE, Policy, Rules, check_policy
 from .sides import column_of, columns_of
 from .told import NOTHING_TOLD, TOLD_BY_PASSES, told_by_column
 from .wording import limit_words, loss
@@ -56,6 +56,9 @@ class StopWhenDecided:
         self._broken = 0
         self._names = set[str]()
         self._decided = False
+        check_policy(policy)
+        if baseline is not None:
+            check_report(baseline, "the baseline")
         _check(policy, baseline)
         self._old = None if baseline is None else Columns(cases_of(baseline))
         self._yardstick = Yardstick()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from calipers.comparison.change import Change
-from calipers.comparison.comparison import Comparison
+from calipers.comparison.comparison import Comparison, check_comparisons
 from calipers.views.html.markup import Content, Markup, element, join
 from calipers.views.html.static_page import static_page
 from calipers.views.numbers import confidence_text, percent, plural
@@ -47,6 +47,7 @@ def comparisons_html(
         title: of the page; default: what was compared.
         max_flips: cases that flipped to list for each; `None` for no limit.
     """
+    check_comparisons(comparisons)
     check_max_flips(max_flips)
     return static_page(
         title or ", ".join(_titles(comparisons)),

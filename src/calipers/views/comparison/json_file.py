@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from calipers.comparison.change import Change
-from calipers.comparison.comparison import Comparison
+from calipers.comparison.comparison import Comparison, check_comparisons
 
 from .words import sentence
 
@@ -19,6 +19,7 @@ FORMAT_VERSION = 1
 
 def comparisons_json(comparisons: Sequence[Comparison]) -> str:
     """The comparisons as strict JSON, indented."""
+    check_comparisons(comparisons)
     data = {"calipers_comparisons": FORMAT_VERSION, "comparisons": [_data(each) for each in comparisons]}
     return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
 

@@ -7,7 +7,7 @@ characters: readers of Markdown that show comments drop SVG.
 from collections.abc import Iterator, Sequence
 
 from calipers.comparison.change import Change
-from calipers.comparison.comparison import Comparison
+from calipers.comparison.comparison import Comparison, check_comparisons
 from calipers.views.markdown import LIMIT, code, code_block
 from calipers.views.numbers import confidence_text, percent, plural
 from calipers.views.text import fit
@@ -49,6 +49,7 @@ def comparisons_markdown(
         max_flips: cases that flipped to list for each; `None` for all that fit.
         limit: characters it may have; whole lines are left out from the end, and the last line says so.
     """
+    check_comparisons(comparisons)
     check_max_flips(max_flips)
     lines = [line for comparison in comparisons for line in _sections(comparison, max_flips)]
     if len(comparisons) > 1:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from calipers.comparison.change import Change
-from calipers.comparison.comparison import Comparison
+from calipers.comparison.comparison import Comparison, check_comparisons
 from calipers.errors import InvalidOptionError
 from calipers.views.grid import Cell, Column, grid
 from calipers.views.numbers import confidence_text, percent, plural
@@ -64,6 +64,7 @@ def print_comparisons(
     """
     from rich.console import Console
 
+    check_comparisons(comparisons)
     view = ComparisonView(tuple(comparisons), max_flips, no_limit)
     shown = console or Console(width=width)
     if console is None and not shown.is_terminal and not shown.is_jupyter:
@@ -82,6 +83,7 @@ def comparisons_text(
 
     from rich.console import Console
 
+    check_comparisons(comparisons)
     file = StringIO()
     console = Console(file=file, width=width, color_system=None, force_jupyter=False, legacy_windows=False)
     console.print(ComparisonView(tuple(comparisons), max_flips, "max_flips=None"))
