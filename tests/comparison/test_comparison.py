@@ -123,6 +123,22 @@ def test_labels_have_a_table_of_moves(attempt, report_of):
     assert (found.cases, found.changed.value) == (4, 0.25)
 
 
+@pytest.mark.parametrize("side", ["both", "baseline", "candidate"])
+def test_labels_of_one_cluster_change_together(attempt, report_of, side):
+    def labelled(where, labels):
+        named = side in {where, "both"}
+        return report_of(
+            attempt(f"case {number}", cluster=str(number // 10) if named else None, mood=label)
+            for number, label in enumerate(labels)
+        )
+
+    (found,) = compare_reports(
+        labelled("baseline", "y" * 40), labelled("candidate", "x" * 10 + "y" * 30)
+    ).labels
+    assert (found.changed.value, found.changed.n_clusters) == (0.25, 4)
+    assert found.changed.interval.width > 0.5
+
+
 def test_a_repeated_case_has_the_label_it_is_given_most_often(attempt, report_of):
     one = report_of([attempt("a", repeat=k, mood=label) for k, label in enumerate("xyx")])
     two = report_of([attempt("a", repeat=k, mood=label) for k, label in enumerate("yxy")])

@@ -1,7 +1,7 @@
 """Which questions a comparison asks: the pass rate, every column, every measure, of what both runs have."""
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,7 +10,7 @@ from calipers.errors import InvalidOptionError
 from calipers.record import ReportCaseFailure
 
 from .cases import Pair, RunCase
-from .change import Cases, Change, ChangeKind, Clusters, Direction, Question, change_of
+from .change import Cases, Change, ChangeKind, Clusters, Direction, Question, change_of, clusters_of
 from .columns import ColumnKey, Columns, durations, metric, passes
 from .flips import Flip, flips_of
 from .labels import LabelChange, label_change
@@ -240,7 +240,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
                 if one and two
             ]
             before, after = [one for one, _, _ in both], [two for _, two, _ in both]
-            clusters = _clusters([cluster for _, _, cluster in both])
+            clusters = clusters_of([cluster for _, _, cluster in both])
             clusters_too = clusters
             if kind in _DROPPED:
                 notes["lost_cases"] = sum(
@@ -297,14 +297,7 @@ def _missing(keys: Sequence[ColumnKey], other: Columns) -> tuple[str, ...]:
 
 def _numbers(side: Columns, numbers: Numbers) -> tuple[Cases, Clusters]:
     known = [(found, case.cluster) for case in side.cases if (found := numbers(side, case))]
-    return [found for found, _ in known], _clusters([cluster for _, cluster in known])
-
-
-def _clusters(names: Sequence[str | None]) -> list[Hashable] | None:
-    """The cluster of each case, where any names one; a case that names none stands alone."""
-    if not any(name is not None for name in names):
-        return None
-    return [place if name is None else name for place, name in enumerate(names)]
+    return [found for found, _ in known], clusters_of([cluster for _, cluster in known])
 
 
 def _headline_warning(runs: Runs, changed: Mapping[str, str]) -> str | None:

@@ -338,6 +338,13 @@ def _needed(
     return None
 
 
+def clusters_of(names: Sequence[str | None]) -> list[Hashable] | None:
+    """The cluster of each case, where any names one; a case that names none stands alone."""
+    if not any(name is not None for name in names):
+        return None
+    return [place if name is None else name for place, name in enumerate(names)]
+
+
 def _spread(values: list[float], clusters: Clusters) -> float:
     """The variance of one case, with what clusters add; that they take something away is luck of a few."""
     alone = clustered_variance(values, range(len(values)))

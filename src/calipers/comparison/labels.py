@@ -5,9 +5,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from calipers.stats.estimate import Estimate, rate_from_counts
+from calipers.stats.estimate import Estimate, rate
 
 from .cases import Pair
+from .change import clusters_of
 from .columns import Columns
 
 
@@ -43,18 +44,22 @@ def label_change(
 ) -> LabelChange | None:
     """Where the labels of a column went; `None` if no case has one in both."""
     moves: Counter[tuple[str, str]] = Counter()
+    changed: list[tuple[float, int]] = []
+    clusters: list[str | None] = []
     for one, two in pairs:
         before, after = baseline.labels(one, name), candidate.labels(two, name)
         if before and after:
-            moves[_usual(before), _usual(after)] += 1
+            move = _usual(before), _usual(after)
+            moves[move] += 1
+            changed.append((float(move[0] != move[1]), 1))
+            clusters.append(one.cluster if one.cluster is not None else two.cluster)
     if not moves:
         return None
-    different = sum(count for (before, after), count in moves.items() if before != after)
     return LabelChange(
         name=name,
         cases=moves.total(),
         moves=tuple(LabelMove(*labels, count) for labels, count in moves.most_common()),
-        changed=rate_from_counts(different, moves.total(), confidence=confidence),
+        changed=rate(changed, clusters=clusters_of(clusters), confidence=confidence),
         warning=warning,
     )
 
