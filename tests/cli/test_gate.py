@@ -173,3 +173,100 @@ def test_whether_files_were_judged_by_the_same_code_is_not_known_and_told(calipe
     for baseline, told in (("bad.json", True), ("bad", False)):
         done = calipers("gate", "good", "--baseline", baseline, "--policy", "gate.yaml")
         assert ("is not known" in " ".join(done.stdout.split())) == told
+
+
+TWO = """
+    from calipers import Case, Dataset
+
+    def right(output):
+        return output
+
+    def cases(name):
+        return Dataset(name=name, cases=[Case(inputs=f"{name} {each}") for each in range(60)], evaluators=[right])
+
+    def answer(inputs):
+        return "a" not in inputs
+
+    def eval_a():
+        return cases("a"), answer
+
+    def eval_b():
+        return cases("b"), answer
+"""
+
+
+@pytest.fixture
+def two(calipers, write):
+    """Runs of two datasets under each of two names; of dataset a nothing is right."""
+    write("evals.py", TWO)
+    write("least.yaml", "evaluators: {right: {at_least: 0.75}}\n")
+    for name in ("main", "pr"):
+        calipers("run", "evals.py", "--name", name, "--fail-under", "0", "--quiet")
+    calipers("run", "evals.py:eval_b", "--name", "alone", "--quiet")
+
+
+def test_a_name_that_stands_for_runs_of_several_datasets_means_none_of_them(calipers, two):
+    by_id, by_dataset = "Name one by its id", "Name one by its id, or say --dataset NAME"
+    for command, way in (
+        (["gate", "pr", "--policy", "least.yaml"], by_dataset),
+        (["gate", "alone", "--baseline", "main", "--policy", "least.yaml"], by_dataset),
+        (["gate", "latest", "--policy", "least.yaml"], by_dataset),
+        (["compare", "main", "pr"], by_dataset),
+        (["plan", "pr", "--effect", "0.05"], by_id),
+        (["show", "pr"], by_id),
+        (["why", "pr", "Case 1", "right"], by_id),
+        (["score", "pr", "--drop", "right"], by_id),
+        (["export", "pr", "--to", "x.jsonl"], by_id),
+        (["prune", "--run", "pr", "--yes"], by_id),
+        (["run", "evals.py:eval_b", "--stop-when-decided", "least.yaml", "--baseline", "main"], by_id),
+    ):
+        done = calipers(*command)
+        assert (done.exit_code, done.stdout) == (2, ""), command
+        assert "of the dataset 'a'" in done.stderr
+        assert "of the dataset 'b'" in done.stderr
+        assert done.stderr.endswith(f"{way}\n")
+
+
+@pytest.mark.parametrize(("dataset", "code"), [("a", 1), ("b", 0)])
+@pytest.mark.parametrize("run", ["pr", "latest"])
+def test_the_dataset_says_which_of_the_runs_is_gated(calipers, two, run, dataset, code):
+    policy = ("--policy", "least.yaml", "--baseline", "main")
+    done = calipers("gate", run, *policy, "--dataset", dataset)
+    assert done.exit_code == code
+    assert "60 compared" in done.stdout
+    assert calipers("compare", "main", run, "--dataset", dataset).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        ("pr", "'pr' is the name of several runs, none of them of 'c': "),
+        ("alone", "is of the dataset 'b', not of 'c'"),
+        ("latest", "is of the dataset 'b', not of 'c'"),
+    ],
+)
+def test_a_dataset_that_no_run_is_of_is_told(calipers, two, run, words):
+    done = calipers("gate", run, "--policy", "least.yaml", "--dataset", "c")
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
+def test_one_command_gives_no_two_runs_of_a_dataset_the_same_name(calipers, write):
+    write("evals.py", TWO.replace('cases("b")', 'cases("a")'))
+    done = calipers("run", "evals.py", "--name", "pr", "--fail-under", "0")
+    assert done.exit_code == 2
+    assert "--name 'pr' names the run of evals.py:eval_a over the dataset 'a' already" in done.stderr
+    assert calipers("run", "evals.py", "--name", "pr", "--fail-under", "0", "--no-store").exit_code == 0
+    assert calipers("run", "evals.py", "--fail-under", "0").exit_code == 0
+
+
+def test_datasets_without_a_name_are_told_apart_by_their_tasks(calipers, write):
+    write(
+        "evals.py", TWO.replace("name=name, ", "") + "\n    def eval_c():\n        return cases('c'), bool\n"
+    )
+    done = calipers("run", "evals.py:eval_a", "evals.py:eval_c", "--name", "pr", "--fail-under", "0")
+    assert done.exit_code == 0, done.stderr
+    done = calipers("show", "pr")
+    assert done.exit_code == 2
+    assert "of a dataset without a name, with the task 'bool'" in done.stderr
+    assert calipers("run", "evals.py:eval_a", "evals.py:eval_b", "--name", "x").exit_code == 2

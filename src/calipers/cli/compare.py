@@ -6,7 +6,7 @@ import click
 
 from .command import Command
 from .completing import complete_files, complete_run_or_file
-from .store_options import store_option
+from .store_options import dataset_option, store_option
 
 EXAMPLES = """
 # is the last run better than a saved one?
@@ -23,6 +23,7 @@ calipers compare prompt-a prompt-b prompt-c --evaluator Correct --evaluator Poli
     "runs", metavar="BASELINE CANDIDATE...", nargs=-1, required=True, shell_complete=complete_run_or_file
 )
 @store_option
+@dataset_option
 @click.option(
     "--evaluator",
     metavar="NAME",
@@ -95,7 +96,7 @@ calipers compare prompt-a prompt-b prompt-c --evaluator Correct --evaluator Poli
 def command(**options: Any) -> int:
     """Compare runs or report files: each CANDIDATE with the BASELINE, case by case.
 
-    A run is named by its id, the beginning of its id, its name (the newest of that name), or latest; a file by its path. Cases are paired by their content. What is not the same case is named and left out; where no case is the same, the runs are compared as runs over different cases.
+    A run is named by its id, the beginning of its id, its name (the newest of that name; --dataset says of which dataset, if there are several), or latest; a file by its path. Cases are paired by their content. What is not the same case is named and left out; where no case is the same, the runs are compared as runs over different cases.
 
     Exit codes: 0 compared, whatever came of it (calipers gate decides), 2 wrong usage, or no such run or file, 3 it could not be read.
     """

@@ -26,6 +26,7 @@ def compare(
     *,
     runs: Sequence[str],
     store: str | None = None,
+    dataset: str | None = None,
     evaluator: Sequence[str] = (),
     confidence: float = 0.95,
     correction: Correction = "holm",
@@ -43,7 +44,7 @@ def compare(
         raise InvalidOptionError(f"--confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
     targets = [comparison_target(each) for each in out]
     _check_targets(runs, targets)
-    found = named_reports(runs, store)
+    found = named_reports(runs, store, dataset=dataset, concludes=True)
     comparisons = compare_many(
         [each.report for each in found],
         confidence=confidence,

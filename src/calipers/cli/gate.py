@@ -6,7 +6,7 @@ import click
 
 from .command import Command
 from .completing import complete_files, complete_run_or_file
-from .store_options import store_option
+from .store_options import dataset_option, store_option
 
 EXAMPLES = """
 # is the last run good enough, compared with the one on the main branch?
@@ -34,6 +34,7 @@ calipers gate report.json --policy thresholds.yaml
     help="The run to compare with, where the policy has a margin or a growth.",
 )
 @store_option
+@dataset_option
 @click.option(
     "--anytime",
     is_flag=True,

@@ -33,6 +33,7 @@ def gate(
     policy: str,
     baseline: str | None = None,
     store: str | None = None,
+    dataset: str | None = None,
     anytime: bool = False,
     out: Sequence[str] = (),
     quiet: bool = False,
@@ -41,7 +42,8 @@ def gate(
     targets = [verdict_target(each) for each in out]
     _check_targets([run, policy, *([baseline] if baseline is not None else [])], targets)
     rules = read_policy(policy)
-    found = named_reports([run] if baseline is None else [run, baseline], store)
+    names = [run] if baseline is None else [run, baseline]
+    found = named_reports(names, store, dataset=dataset, concludes=True)
     old = found[1] if baseline is not None else None
     verdict = judge_run(
         found[0].report,

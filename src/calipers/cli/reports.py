@@ -38,12 +38,16 @@ class NamedReport(NamedTuple):
     """What the store knows of it; `None` for a file."""
 
 
-def named_reports(names: Sequence[str], store: str | None) -> list[NamedReport]:
+def named_reports(
+    names: Sequence[str], store: str | None, *, dataset: str | None = None, concludes: bool = False
+) -> list[NamedReport]:
     """The reports of these names, each with all its attempts.
 
     Args:
         names: paths of files; ids, beginnings of ids or names of runs; `latest`.
         store: the store of the runs; it is opened only if a run is named.
+        dataset: of which dataset the runs are; of files it is not asked.
+        concludes: as for `find_run`.
 
     Raises:
         CommandError: there is no such file or run, it cannot be read, or two names mean the same.
@@ -58,7 +62,7 @@ def named_reports(names: Sequence[str], store: str | None) -> list[NamedReport]:
                 each = NamedReport(read_file(name, "compared"), name)
             else:
                 kept = opened.enter_context(open_kept(store)) if kept is None else kept
-                info = find_run(kept, name)
+                info = find_run(kept, name, dataset=dataset, concludes=concludes)
                 key = ("run", info.id)
                 each = NamedReport(report_of(kept, info, whole=True), f"{info.name} ({info.id})", info)
             if key in meant:

@@ -35,6 +35,7 @@ from .output import PLACEHOLDER, Outputs, check_paths, clean_stdout, protect, re
 from .plugin_list import named_plugins
 from .screen import IncludeCases, show_report
 from .selection import Selection
+from .storing import subject
 from .target import Evaluation, Finder, load_task
 from .threshold import Threshold, compare, parse_threshold, unknown
 from .verdict import Complaint, Outcome, judge
@@ -171,6 +172,8 @@ class Session:
         """Ends evaluations that are decided; `None`: they all run to their end."""
         self.task: TaskLike | None = None
         """Takes the place of every other."""
+        self._named: dict[tuple[str | None, str | None], str] = {}
+        """The labels of evaluations whose runs have the name that was given, by what tells such runs apart."""
         self.outcomes: list[Outcome] = []
         self.problems: list[str] = []
         """What is wrong beyond a single evaluation."""
@@ -355,6 +358,8 @@ class Session:
         # Evaluations that support another have its dataset and task: their names tell their runs apart.
         name = evaluation.name if evaluation.supporting else options.name
         task_name = as_task(task).name
+        if options.name is not None and not evaluation.supporting:
+            self._check_name(options.name, evaluation.label, subject(dataset.name, task_name))
         others = {other for other in self.names if other != evaluation.name}
         store, resumed = self.keeper.keep(dataset, task_name, name, others=others)
         seed, repeat = options.seed, options.repeat or (1 if resumed is None else resumed.repeat)
@@ -392,6 +397,16 @@ class Session:
             rerun_failed=options.rerun_failed and resumed is not None,
             reuse=options.reuse,
         )
+
+    def _check_name(self, name: str, label: str, of: tuple[str | None, str | None]) -> None:
+        """Refuse to give two runs of one dataset the same name: whoever gates by it would see only the second."""
+        other = self._named.setdefault(of, label)
+        if other != label and self.keeper.store is not None:
+            what = f"the dataset {of[0]!r}" if of[0] is not None else "a dataset without a name"
+            raise InvalidOptionError(
+                f"--name {name!r} names the run of {other} over {what} already, and a name stands for one run of each dataset: "
+                "run it by itself with another --name, or give the datasets names of their own"
+            )
 
     # ------------------------------------------------------------------ what came of it
 

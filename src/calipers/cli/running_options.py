@@ -29,7 +29,9 @@ _WHICH = (
         type=click.IntRange(min=1),
         help="At most the first N cases of each dataset.",
     ),
-    click.option("--name", metavar="NAME", help="What to call the run. Default: the task's name."),
+    click.option(
+        "--name", metavar="NAME", help="What to call the run of each dataset. Default: the task's name."
+    ),
 )
 """Which cases, and what to call the run."""
 

@@ -61,7 +61,7 @@ calipers show report.json --to tally:- --plugin tally
 def command(**options: Any) -> int:
     """Show a RUN that is kept, or a report that was saved to a FILE as JSON or JSON Lines; or convert it.
 
-    A run is named by its id, the beginning of its id, its name (the newest of that name), or latest. A file of lines that has no end, since the run was killed, is shown as far as it goes and marked as incomplete.
+    A run is named by its id, the beginning of its id, its name (the newest of that name, if all are of one dataset), or latest. A file of lines that has no end, since the run was killed, is shown as far as it goes and marked as incomplete.
 
     Exit codes: 0 shown or written, 2 wrong usage, or no such run, 3 it could not be read. Whether the run passed is not asked.
     """

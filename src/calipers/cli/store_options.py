@@ -20,6 +20,15 @@ def store_option(function: _Function) -> _Function:
     )(function)
 
 
+def dataset_option(function: _Function) -> _Function:
+    """`--dataset`, for commands that draw conclusions from runs."""
+    return click.option(
+        "--dataset",
+        metavar="NAME",
+        help="Of which dataset the runs are, where runs of several have the same name, or were made at once.",
+    )(function)
+
+
 def redact_option(function: _Function) -> _Function:
     """`--redact`, for commands that keep something."""
     return click.option(

@@ -2,6 +2,9 @@
 
 `--store` names it, else the variable `CALIPERS_STORE`, else it is `.calipers/runs.db` in the current folder. Commands that
 only read never make one: a mistyped path must not become an empty store.
+
+A name stands for the newest run of that name. One command that runs a whole folder of evaluations gives all their runs the same
+name: where these are of several datasets, the name means none of them, for whoever gates one must not pass over the others.
 """
 
 import os
@@ -29,6 +32,8 @@ _LOOKED_AT: Final = 1000
 """Attempts whose cases a shell offers."""
 _OFFERED: Final = 50
 """The newest runs, which a shell offers and a mistyped id is compared with."""
+_TOLD: Final = 5
+"""Runs that a message about a name lists."""
 
 
 def store_address(given: str | None) -> str:
@@ -122,26 +127,87 @@ def shown_store(store: Store) -> str:
     return store.url if file is None else near_path(str(file))
 
 
-def find_run(store: Store, which: str) -> RunInfo:
+def find_run(store: Store, which: str, *, dataset: str | None = None, concludes: bool = False) -> RunInfo:
     """The run of an id, the beginning of one, a name, or `latest`.
+
+    Args:
+        store: that has it.
+        which: what it is called.
+        dataset: the name of its dataset; `None` if that is not told.
+        concludes: whether the command has `--dataset`, since it draws conclusions from the run: then `latest` means none, too,
+            where the process that made the newest run made some of other datasets.
 
     Raises:
         CommandError: there is none, or more than one; it says what may have been meant.
     """
     try:
-        return store.run(which)
+        info = store.run(which)
     except StoreError as error:
-        newest = store.runs(limit=_OFFERED)
-        if not newest:
-            raise CommandError(f"the store {shown_store(store)!r} has no runs yet", USAGE) from error
-        if any(info.id.startswith(which) for info in newest) and which:
-            raise CommandError(str(error), USAGE) from error
-        names = list(dict.fromkeys(name for info in newest for name in ("latest", info.id, info.name)))
-        near = get_close_matches(which, names, n=3, cutoff=0.6)
-        hint = (
-            f"did you mean {' or '.join(map(repr, near))}?" if near else "`calipers runs` lists those it has"
-        )
-        raise CommandError(f"the store {shown_store(store)!r} has no run {which!r}; {hint}", USAGE) from error
+        raise _no_run(store, which, error) from error
+    if which != info.id:
+        of = _newest_of_each(_meant(store, which, info, dataset, concludes=concludes))
+        if dataset is not None:
+            of = [each for each in of if each.dataset_name == dataset] or of
+        if len(of) > 1:
+            raise _ambiguous(which, of, dataset, concludes=concludes)
+        info = store.run(of[0].id) if of else info
+    if dataset is not None and info.dataset_name != dataset:
+        raise CommandError(f"the run {which!r} ({info.id}) is {run_of(info)}, not of {dataset!r}", USAGE)
+    return info
+
+
+def _meant(
+    store: Store, which: str, info: RunInfo, dataset: str | None, *, concludes: bool
+) -> Sequence[RunInfo]:
+    """The runs that something other than an id may mean, newest first; none if it is the beginning of an id."""
+    if which != "latest":
+        return store.runs(name=which)
+    if dataset is not None:
+        return store.runs(dataset_name=dataset, limit=1)
+    if not concludes or info.owner is None:
+        return ()
+    return [each for each in store.runs(limit=_OFFERED) if each.owner == info.owner]
+
+
+def run_of(info: RunInfo) -> str:
+    """What a run is of, in words."""
+    if info.dataset_name is not None:
+        return f"of the dataset {info.dataset_name!r}"
+    return f"of a dataset without a name, with the task {info.task_name!r}"
+
+
+def subject(dataset_name: str | None, task_name: str | None) -> tuple[str | None, str | None]:
+    """What tells runs of one name apart: the dataset; the task, where the dataset has no name."""
+    return dataset_name, task_name if dataset_name is None else None
+
+
+def _newest_of_each(runs: Iterable[RunInfo]) -> list[RunInfo]:
+    """The first run of every dataset."""
+    found: dict[tuple[str | None, str | None], RunInfo] = {}
+    for info in runs:
+        found.setdefault(subject(info.dataset_name, info.task_name), info)
+    return list(found.values())
+
+
+def _ambiguous(which: str, of: Sequence[RunInfo], dataset: str | None, *, concludes: bool) -> CommandError:
+    what = "one of several runs that one process made" if which == "latest" else "the name of several runs"
+    none = "" if dataset is None else f", none of them of {dataset!r}"
+    some = "; ".join(f"{info.id} {run_of(info)}" for info in of[:_TOLD])
+    more = f"; and {len(of) - _TOLD} more" if len(of) > _TOLD else ""
+    option = ", or say --dataset NAME" if concludes else ""
+    return CommandError(f"{which!r} is {what}{none}: {some}{more}. Name one by its id{option}", USAGE)
+
+
+def _no_run(store: Store, which: str, error: StoreError) -> CommandError:
+    newest = store.runs(limit=_OFFERED)
+    if not newest:
+        return CommandError(f"the store {shown_store(store)!r} has no runs yet", USAGE)
+    if any(info.id.startswith(which) for info in newest) and which:
+        return CommandError(str(error), USAGE)
+    names = list(dict.fromkeys(name for info in newest for name in ("latest", info.id, info.name)))
+    near = get_close_matches(which, names, n=3, cutoff=0.6)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "`calipers runs` lists those it has"
+    return CommandError(f"the store {shown_store(store)!r} has no run {which!r}; {hint}", USAGE)
 
 
 def run_ids(given: str | None, start: str) -> dict[str, str]:
