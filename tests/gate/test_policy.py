@@ -106,8 +106,10 @@ def test_a_limit_that_was_left_empty_is_refused(tmp_path, text):
 
 
 def test_only_documents_are_policies(tmp_path):
-    with pytest.raises(InvalidOptionError, match=r"\.yaml or \.json"):
+    with pytest.raises(InvalidOptionError, match=r"end its name with \.yaml, \.yml, \.json, got"):
         load_policy(tmp_path / "gate.csv")
+    with pytest.raises(InvalidOptionError, match=r"a policy is a YAML or JSON file: .*gate\.toml'"):
+        load_policy(tmp_path / "gate.toml")
     (tmp_path / "gate.yaml").mkdir()
     with pytest.raises(IsADirectoryError):
         load_policy(tmp_path / "gate.yaml")
@@ -132,10 +134,36 @@ def test_only_documents_are_policies(tmp_path):
         (lambda: Rules(bounds=(1.0, 5.0), margin=4.0), "nothing could lose more"),
         (lambda: Rules(bounds=(1.0, 5.0), at_least=1.0), "never miss it"),
         (lambda: Rules(bounds=(1.0, 5.0), at_most=0.5), "never meet it"),
-        (lambda: Policy(pass_rate=Rules(margin=5)), r"margin 5 is 500 points; write 0\.05 for 5 points"),
-        (lambda: Policy(pass_rate=Rules(at_most=80)), r"at_most 80 is 8000 %; write 0\.8 for 80 %"),
-        (lambda: Policy(pass_rate=Rules(at_least=0)), "never miss it"),
+        (
+            lambda: Policy(pass_rate=Rules(margin=5)),
+            r"margin 5 is 500 points: results lie .* more; write 0\.05 for 5 points, or set",
+        ),
+        (lambda: Policy(pass_rate=Rules(at_most=80)), r"at_most 80 is 8000 %: .*; write 0\.8 for 80 %"),
+        (
+            lambda: Policy(pass_rate=Rules(at_least=0)),
+            "at_least 0 is 0 %: .* never miss it; choose one between them, or",
+        ),
+        (
+            lambda: Policy(pass_rate=Rules(at_least=1)),
+            "at_least 1 is 100 %: .* never meet it; choose one between them, or",
+        ),
+        (
+            lambda: Policy(pass_rate=Rules(margin=1)),
+            "margin 1 is 100 points: .* lose more; choose one between them, or",
+        ),
         (lambda: Rules(agreement=3), "agreement"),
+        (lambda: Policy(pass_rate=Rules(at_least=0.5, max_errors=0.0)), "max_errors would not be read"),
+        (lambda: Policy(pass_rate=Rules(at_least=0.5, bounds=(0, 1))), "bounds would not be read"),
+        (
+            lambda: Policy(
+                pass_rate=Rules(at_least=0.5, agreement=HumanAgreement(labels="nope.csv", kappa=0.9))
+            ),
+            "agreement would not be read",
+        ),
+        (lambda: HumanAgreement(labels="a", share=0), "share"),
+        (lambda: HumanAgreement(labels="a", share=1), "share"),
+        (lambda: HumanAgreement(labels="a", kappa=-1), "kappa"),
+        (lambda: HumanAgreement(labels="a", kappa=1), "kappa"),
         (lambda: Growth(), "nothing to meet"),
         (lambda: HumanAgreement(kappa=0.5), "labels"),
         (lambda: HumanAgreement(kappa=0.5, labels="a", run="b"), "not both"),
@@ -145,6 +173,33 @@ def test_only_documents_are_policies(tmp_path):
 def test_what_cannot_be_a_policy_is_refused(make, words):
     with pytest.raises(InvalidOptionError, match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("correction: bonferroni", "correction: expected 'holm' or 'none', got 'bonferroni'"),
+        ("evaluators: {a: {better: lowr}}", "better: expected 'higher' or 'lower', got 'lowr'"),
+        ("evaluators: {a: {at_least: 75%}}", "at_least: expected a number, such as 0.75 for 75%, got '75%'"),
+        (
+            "evaluators: {a: {margin: 2 %}}",
+            "margin: expected a number >= 0.0, such as 0.02 for 2 %, got '2 %'",
+        ),
+        ("evaluators: {a: {at_least: [1]}}", "at_least: expected a number, got [1]"),
+        ("evaluators: {a: {at_least: x%}}", "at_least: expected a number, got 'x%'"),
+        ("min_cases: many", "min_cases: expected a whole number, got 'many'"),
+        ("min_cases: 0", "min_cases: expected a whole number >= 1, got 0"),
+        ("evaluators: {a: {bounds: 5}}", "bounds: expected a list, got 5"),
+        ("evaluators: {a: {agreement: {labels: 3, share: 0.9}}}", "labels: expected text, got 3"),
+        ("pass_rate: {at_least: 1}", "pass_rate: at_least 1 is 100 %: results lie between 0 and 1"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_told_in_words_with_what_would_be_right(tmp_path, text, shown):
+    (tmp_path / "gate.yaml").write_text(text)
+    with pytest.raises(DatasetFileError) as caught:
+        load_policy(tmp_path / "gate.yaml")
+    (problem,) = caught.value.problems
+    assert shown in str(problem)
 
 
 WHOLE = {
@@ -234,6 +289,12 @@ def test_schema_and_reader_agree_on_what_may_stand_in_every_place(tmp_path, is_v
         ({"evaluators": {"": {}}}, False),
         ({"duration": {}}, False),
         ({"duration": {"at_most": 1, "max_missing": 0.1}}, False),
+        ({"pass_rate": {"at_least": 0.5, "max_errors": 0.1}}, False),
+        ({"pass_rate": {"at_least": 0.5, "bounds": [0, 1]}}, False),
+        ({"pass_rate": {"at_least": 0.5, "agreement": {"labels": "a", "kappa": 0.5}}}, False),
+        ({"pass_rate": {"at_least": 0.5, "min_cases": 3, "max_skipped": 0.1}}, True),
+        ({"evaluators": {"a": {"agreement": {"labels": "a", "kappa": -1}}}}, False),
+        ({"evaluators": {"a": {"agreement": {"labels": "a", "share": 0}}}}, False),
         ({"metrics": {"cost": {"max_missing": 0.1}}}, False),
         ({"evaluators": {"a": {"agreement": {"labels": "a", "run": "b", "kappa": 0.5}}}}, False),
         ({"evaluators": {"a": {"agreement": {"labels": "a"}}}}, False),

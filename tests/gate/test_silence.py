@@ -100,6 +100,52 @@ def test_a_metric_that_is_recorded_on_some_attempts_only_is_inconclusive(growth,
     assert judge_run(OLD, Policy(metrics={"cost": growth}), baseline=OLD).outcome == "PASS"
 
 
+def kind(output):
+    return "right" if output == 0 else {}
+
+
+def test_labels_have_to_be_given_to_as_many_cases_as_the_policy_says():
+    cases = [Case(name=f"case {number}", inputs=number) for number in range(100)]
+    report = Dataset(name="labels", cases=cases, evaluators=[kind]).evaluate_sync(
+        lambda number: number, progress=False
+    )
+    for policy, outcome in (
+        (Policy(evaluators={"kind": Rules(min_cases=50)}), "INCONCLUSIVE"),
+        (Policy(evaluators={"kind": Rules()}, min_cases=50), "INCONCLUSIVE"),
+        (Policy(evaluators={"kind": Rules(max_skipped=0.5)}), "FAIL"),
+        (Policy(evaluators={"kind": Rules(min_cases=1, max_skipped=0.99)}, min_cases=50), "PASS"),
+        (Policy(evaluators={"kind": Rules()}), "PASS"),
+    ):
+        assert judge_run(report, policy).outcome == outcome
+
+
+def tone(output):
+    return "warm" if output["judged"] else {}
+
+
+@pytest.mark.parametrize(
+    ("rules", "decided"), [(Rules(), True), (Rules(max_skipped=0.5), True), (Rules(max_skipped=0.1), False)]
+)
+def test_labels_stand_in_the_way_of_stopping_only_if_they_are_missing(rules, decided):
+    cases = [Case(name=f"case {number}", inputs=number) for number in range(60)]
+    dataset = Dataset(name="labels", cases=cases, evaluators=[good, tone])
+
+    def task(number):
+        return {"good": True, "judged": easy(number)}
+
+    policy = Policy(evaluators={"good": Rules(at_least=0.5, max_skipped=0.5), "tone": rules}, min_cases=30)
+    old = dataset.evaluate_sync(lambda number: {"good": True, "judged": True}, progress=False)
+    for baseline in (None, old):
+        rule = StopWhenDecided(policy, baseline)
+        report = dataset.evaluate_sync(task, stop_when=rule, max_concurrency=1, progress=False, seed=1)
+        assert (report.stopping.why == "decided: PASS") == decided
+        assert (judge_run(report, policy, baseline=baseline).outcome == "PASS") == decided
+
+
+def test_an_evaluator_without_limits_only_has_to_give_results():
+    assert judge_run(SKIPPING, Policy(evaluators={"good": Rules()}), baseline=OLD).outcome == "PASS"
+
+
 def test_a_growth_needs_the_metric_in_the_baseline_too():
     verdict = judge_run(OLD, Policy(metrics={"cost": Growth(max_growth=0.1)}), baseline=CHEAP)
     assert verdict.outcome == "INCONCLUSIVE"

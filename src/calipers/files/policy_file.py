@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from calipers.errors import InvalidOptionError
-from calipers.gate.policy import Growth, HumanAgreement, Policy, Rules, wrong_with
+from calipers.gate.policy import NOT_OF_A_PASS_RATE, Growth, HumanAgreement, Policy, Rules, wrong_with
 
 from .case_data import check_keys
 from .document import read_data
-from .format import DOCUMENTS, format_of
+from .format import format_of
 from .lazy import raise_if_any
 from .problem import ABSENT, Problems, Steps
 
@@ -27,6 +27,7 @@ _PARTS: dict[str, type[msgspec.Struct]] = {
     "pass_rate": Rules,
     "duration": Growth,
 }
+_SUFFIXES = (".yaml", ".yml", ".json")
 _NAMED: dict[str, type[msgspec.Struct]] = {"evaluators": Rules, "metrics": Growth}
 """Keys whose mapping has names of the user's own."""
 
@@ -40,9 +41,11 @@ def load_policy(path: str | PathLike[str]) -> Policy:
         OSError: the file cannot be read.
     """
     where = Path(path)
+    if where.suffix.lower() not in _SUFFIXES:
+        raise InvalidOptionError(
+            f"a policy is a YAML or JSON file: end its name with {', '.join(_SUFFIXES)}, got {str(path)!r}"
+        )
     form = format_of(where)
-    if form not in DOCUMENTS:
-        raise InvalidOptionError(f"a policy is a .yaml or .json file, got {str(path)!r}")
     if where.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder, not a policy file", str(path))
     problems = Problems(str(path))
@@ -75,6 +78,7 @@ def policy_schema() -> dict[str, Any]:
     rules = parts["Policy"]["properties"]
     for name in _NAMED:
         rules[name]["propertyNames"] = {"minLength": 1}
+    rules["pass_rate"]["not"] = {"anyOf": [{"required": [name]} for name in NOT_OF_A_PASS_RATE]}
     rules["duration"]["not"] = {"required": ["max_missing"]}
     rules["$schema"] = {"type": "string"}
     rules["evaluators"]["additionalProperties"] = {

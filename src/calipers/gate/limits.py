@@ -114,6 +114,9 @@ class Limits:
         if not limited and rules.agreement is None:
             yield Finding(subject=name, rule="has to be there", outcome="PASS", said="it gave results")
         if key[1] == "label":
+            labelled = sum(bool(run.labels(case, key[0])) for case in run.cases)
+            yield from self._enough(name, labelled, rules)
+            yield from self._skipped(name, rules, told_by_column(run, key))
             return
         differs: str | None = None
         ours, theirs = told_by_column(run, key), NOTHING_TOLD
@@ -132,7 +135,7 @@ class Limits:
         unit: Unit = "rate" if key[1] == "assertion" else "number"
         bounds: Bounds = RATE
         if key[1] == "assertion":
-            rules.check_inside(RATE)
+            rules.check_inside(RATE, of=f"evaluators, {name!r}: ")
         elif limited:
             wild = self._outside(rules, ours.values(0.0), theirs.values(0.0))
             if wild is not None and rules.bounds is not None:
@@ -141,7 +144,7 @@ class Limits:
                 )
                 return
             if wild is None:
-                rules.check_inside(rules.range, only_vacuous=True)
+                rules.check_inside(rules.range, only_vacuous=True, of=f"evaluators, {name!r}: ")
                 bounds = rules.range
             else:
                 bounds = None
@@ -187,8 +190,7 @@ class Limits:
         bounds: Bounds = RATE,
     ) -> Iterator[Part]:
         alone = self.sides.alone(ours.values(0.0))
-        if rules.min_cases is not None or len(alone.cases) < self._default_least:
-            yield enough(subject, len(alone.cases), self._least(rules), kind=" judged")
+        yield from self._enough(subject, len(alone.cases), rules)
         less = rules.at_most is not None or (rules.margin is not None and rules.better == "lower")
         if less and unit == "rate":
             crashed = sum(map(sum, self.sides.alone(ours.values(1.0)).cases)) - sum(map(sum, alone.cases))
@@ -199,7 +201,9 @@ class Limits:
                 )
         if rules.margin is not None:
             yield from self._margin(subject, rules, ours, theirs, unit, differs, bounds)
-        yield from self._silent(subject, rules, ours, theirs)
+        yield from self._skipped(subject, rules, ours)
+        if rules.max_skipped is None and not (rules.margin is rules.at_least is rules.at_most is None):
+            yield from self._fell_silent(subject, ours, theirs)
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
             if limit is not None:
                 counted = self.sides.alone(ours.values(_worst(above=above)))
@@ -268,6 +272,11 @@ class Limits:
             anytime=self.anytime,
         )
 
+    def _enough(self, subject: str, judged: int, rules: Rules) -> Iterator[Finding]:
+        """Whether enough cases were judged; of what nobody asked for, only that they are too few."""
+        if rules.min_cases is not None or judged < self._default_least:
+            yield enough(subject, judged, self._least(rules), kind=" judged")
+
     def _least(self, rules: Rules) -> int:
         """Cases that have to be judged."""
         return self._default_least if rules.min_cases is None else rules.min_cases
@@ -297,17 +306,20 @@ class Limits:
             f"see what failed: `calipers show RUN`; say in the policy how many may: {' and '.join(ways)}",
         )
 
-    def _silent(self, subject: str, rules: Rules, ours: Told, theirs: Told) -> Iterator[Finding]:
-        """How many attempts have no result though nothing failed.
-
-        Where the policy does not say how many may, those count of which the baseline has a result: an evaluator that is skipped
-        on what is hard must not judge by what is easy.
-        """
-        cases = self.sides.run.cases
+    def _skipped(self, subject: str, rules: Rules, ours: Told) -> Iterator[Finding]:
+        """How many attempts have no result though nothing failed, where the policy says how many may."""
         if rules.max_skipped is not None:
+            cases = self.sides.run.cases
             attempts = sum(len(case.attempts) for case in cases)
             yield few(subject, "skipped", sum(map(ours.silent, cases)), attempts, rules.max_skipped)
-        elif names := fell_silent(self.sides.pairs, theirs, ours):
+
+    def _fell_silent(self, subject: str, ours: Told, theirs: Told) -> Iterator[Finding]:
+        """That cases have no more the result that they have in the baseline.
+
+        An evaluator that is skipped on what is hard must not judge by what is easy.
+        """
+        names = fell_silent(self.sides.pairs, theirs, ours)
+        if names:
             more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
             yield _open(
                 subject,

@@ -25,6 +25,9 @@ NotNegative: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
 RATE = (0.0, 1.0)
 """The bounds of what passes or does not."""
 
+NOT_OF_A_PASS_RATE = ("max_errors", "bounds", "agreement")
+"""Rules that only an evaluator can have."""
+
 
 class _Checked(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a policy, whose fields are what they are declared to be."""
@@ -45,10 +48,10 @@ class HumanAgreement(_Checked, frozen=True, kw_only=True):
     """A run, by its id or as a report file, in which both the judge and people have a column."""
     human: str = "human"
     """The column that holds what people said."""
-    kappa: Annotated[float, msgspec.Meta(ge=-1, le=1)] | None = None
-    """Cohen's kappa, the agreement beyond chance: its interval has to lie above this."""
-    share: Share | None = None
-    """The share of cases on which both say the same: its interval has to lie above this."""
+    kappa: Annotated[float, msgspec.Meta(gt=-1, lt=1)] | None = None
+    """Cohen's kappa, the agreement beyond chance: its interval has to lie above this. Nothing misses -1 or exceeds 1."""
+    share: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+    """The share of cases on which both say the same: its interval has to lie above this. Nothing misses 0 or exceeds 1."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,21 +104,23 @@ class Rules(_Checked, frozen=True, kw_only=True):
         """The bounds that are stated, or 0 and 1."""
         return RATE if self.bounds is None else self.bounds
 
-    def check_inside(self, bounds: tuple[float, float], *, only_vacuous: bool = False) -> None:
+    def check_inside(self, bounds: tuple[float, float], *, only_vacuous: bool = False, of: str = "") -> None:
         """Refuse limits that results between these bounds can never miss, or never meet.
 
         Args:
             bounds: between which the results lie.
             only_vacuous: refuse only what nothing could miss, where the bounds are a guess.
+            of: what the error begins with, such as where in the policy these rules stand.
 
         Raises:
             InvalidOptionError: a margin as wide as the bounds, or a limit that is not inside them.
         """
         low, high = bounds
-        where = f"results lie between {low:g} and {high:g}"
+        lie = f"results lie between {low:g} and {high:g}"
         if self.margin is not None and self.margin >= high - low:
+            is_what, way = _in_points(self.margin, bounds, "points")
             raise InvalidOptionError(
-                f"margin {self.margin:g} {_in_points(self.margin, bounds)}: {where}, so nothing could lose more"
+                f"{of}margin {self.margin:g}{is_what}: {lie}, so nothing could lose more; {way}"
             )
         for name, limit, above in (("at_least", self.at_least, True), ("at_most", self.at_most, False)):
             if limit is None or low < limit < high:
@@ -123,8 +128,9 @@ class Rules(_Checked, frozen=True, kw_only=True):
             missed = limit > low if above else limit < high
             if not (missed and only_vacuous):
                 never = "meet" if missed else "miss"
+                is_what, way = _in_points(limit, bounds, "%")
                 raise InvalidOptionError(
-                    f"{name} {limit:g} {_in_points(limit, bounds, '%')}: {where}, so an interval could never {never} it"
+                    f"{of}{name} {limit:g}{is_what}: {lie}, so an interval could never {never} it; {way}"
                 )
 
 
@@ -172,7 +178,13 @@ class Policy(_Checked, frozen=True, kw_only=True):
         super().__post_init__()
         rate = self.pass_rate
         if rate is not None:
-            rate.check_inside(RATE)
+            rate.check_inside(RATE, of="pass_rate: ")
+            unread = [name for name in NOT_OF_A_PASS_RATE if getattr(rate, name) is not None]
+            if unread:
+                raise InvalidOptionError(
+                    f"pass_rate: {' and '.join(unread)} would not be read, since a pass rate is of no single evaluator: give it to "
+                    "an evaluator, or set max_evaluator_errors in the policy"
+                )
         if self.duration is not None and self.duration.max_missing is not None:
             raise InvalidOptionError(
                 "duration: every task that finishes has a time, so max_missing says nothing"
@@ -234,16 +246,38 @@ def wrong_with(value: Any, kind: Any) -> str | None:
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        return str(error).partition(" - at ")[0].replace("`", "").replace("Expected", "expected")
+        return _expected(kind, value, str(error))
     return None
 
 
-def _in_points(limit: float, bounds: tuple[float, float], unit: str = "points") -> str:
+def _expected(kind: Any, value: Any, error: str) -> str:
+    """What should stand where a value is of the wrong kind, without the value, which whoever asks shows."""
+    literals = [each for each in (kind, *get_args(kind)) if get_origin(each) is Literal]
+    if literals:
+        return f"expected {' or '.join(map(repr, get_args(literals[0])))}"
+    text = error.partition(" - at ")[0].partition(", got ")[0].replace("`", "").replace(" | null", "")
+    for name, words in (
+        ("float", "a number"),
+        ("int", "a whole number"),
+        ("str", "text"),
+        ("array", "a list"),
+    ):
+        text = text.replace(f"Expected {name}", f"expected {words}")
+    try:
+        share = (
+            float(value.removesuffix("%")) / 100 if isinstance(value, str) and value.endswith("%") else None
+        )
+    except ValueError:
+        share = None
+    return text if share is None else f"{text}, such as {share:g} for {value}"
+
+
+def _in_points(limit: float, bounds: tuple[float, float], unit: str) -> tuple[str, str]:
     """What a number says where somebody thought in percent, and the way out."""
     if bounds != RATE:
-        return "is not inside the bounds"
-    way = f"; write {limit / 100:g} for {limit:g} {unit}" if 1 < limit < 100 else ""
-    return f"is {100 * limit:g} {unit}{way}, or set bounds: if it is a score on another scale"
+        return "", "choose one that results could meet and could miss"
+    way = f"write {limit / 100:g} for {limit:g} {unit}" if 1 < limit < 100 else "choose one between them"
+    return f" is {100 * limit:g} {unit}", f"{way}, or set bounds: if it is a score on another scale"
 
 
 def _is_of(value: msgspec.Struct, kind: Any) -> bool:

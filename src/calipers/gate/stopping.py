@@ -250,9 +250,11 @@ class _Subject:
         if not self._is_pass_rate:
             self._lost.update(self._losses(case))
         self._silent += self._silences(case)
-        if old is not None:
-            silent = self._silences(case) and self._theirs.has_all(old)
-            self._fell_silent = self._fell_silent or bool(silent)
+        if self._kind == "label":
+            self.judged += any(self._result(record) is not None for record in case.attempts)
+            return
+        if old is not None and self.bets and self._silences(case) and self._theirs.has_all(old):
+            self._fell_silent = True
         if self._change is not None and old is not None:
             self._gone += self._theirs.lost([old])
         worst = 0.0 if self._sign > 0 else 1.0
@@ -280,13 +282,13 @@ class _Subject:
             return TOLD_BY_PASSES.silent(case)
         return (
             len(case.attempts)
-            - sum(self._value(each) is not None for each in case.attempts)
+            - sum(self._result(each) is not None for each in case.attempts)
             - sum(self._losses(case).values())
         )
 
     def _losses(self, case: RunCase) -> Counter[Lost]:
         """Attempts without a result, because the task or the evaluator did not finish."""
-        missing = (record for record in case.attempts if self._value(record) is None)
+        missing = (record for record in case.attempts if self._result(record) is None)
         return Counter(why for record in missing if (why := lost_by(record, self._evaluators)) is not None)
 
     def _values(self, case: RunCase, lost: float) -> list[float]:
@@ -295,17 +297,16 @@ class _Subject:
             return passes(case, lost=lost)
         found: list[float] = []
         for record in case.attempts:
-            value = self._value(record)
+            value = self._result(record)
             if value is not None:
-                found.append(value)
+                found.append(float(value))
             elif self._kind == "assertion" and lost_by(record, self._evaluators) is not None:
                 found.append(lost)
         return found
 
-    def _value(self, record: Record) -> float | None:
+    def _result(self, record: Record) -> bool | float | str | None:
         results = record.results if isinstance(record, ReportCase) else ()
-        value = next((r.value for r in results if self._is_it(r.name, kind_of(r.value))), None)
-        return None if value is None or isinstance(value, str) else float(value)
+        return next((r.value for r in results if self._is_it(r.name, kind_of(r.value))), None)
 
     def _is_it(self, name: str, kind: Kind) -> bool:
         return kind == self._kind and self.name in {name, f"{name} ({kind})"}
