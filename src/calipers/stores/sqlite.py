@@ -35,8 +35,9 @@ BUSY_SECONDS: Final = 30.0
 _WORDS: Final = {"number": "INTEGER", "bytes": "BLOB", "clustered": "WITHOUT ROWID"}
 _FEWEST_ROWS: Final = 16
 """Rows for which it pays to see what is the same in all of them."""
-_SIZES: Final = (2048, 256, 32, 4, 1)
-"""How many rows one statement has: few sizes, since preparing one of a new size costs as much as its rows."""
+_SIZES: Final = (1024, 128, 16, 4, 1)
+"""How many rows one statement has: few sizes, since preparing one of a new size costs as much as its rows. Larger ones
+take megabytes to prepare, and more of the processor than they spare in waiting for the interpreter's lock."""
 _MOST_VALUES: Final = 32_766
 """Values that SQLite takes in one statement."""
 _PASSING: Final = (
