@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from calipers.errors import StoreError
@@ -20,6 +20,7 @@ from calipers.result import (
     SkippedEvaluation,
 )
 from calipers.stores import GitState, MemoryStore, Panel, RunInfo, StoredEvaluator, facts_of, pack, unpack
+from calipers.stores.output_type import are_plain
 from calipers.trace import ToolCall, Trace, Turn, TurnType
 
 TEXT = st.text(max_size=6)
@@ -157,6 +158,24 @@ def test_a_record_comes_back_as_any_stored_report_keeps_it(drawn):
     back = unpack(attempt, cells, evaluators)
     assert as_report(back).to_dict() == as_report(record).to_dict()
     assert back == unpack(attempt, list(reversed(cells)), evaluators), "the order of cells does not matter"
+
+
+@given(VALUES)
+def test_values_that_are_plain_are_stored_the_same_whether_looked_at_or_taken_as_they_are(value):
+    record = ReportCase(
+        name="case",
+        inputs=value,
+        metadata=[value],
+        expected_output=value,
+        output={"said": value},
+        metrics={},
+        attributes={},
+        results=(),
+        task_duration=0.0,
+        total_duration=0.0,
+    )
+    assume(are_plain(record.output, record.inputs, record.metadata, record.expected_output))
+    assert pack(record, 0, Panel([]), as_is=True) == pack(record, 0, Panel([]))
 
 
 @given(records(), st.booleans())
