@@ -71,7 +71,7 @@ def test_what_is_not_the_same_case_is_named_counted_and_left_out(attempt, report
     assert [case.name for case in found.pairing.changed] == ["b"]
     assert found.warnings == (
         "1 case has the same name and another content, and is left out",
-        "compared on the 1 cases that both have; 1 only in run #1 and 1 only in run #2",
+        "compared on the case that both have; 1 only in run #1 and 1 only in run #2",
     )
     assert compare_reports(one, two, pair_by="name").pass_rate.candidate_cases == 2
 

@@ -137,8 +137,8 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             lost = [side.lost(key)["evaluator"] for side in (runs.baseline, runs.candidate)]
             if kind == "score" and any(lost):
                 runs.problems.append(
-                    f"{name!r} did not finish on {lost[0]:,} attempts of the baseline and {lost[1]:,} of the candidate, which "
-                    "have no score: the others may be the easy ones"
+                    f"{name!r} did not finish on {lost[0]:,} attempt{'' if lost[0] == 1 else 's'} of the baseline and {lost[1]:,} of the "
+                    "candidate, which have no score: the others may be the easy ones"
                 )
             better: Direction = "lower" if name in self.lower_is_better else "higher"
             worst = 1.0 if better == "lower" else 0.0

@@ -357,7 +357,8 @@ def _warnings(found: Comparison) -> list[str]:
             )
             if names
         ]
-        warnings.append(f"compared on the {pairing.pairs:,} cases that both have; {' and '.join(parts)}")
+        shared = "case" if pairing.pairs == 1 else f"{pairing.pairs:,} cases"
+        warnings.append(f"compared on the {shared} that both have; {' and '.join(parts)}")
     return warnings
 
 

@@ -118,11 +118,11 @@ def _yardsticks(policy: Policy, baseline: Report | None, changed: Mapping[str, s
 def _in_flight(run: Report) -> Iterator[str]:
     left = 0 if run.stopping is None else len(run.stopping.unheard)
     if left:
-        yield f"left out, since they were in flight when the run was decided: {left:,} attempts"
+        yield f"left out, since they finished after the run was decided: {plural(left, 'attempt')}"
 
 
 def _heard(run: Report) -> Report:
-    """The run without attempts that were in flight when it was decided: with them, a decision would be undone half the time."""
+    """The run without attempts that finished after it was decided: with them, a decision would be undone half the time."""
     if run.stopping is None or not run.stopping.unheard:
         return run
     unheard = set(run.stopping.unheard)

@@ -9,6 +9,7 @@ from calipers.comparison.yardstick import Yardstick
 from calipers.report import Report
 
 from .measure import Cases
+from .wording import plural
 
 Values: TypeAlias = Callable[[RunCase], list[float]]
 """The numbers of a case's attempts; none if it was not measured."""
@@ -69,9 +70,9 @@ class Sides:
             more = f" and {len(pairing.changed) - 3} more" if len(pairing.changed) > 3 else ""
             yield f"not compared, since the case is another one in the baseline: {names}{more}"
         if pairing.baseline_only and not stopped:
-            yield f"{len(pairing.baseline_only):,} of the baseline's cases are not in this run"
+            yield f"not in this run: {plural(len(pairing.baseline_only), 'case')} of the baseline"
         if pairing.candidate_only:
-            yield f"{len(pairing.candidate_only):,} cases of this run are not in the baseline"
+            yield f"not in the baseline: {plural(len(pairing.candidate_only), 'case')} of this run"
 
 
 def columns_of(columns: Columns, name: str) -> list[ColumnKey]:

@@ -121,12 +121,18 @@ def write_chunks(chunks: Iterable[bytes], path: str) -> None:
         sys.stdout.writelines(chunk.decode("utf-8", "backslashreplace") for chunk in chunks)
 
 
-def parse_target(target: str | os.PathLike[str], *, views: Mapping[str, View] | None = None) -> Target:
+def parse_target(
+    target: str | os.PathLike[str],
+    *,
+    views: Mapping[str, View] | None = None,
+    formats: Iterable[str] = FORMATS,
+) -> Target:
     """What a target means, without writing anything: wrong ones can be refused before a run begins.
 
     Args:
         target: as for `write_report`.
         views: views of your own that the target may name. The one it does name is looked up.
+        formats: those that errors name, where the file is no report and has not all of them.
 
     Raises:
         InvalidOptionError: the format is not known, or a view or its name cannot be one.
@@ -136,7 +142,7 @@ def parse_target(target: str | os.PathLike[str], *, views: Mapping[str, View] | 
         check_view_name(name)
     if not isinstance(target, str):
         path = os.fspath(target)
-        return Target(_by_suffix(path, views), path)
+        return Target(_by_suffix(path, views, formats), path)
     word, colon, path = target.partition(":")
     if colon and (word in _NAMES or word in views):
         if not path:
@@ -148,10 +154,10 @@ def parse_target(target: str | os.PathLike[str], *, views: Mapping[str, View] | 
         raise InvalidOptionError(f"report files are written to a disk, got the address {target!r}")
     if colon and (meant := _near(word, views)):
         raise InvalidOptionError(
-            f"no report format is called {word!r}, did you mean {meant!r}? Known are {_known(views)}; for a file of "
+            f"no report format is called {word!r}, did you mean {meant!r}? Known are {_known(views, formats)}; for a file of "
             f"that name, write {'./' + target!r}"
         )
-    return Target(_by_suffix(target, views), target)
+    return Target(_by_suffix(target, views, formats), target)
 
 
 def check_view_name(name: str) -> None:
@@ -196,7 +202,7 @@ def _check_view(name: str, view: Any, path: str) -> None:
         raise InvalidOptionError(f"the view {name!r} does not write to standard output: name a file")
 
 
-def _by_suffix(path: str, views: Iterable[str]) -> str:
+def _by_suffix(path: str, views: Iterable[str], formats: Iterable[str]) -> str:
     suffix = Path(path).suffix.lower()
     for name, each in FORMATS.items():
         if suffix in each.suffixes:
@@ -207,13 +213,13 @@ def _by_suffix(path: str, views: Iterable[str]) -> str:
         )
     if path == "-":
         raise InvalidOptionError(
-            f"which format should go to standard output? Write 'json:-'; known are {_known(views)}"
+            f"which format should go to standard output? Write 'json:-'; known are {_known(views, formats)}"
         )
     found = f"a file that ends in {suffix!r}" if suffix else f"{path!r}, which has no suffix"
     meant = _near(suffix.removeprefix("."), ())
     hint = f", did you mean {meant!r}?" if meant else "."
     raise InvalidOptionError(
-        f"no report format is known for {found}{hint} Write FORMAT:PATH, where FORMAT is one of {_known(views)}"
+        f"no report format is known for {found}{hint} Write FORMAT:PATH, where FORMAT is one of {_known(views, formats)}"
     )
 
 
@@ -227,5 +233,5 @@ def _near(word: str, views: Iterable[str]) -> str | None:
     return known[found[0]] if found else None
 
 
-def _known(views: Iterable[str]) -> str:
-    return ", ".join((*FORMATS, *views))
+def _known(views: Iterable[str], formats: Iterable[str]) -> str:
+    return ", ".join((*formats, *views))

@@ -45,6 +45,10 @@ def test_the_suffix_tells_the_format_and_others_are_refused(tmp_path):
         InvalidOptionError, match="a comparison is written as json, markdown, html, text, and not as junit"
     ):
         comparison_target("x.xml")
+    with pytest.raises(InvalidOptionError, match=r"FORMAT is one of json, markdown, html, text$"):
+        comparison_target("x.pdf")
+    with pytest.raises(InvalidOptionError, match=r"known are json, markdown, html, text$"):
+        comparison_target("-")
 
 
 def test_json_has_the_words_and_reads_back(comparisons):

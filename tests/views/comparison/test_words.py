@@ -146,4 +146,4 @@ def test_labels_that_moved_are_counted():
         moves=(LabelMove("x", "y", 1),),
         changed=Estimate(0.25, Interval(0.046, 0.699), n_units=4, n_observations=4),
     )
-    assert label_text(moved) == "1 of 4 cases have another label: 25.0 % [4.6, 69.9]"
+    assert label_text(moved) == "another label in 1 of 4 cases: 25.0 % [4.6, 69.9]"

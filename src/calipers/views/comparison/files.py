@@ -34,7 +34,7 @@ def comparison_target(target: str | os.PathLike[str]) -> Target:
     Raises:
         InvalidOptionError: comparisons have no such format.
     """
-    found = parse_target(target)
+    found = parse_target(target, formats=FORMATS)
     if found.format not in FORMATS:
         raise InvalidOptionError(
             f"a comparison is written as {', '.join(FORMATS)}, and not as {found.format}, got {os.fspath(target)!r}"

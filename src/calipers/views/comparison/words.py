@@ -148,16 +148,14 @@ def label_text(change: LabelChange) -> str:
         return "no case has a label in both"
     moved = round(change.changed.value * change.cases)
     value, ends = rate_text(change.changed.value, change.changed.interval)
-    return f"{moved:,} of {plural(change.cases, 'case')} have another label: {value} {ends}".rstrip()
+    return f"another label in {moved:,} of {plural(change.cases, 'case')}: {value} {ends}".rstrip()
 
 
 def lost_text(change: Change) -> str:
     """That evaluators did not finish, which never counts as a gain; empty where all did, or a score only lacks them."""
     if not (change.baseline_lost or change.candidate_lost):
         return ""
-    counts = (
-        f"{change.baseline_lost:,} attempts of the baseline and {change.candidate_lost:,} of the candidate"
-    )
+    counts = f"{plural(change.baseline_lost, 'attempt')} of the baseline and {change.candidate_lost:,} of the candidate"
     against = "count as not passed" if change.better == "higher" else "count as 1, since less is better"
     meaning = against if change.kind == "assertion" else "have no score"
     text = f"its evaluator did not finish on {counts}, which {meaning}"

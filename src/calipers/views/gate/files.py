@@ -44,7 +44,7 @@ def verdict_target(target: str | os.PathLike[str]) -> Target:
     Raises:
         InvalidOptionError: verdicts have no such format.
     """
-    found = parse_target(target)
+    found = parse_target(target, formats=FORMATS)
     if found.format not in FORMATS:
         raise InvalidOptionError(
             f"a verdict is written as {', '.join(FORMATS)}, and not as {found.format}, got {os.fspath(target)!r}"
