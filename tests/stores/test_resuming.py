@@ -1,5 +1,6 @@
 """Runs that are resumed with changed cases, evaluators or owners, and interrupted once more."""
 
+import functools
 import itertools
 import threading
 
@@ -9,6 +10,7 @@ from calipers import Case, Dataset
 from calipers.errors import StoreError
 from calipers.evaluators import Contains
 from calipers.stores import MemoryStore
+from calipers.stores.run_info import RunInfo
 
 
 def task(inputs):
@@ -225,3 +227,81 @@ def test_a_run_that_could_not_be_resumed_may_be_at_once():
         assert store.run("latest").status == "interrupted"
         store.mended = True
         assert len(run_until(None, dataset(range(4)), store, resume="latest").cases) == 4
+
+
+# ---------------------------------------------------------------------- another task
+
+
+def agent(inputs, model):
+    return f"{model}: {inputs}"
+
+
+agent.version = "1"
+
+
+class Bot:
+    """A task whose class declares a version for all its objects."""
+
+    version = "1"
+    __name__ = "bot"
+
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, inputs):
+        return agent(inputs, self.model)
+
+
+@pytest.mark.parametrize(
+    "made", [lambda model: functools.partial(agent, model=model), Bot], ids=["partial", "object"]
+)
+def test_a_task_of_the_same_version_that_is_bound_to_something_else_is_another_one(memory_store, made):
+    data = dataset("q")
+    data.evaluate_sync(made("small"), store=memory_store, progress=False)
+    with pytest.raises(StoreError, match="the task changed \\(field model changed"):
+        data.evaluate_sync(made("large"), store=memory_store, progress=False, resume="latest")
+    again = data.evaluate_sync(made("small"), store=memory_store, progress=False, resume="latest")
+    assert again.reuse.attempts_made == 0
+    assert again.reuse.notes == []
+
+
+def test_what_a_run_of_an_earlier_release_was_bound_to_could_not_be_checked(memory_store):
+    data = dataset("q")
+    data.evaluate_sync(functools.partial(agent, model="small"), store=memory_store, progress=False, seed=1)
+    info = memory_store.run("latest")
+    told = memory_store.begin_run(
+        RunInfo(
+            name=info.name,
+            dataset_name="d",
+            task_name=info.task_name,
+            task_version="1",
+            seed=1,
+            evaluators=info.evaluators,
+        )
+    )
+    judged = list(memory_store.judged(info.id))
+    memory_store.append(
+        told.id, [attempt for attempt, _ in judged], [cell for _, cells in judged for cell in cells]
+    )
+    memory_store.finish_run(told.id)
+    memory_store.delete_run(info.id)
+    large = functools.partial(agent, model="large")
+    report = data.evaluate_sync(large, store=memory_store, progress=False, resume="latest")
+    assert "no more than its version was kept" in report.reuse.notes[0]
+    later = data.evaluate_sync(large, store=memory_store, progress=False, reuse=True)
+    assert [case.output for case in later.cases] == ["large: q"]
+
+
+def test_what_an_unknown_task_made_is_not_taken_for_the_work_of_the_one_it_was_resumed_with(memory_store):
+    scope = {}
+    exec("def task(inputs):\n    return 'old'", scope)  # without source, nobody knows what it is
+    data = dataset("ab")
+    data.evaluate_sync(scope["task"], store=memory_store, progress=False)
+    resumed = data.evaluate_sync(task, store=memory_store, progress=False, resume="latest")
+    assert [case.output for case in resumed.cases] == ["old", "old"]
+    assert "could not be checked" in resumed.reuse.notes[0]
+    renamed = dataset("ab", names="xy")  # so that what is stored is written anew
+    renamed.evaluate_sync(task, store=memory_store, progress=False, resume="latest")
+    later = data.evaluate_sync(task, store=memory_store, progress=False, reuse=True)
+    assert [case.output for case in later.cases] == ["x", "x"]
+    assert later.reuse.attempts_reused == 0

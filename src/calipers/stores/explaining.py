@@ -100,7 +100,11 @@ def _attempt_reason(store: Store, info: RunInfo, attempt: StoredAttempt) -> str:
         return f"taken over from run {attempt.origin}: case, task and repeat are the same"
     if attempt.key is None:
         unknown = _task_of(info).get("unknown")
-        reason = f"the task's identity is unknown: {unknown}" if unknown else "the case's content has no form"
+        reason = (
+            f"the task's identity is unknown: {unknown}" if unknown else "the task's identity was not known"
+        )
+        if attempt.case_hash is None:
+            reason = "the case's content has no form"
         return f"made in this run; {reason}"
     if not info.parameters.get("reuse"):
         return "made in this run; it was not asked to reuse anything"
@@ -121,7 +125,8 @@ def _changes(info: RunInfo, attempt: StoredAttempt, earlier: RunInfo, then: Stor
             name for name in ("inputs", "expected_output", "metadata") if before.get(name) != after.get(name)
         ]
         changes.append(f"the case changed ({', '.join(parts) or 'its content'})")
-    if info.task_version != earlier.task_version:
+    keys = {info.task_key, earlier.task_key} - {None}
+    if info.task_version != earlier.task_version or len(keys) > 1:
         parts = differences(_task_of(earlier).get("parts", {}), _task_of(info).get("parts", {}))
         changes.append(f"the task changed ({'; '.join(parts) or 'its version'})")
     if then.failed:

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.errors import InvalidOptionError
-from calipers.identity.fingerprint import AnyIdentity, Unknown
+from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
 from calipers.identity.tasks import task_identity
 from calipers.journal import Keeping, Setup
 from calipers.recalled import Recalled, Reuse
@@ -158,6 +158,7 @@ def _run_info(setup: Setup, task: AnyIdentity, columns: Columns, *, reuse: bool)
         dataset_name=setup.dataset_name,
         task_name=setup.task_name,
         task_version=task_version(task),
+        task_key=task.key if isinstance(task, Identity) else None,
         parameters={**setup.options, "reuse": reuse, "task": known},
         repeat=setup.repeat,
         seed=setup.seed,
@@ -305,7 +306,8 @@ class RunJournal:
             place,
             seat.panel,
             repeat=work.repeat_index,
-            key=work.attempt_key,
+            # What was made before was made by the task of that time, which nobody may be able to tell.
+            key=work.attempt_key if source is None else source.attempt.key,
             case_hash=work.case_key,
             origin=origin,
             in_row=not noted,

@@ -149,10 +149,12 @@ def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | No
         notes.append(f"whether the task is the same could not be checked: {task.reason}")
     elif info.task_version is None:
         notes.append("whether the task is the same could not be checked: it was not known when the run began")
-    elif info.task_version != task_version(task):
+    elif info.task_version != task_version(task) or info.task_key not in {None, task.key}:
         parts = then.get("parts")
         changes = differences(parts if isinstance(parts, dict) else {}, task.parts)
         found.append(f"the task changed ({'; '.join(changes) or 'its version'})")
+    elif info.task_key is None and info.task_version != task.key:
+        notes.append("whether the task is the same could not be checked: no more than its version was kept")
     if found:
         raise StoreError(
             f"run {info.id!r} cannot be resumed, since this is another run: {'; '.join(found)}. Begin a new one, with "

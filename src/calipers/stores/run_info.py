@@ -89,6 +89,9 @@ class RunInfo(msgspec.Struct, kw_only=True):
     dataset_name: str | None = None
     task_name: str | None = None
     task_version: str | None = None
+    """What the task declares, else what it is known by; `None` if that cannot be known."""
+    task_key: str | None = None
+    """What the task is known by, with all that it is bound to; `None` also where nobody kept it."""
     parameters: dict[str, Any] = {}
     """What the run was asked to do, as plain data: limits, timeouts, models."""
     repeat: int = 1

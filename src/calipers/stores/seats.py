@@ -37,7 +37,6 @@ class Seat(msgspec.Struct, frozen=True):
         return (
             attempt.name == work.name
             and attempt.case_name == work.case_name
-            and attempt.key == work.attempt_key
             and facts.cluster == work.case.cluster
             and facts.evaluators == self.panel.stored
         )
