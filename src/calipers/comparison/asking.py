@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -230,23 +231,23 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         clusters: Clusters
         clusters_too: Clusters
         if runs.pairs:
-            found = [
-                (case, other, numbers(runs.baseline, case), numbers(runs.candidate, other))
-                for case, other in runs.pairs
-            ]
-            both = [
-                (one, two, case.cluster if case.cluster is not None else other.cluster)
-                for case, other, one, two in found
-                if one and two
-            ]
-            before, after = [one for one, _, _ in both], [two for _, two, _ in both]
-            clusters = clusters_of([cluster for _, _, cluster in both])
-            clusters_too = clusters
+            # Tuples of numbers, unlike lists, are soon forgotten by the garbage collector, which has much to walk through here.
+            before = [tuple(numbers(runs.baseline, case)) for case, _ in runs.pairs]
+            after = [tuple(numbers(runs.candidate, case)) for _, case in runs.pairs]
             if kind in _DROPPED:
                 notes["lost_cases"] = sum(
                     _is_short(kind, case, one) or _is_short(kind, other, two)
-                    for case, other, one, two in found
+                    for (case, other), one, two in zip(runs.pairs, before, after, strict=True)
                 )
+            known = [bool(one and two) for one, two in zip(before, after, strict=True)]
+            before, after = list(compress(before, known)), list(compress(after, known))
+            clusters = clusters_of(
+                [
+                    other.cluster if case.cluster is None else case.cluster
+                    for case, other in compress(runs.pairs, known)
+                ]
+            )
+            clusters_too = clusters
         else:
             before, clusters = _numbers(runs.baseline, numbers)
             after, clusters_too = _numbers(runs.candidate, numbers)

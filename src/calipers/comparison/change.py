@@ -37,6 +37,7 @@ from calipers.stats.difference import (
     without_rounding,
 )
 from calipers.stats.interval import Interval
+from calipers.stats.moments import Moments
 from calipers.stats.permutation import permutation_test
 from calipers.stats.power import cases_needed
 from calipers.stats.ratio import ratio_of_totals
@@ -347,9 +348,9 @@ def clusters_of(names: Sequence[str | None]) -> list[Hashable] | None:
 
 def _spread(values: list[float], clusters: Clusters) -> float:
     """The variance of one case, with what clusters add; that they take something away is luck of a few."""
-    alone = clustered_variance(values, range(len(values)))
+    alone = Moments.of(values).variance or 0.0
     together = None if clusters is None else clustered_variance(values, clusters)
-    return len(values) * max(alone or 0.0, together or 0.0)
+    return max(alone, len(values) * (together or 0.0))
 
 
 def _means(cases: Cases) -> list[float]:

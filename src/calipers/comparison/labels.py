@@ -66,4 +66,4 @@ def label_change(
 
 def _usual(labels: list[str]) -> str:
     """The commonest label; of equally common ones the first given."""
-    return Counter(labels).most_common(1)[0][0]
+    return labels[0] if len(labels) == 1 else Counter(labels).most_common(1)[0][0]

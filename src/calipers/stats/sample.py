@@ -14,6 +14,8 @@ from numbers import Integral, Real
 
 __all__ = ["case_means", "check_attempts", "check_case_counts", "finite_values"]
 
+_PLAIN = (list, tuple)
+
 
 def finite_values(values: Iterable[float], *, name: str = "values") -> list[float]:
     """`values` as a list of floats; a NaN or an infinity among them is a `ValueError`."""
@@ -37,6 +39,9 @@ def case_means(cases: Sequence[Sequence[float]], *, name: str = "cases") -> list
     """The mean of each case's attempts: the case is the unit of inference, and its attempts are averaged first."""
     means = []
     for index, scores in enumerate(cases):
+        if type(scores) in _PLAIN and len(scores) == 1 and type(scores[0]) is float and isfinite(scores[0]):
+            means.append(scores[0])  # most cases are attempted once, and there may be many
+            continue
         check_attempts(scores, index, name=name)
         known = finite_values(scores, name=f"{name}: scores of case {index}")
         if not known:
