@@ -16,7 +16,7 @@ from calipers.gate.bet import Bet
 from calipers.stats import cases_needed, spread_of_paired_rates
 from false_alarms import DOUBT, PAGE, at_the_end, update
 
-SETS = 500
+SETS = 2000
 RATE = 0.8
 MARGIN = 0.05
 FLIPS = 0.2
