@@ -107,3 +107,16 @@ def test_numbers_that_agree_but_for_rounding_are_taken_at_their_word(unit):
     assert level.interval(0.95).width == pytest.approx(0, abs=1e-12 * unit)
     change = Change(run=[third, same] * 20, baseline=[same, third] * 20)
     assert change.interval(0.95).width == pytest.approx(0, abs=1e-12 * unit)
+
+
+def test_the_cases_that_are_asked_for_tell_four_times_in_five():
+    seen = [1.0] * 45 + [0.0] * 5
+    needed = Level(cases=[[value] for value in seen], is_rate=True).needed(0.8, 0.95)
+    draw = Random(3)
+    told = 0
+    for _ in range(400):
+        drawn = [[value] for value in draw.choices(seen, k=needed)]
+        told += Level(cases=drawn, is_rate=True).interval(0.95).low > 0.8
+    assert told / 400 == pytest.approx(0.8, abs=0.06)
+    turned = Level(cases=[[1 - value] for value in seen], is_rate=True)
+    assert turned.needed(0.2, 0.95) == needed

@@ -12,7 +12,7 @@ they are taken at their word from `ENOUGH_ALIKE` cases.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import ceil, fsum, log, log1p
+from math import fsum
 from typing import Protocol
 
 from calipers.stats import (
@@ -25,6 +25,7 @@ from calipers.stats import (
     ratio_of_totals,
 )
 from calipers.stats.bounded import bounded_interval
+from calipers.stats.clearance import cases_to_clear, shape_of
 from calipers.stats.clusters import clustered_interval
 from calipers.stats.moments import Moments
 
@@ -296,22 +297,21 @@ def _needed(
         return None
     centre = fsum(values) / len(values)
     distance = abs(centre - limit)
-    variance = Moments.of(values).variance or 0.0
     if distance <= _ROUNDING * max(scale, abs(limit)):
         return None
-    alike = variance <= (_ROUNDING * scale) ** 2
-    least = ENOUGH_ALIKE if alike else 2
     if bounds is not None:
-        reach = centre - bounds[0] if limit < centre else bounds[1] - centre
-        if not 0 < distance < reach:
+        low, high = bounds
+        if not low < limit < high:
             return None
-        # Even cases that all agree leave room for a share that was not seen.
-        least = ceil(log((1 - confidence) / 2) / log1p(-distance / reach))
-    if alike:
-        return least
+        shape, edge = shape_of(values, low=low, high=high), (limit - low) / (high - low)
+        if limit > centre:
+            shape, edge = [(1 - value, share) for value, share in shape], 1 - edge
+        return cases_to_clear(shape, edge, confidence=confidence, most=_MOST_CASES)
+    variance = Moments.of(values).variance or 0.0
+    if variance <= (_ROUNDING * scale) ** 2:
+        return ENOUGH_ALIKE
     try:
         found = cases_needed(distance, VarianceComponents(variance, 0.0), confidence=confidence)
     except ValueError:  # the distance is too small beside the spread for any plan
         return None
-    found = max(found, least)
     return found if found <= _MOST_CASES else None

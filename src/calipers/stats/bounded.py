@@ -27,7 +27,7 @@ from calipers.stats.distributions import beta_quantile, normal_quantile
 from calipers.stats.interval import Interval, check_confidence
 from calipers.stats.sample import finite_values
 
-__all__ = ["bounded_interval"]
+__all__ = ["bounded_interval", "weighted_low"]
 
 _STEPS = 60
 _CLOSE = 1e-9
@@ -70,9 +70,9 @@ def bounded_interval(
     tail = (1 - confidence) / 2
     centre = fsum(value * weight for value, weight in units) / fsum(weight for _, weight in units)
     return Interval(
-        low=low + width * min(centre, _quantile(units, tail)),
+        low=low + width * min(centre, weighted_low(units, tail)),
         high=high
-        - width * min(1 - centre, _quantile([(1 - value, weight) for value, weight in units], tail)),
+        - width * min(1 - centre, weighted_low([(1 - value, weight) for value, weight in units], tail)),
         confidence=confidence,
         method="gaffke",
     )
@@ -89,8 +89,8 @@ def _units(values: list[float], clusters: Sequence[Hashable] | None) -> list[tup
     return [(min(1.0, fsum(members) / len(members)), share * len(members)) for members in groups.values()]
 
 
-def _quantile(units: list[tuple[float, float]], tail: float) -> float:
-    """The `tail` quantile of the values in [0, 1], weighed by chance, with one more value at 0."""
+def weighted_low(units: Sequence[tuple[float, float]], tail: float) -> float:
+    """The lower end for values in [0, 1] that count so much: the `tail` quantile of them and one more at 0, weighed by chance."""
     seen = {0.0: 1.0}
     for value, weight in units:
         place = value if value > _NOTHING else 0.0
