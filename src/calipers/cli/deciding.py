@@ -36,7 +36,7 @@ class Decider:
 
     def rule(self) -> StopWhenDecided:
         """The rule that may end one evaluation."""
-        return StopWhenDecided(self.policy, self.baseline)
+        return StopWhenDecided(self.policy, self.baseline, read_run=self._labelled)
 
     @staticmethod
     def read(dataset: Dataset[Any, Any, Any]) -> Dataset[Any, Any, Any]:
@@ -60,7 +60,7 @@ class Decider:
             report,
             self.policy,
             baseline=self.baseline,
-            read_run=lambda name: named_reports([name], self.store)[0].report,
+            read_run=self._labelled,
             changed_evaluators=known_changes(self.info, self._kept(report)),
         )
         if shows:
@@ -77,6 +77,10 @@ class Decider:
         said = "; ".join(f"{finding.subject}: {finding.rule} ({finding.said})" for finding in bad[:3])
         more = f"; and {len(bad) - 3} more" if len(bad) > 3 else ""
         return [Complaint(code, f"the gate says {verdict.outcome}: {said}{more}")]
+
+    def _labelled(self, name: str) -> Report:
+        """A run that a policy names, for the agreement of a judge with people."""
+        return named_reports([name], self.store)[0].report
 
     def _kept(self, report: Report) -> RunInfo | None:
         """What the store knows of the run; `None` if it was not kept."""

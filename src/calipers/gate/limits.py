@@ -7,12 +7,13 @@ from calipers.comparison.cases import RunCase
 from calipers.comparison.columns import ColumnKey, Columns, durations, metric, without_metric
 from calipers.errors import InvalidOptionError
 
+from .agreement import agreement_parts
 from .claims import Claim
 from .facts import absent, enough, few
 from .losses import Losses, losses_of_tasks, unlimited
 from .measure import Change, Grown, Level, is_inside
 from .policy import RATE, Growth, Policy, Rules
-from .ratings import Ratings, ReadRun, read_ratings
+from .ratings import ReadRun
 from .sides import Sides, Values, column_of, columns_of
 from .told import NOTHING_TOLD, TOLD_BY_PASSES, Told, fell_silent, told_by_column
 from .verdict import Finding, Unit
@@ -110,7 +111,7 @@ class Limits:
             attempts = sum(len(case.attempts) for case in run.cases)
             yield few(name, "errors", run.lost(key)["evaluator"], attempts, rules.max_errors)
         if rules.agreement is not None:
-            yield from self._agreement(name, rules)
+            yield from agreement_parts(name, rules, run, self.read_run)
         if not limited and rules.agreement is None:
             yield Finding(subject=name, rule="has to be there", outcome="PASS", said="it gave results")
         if key[1] == "label":
@@ -341,17 +342,6 @@ class Limits:
                 f"run the baseline again, or say in the policy how many may be lost: {' and '.join(beyond)}",
             )
 
-    def _agreement(self, name: str, rules: Rules) -> Iterator[Part]:
-        wanted = rules.agreement
-        assert wanted is not None
-        judge, human, stale = read_ratings(wanted, name, self.sides.run, self.read_run)
-        if wanted.kappa is not None:
-            ratings = Ratings(judge=judge, human=human, by="kappa")
-            yield _agreed(name, ratings, wanted.kappa, stale, ratings.why_open(wanted.human))
-        if wanted.share is not None:
-            ratings = Ratings(judge=judge, human=human, by="share")
-            yield _agreed(name, ratings, wanted.share, stale, ratings.why_open(wanted.human))
-
     # ------------------------------------------------------------------ times and metrics
 
     def _growth(self, subject: str, growth: Growth, values: Values, unit: Unit) -> Iterator[Part]:
@@ -409,20 +399,6 @@ class Limits:
                     "the cheap ones",
                     "record it in every attempt, 0 where there is none; or say in the policy what share may lack it: max_missing",
                 )
-
-
-def _agreed(
-    name: str, ratings: Ratings, limit: float, stale: str | None, empty: tuple[str, str] | None
-) -> Part:
-    unit: Unit = "number" if ratings.by == "kappa" else "rate"
-    what = "kappa with people" if ratings.by == "kappa" else "agreement with people"
-    rule = f"{what} at least {limit_words(limit, unit)}"
-    if stale is not None:
-        said = f"the agreement was measured with another judge ({stale})"
-        return _open(name, rule, said, "label cases that this judge has judged")
-    if empty is not None:
-        return _open(name, rule, *empty)
-    return Claim(subject=name, rule=rule, measure=ratings, limit=limit, unit=unit, noun="label")
 
 
 def _mixed(name: str, keys: Sequence[ColumnKey]) -> tuple[str, str]:

@@ -1,0 +1,99 @@
+"""What a policy asks of the agreement of a judge with people, as claims to be decided and findings where the labels tell nothing."""
+
+from collections.abc import Iterator
+
+from calipers.comparison.cases import RunCase
+from calipers.comparison.columns import Columns
+
+from .claims import Claim
+from .policy import Policy, Rules
+from .ratings import Ratings, ReadRun, read_ratings
+from .verdict import Finding, Unit
+from .wording import limit_words
+
+
+def agreement_parts(
+    name: str, rules: Rules, run: Columns, read_run: ReadRun | None
+) -> Iterator[Finding | Claim]:
+    """How well the judge has to agree, by kappa and by share; nothing, if the rules do not say.
+
+    Raises:
+        InvalidOptionError: nobody can find the labelled run, or the judge would be compared with itself.
+        DatasetFileError: a line of the file cannot be read, or lacks a rating.
+        OSError: the file cannot be read.
+    """
+    wanted = rules.agreement
+    if wanted is None:
+        return
+    judge, human, stale = read_ratings(wanted, name, run, read_run)
+    if wanted.kappa is not None:
+        ratings = Ratings(judge=judge, human=human, by="kappa")
+        yield _agreed(name, ratings, wanted.kappa, stale, ratings.why_open(wanted.human))
+    if wanted.share is not None:
+        ratings = Ratings(judge=judge, human=human, by="share")
+        yield _agreed(name, ratings, wanted.share, stale, ratings.why_open(wanted.human))
+
+
+def _agreed(
+    name: str, ratings: Ratings, limit: float, stale: str | None, empty: tuple[str, str] | None
+) -> Finding | Claim:
+    unit: Unit = "number" if ratings.by == "kappa" else "rate"
+    what = "kappa with people" if ratings.by == "kappa" else "agreement with people"
+    rule = f"{what} at least {limit_words(limit, unit)}"
+    if stale is not None:
+        said = f"the agreement was measured with another judge ({stale})"
+        empty = said, "label cases that this judge has judged"
+    if empty is not None:
+        said, advice = empty
+        return Finding(subject=name, rule=rule, outcome="INCONCLUSIVE", said=said, advice=advice)
+    return Claim(subject=name, rule=rule, measure=ratings, limit=limit, unit=unit, noun="label")
+
+
+class Agreements:
+    """The agreements that a policy asks for, while a run goes on: labels do not change, and the judge may be another one.
+
+    Args:
+        policy: what the run has to meet.
+        read_run: finds a run by what the policy calls it.
+
+    Raises:
+        InvalidOptionError: nobody can find a labelled run, or a judge would be compared with itself.
+        DatasetFileError: a line of a file of labels cannot be read, or lacks a rating.
+        OSError: a file of labels cannot be read.
+    """
+
+    def __init__(self, policy: Policy, read_run: ReadRun | None) -> None:
+        self.policy = policy
+        self.read_run = read_run
+        wanted = (rules.agreement for rules in policy.evaluators.values())
+        self._may_change = any(each is not None and each.run is not None for each in wanted)
+        self._is_stale = False
+        self._cases: list[RunCase] = []
+        parts = self._read()
+        self._claims = [part for part in parts if isinstance(part, Claim)]
+        self.count = len(parts)
+        """Claims that have their part of the doubt, whether or not the labels tell anything."""
+        self.hold = all(
+            isinstance(part, Claim) and part.holds(part.measure.interval(policy.confidence)) for part in parts
+        )
+        """Whether the labels show every agreement that is asked for."""
+
+    def failing(self, confidence: float) -> Claim | None:
+        """A claim that fails at a confidence, whatever the run brings; `None` if there is none."""
+        failed = (claim for claim in self._claims if claim.fails(claim.measure.interval(confidence)))
+        return next(failed, None)
+
+    def add(self, case: RunCase) -> None:
+        """Take in one more case of the run."""
+        if self._may_change and not self._is_stale:
+            self._cases.append(case)
+
+    def are_of_these_judges(self) -> bool:
+        """Whether the labelled runs have the judges of this run; another judge stays another one."""
+        if self._may_change and not self._is_stale:
+            self._is_stale = sum(isinstance(part, Claim) for part in self._read()) < len(self._claims)
+        return not self._is_stale
+
+    def _read(self) -> list[Finding | Claim]:
+        run, named = Columns(self._cases), self.policy.evaluators.items()
+        return [part for name, rules in named for part in agreement_parts(name, rules, run, self.read_run)]

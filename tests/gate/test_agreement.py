@@ -1,0 +1,89 @@
+"""A run is not stopped as passed by a judge that nobody should believe: agreement with people counts during the run, too."""
+
+import json
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.errors import DatasetFileError, InvalidOptionError
+from calipers.evaluators import Contains
+from calipers.gate import HumanAgreement, Policy, Rules, StopWhenDecided, judge_run
+
+FINE = [(True, True)] * 60 + [(False, False)] * 60
+POOR = [(True, True), (True, False)] * 60
+FEW = [(True, True), (False, False)] * 3
+ALIKE = [(True, True)] * 100
+
+
+def good(output):
+    return True
+
+
+def run(evaluators=(good,), n=100, **options):
+    cases = [Case(name=f"case {number}", inputs=number) for number in range(n)]
+    dataset = Dataset(name="numbers", cases=cases, evaluators=list(evaluators))
+    return dataset.evaluate_sync(lambda number: "ok", progress=False, seed=1, max_concurrency=1, **options)
+
+
+def labelled(tmp_path, ratings):
+    path = tmp_path / "labels.jsonl"
+    path.write_text("\n".join(json.dumps({"judge": judge, "human": human}) for judge, human in ratings))
+    return str(path)
+
+
+def policy_of(**agreement):
+    return Policy(evaluators={"good": Rules(at_least=0.5, agreement=HumanAgreement(**agreement))})
+
+
+@pytest.mark.parametrize(
+    ("ratings", "limit", "outcome"),
+    [
+        (FINE, {"kappa": 0.6}, "PASS"),
+        (FINE, {"share": 0.9, "kappa": 0.6}, "PASS"),
+        (POOR, {"share": 0.9}, "FAIL"),
+        (FEW, {"share": 0.9}, "INCONCLUSIVE"),
+        (ALIKE, {"kappa": 0.6}, "INCONCLUSIVE"),
+    ],
+)
+def test_what_stops_a_run_is_what_the_gate_says_of_it(tmp_path, ratings, limit, outcome):
+    policy = policy_of(labels=labelled(tmp_path, ratings), **limit)
+    report = run(stop_when=StopWhenDecided(policy))
+    assert judge_run(report, policy).outcome == outcome
+    if outcome == "INCONCLUSIVE":
+        assert report.stopping.why is None
+    else:
+        assert report.stopping.why.startswith(f"decided: {outcome}")
+
+
+def test_a_judge_that_is_unfit_ends_the_run_at_once(tmp_path):
+    policy = policy_of(labels=labelled(tmp_path, POOR), share=0.9)
+    report = run(stop_when=StopWhenDecided(policy))
+    assert report.stopping.heard == 1
+    assert report.stopping.why == "decided: FAIL (good: agreement with people at least 90 %)"
+
+
+def test_labels_that_cannot_be_read_are_told_before_anything_runs(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        StopWhenDecided(policy_of(labels=str(tmp_path / "nope.jsonl"), kappa=0.6))
+    (tmp_path / "bad.jsonl").write_text('{"judge": true}\n')
+    with pytest.raises(DatasetFileError):
+        StopWhenDecided(policy_of(labels=str(tmp_path / "bad.jsonl"), kappa=0.6))
+    with pytest.raises(InvalidOptionError, match="read_run"):
+        StopWhenDecided(policy_of(run="labelled", kappa=0.6))
+
+
+@pytest.mark.parametrize(("text", "share"), [("ok", 0.6), ("o", 0.6), ("ok", 0.99), ("o", 0.99)])
+def test_labels_of_another_judge_decide_nothing(text, share):
+    turns = iter(range(10_000))
+
+    def human(output):
+        return share < 0.9 or next(turns) % 2 == 0
+
+    people = run([Contains("ok", evaluation_name="good"), human])
+    policy = policy_of(run="people", share=share)
+    rule = StopWhenDecided(policy, read_run=lambda _: people)
+    report = run([Contains(text, evaluation_name="good")], stop_when=rule)
+    verdict = judge_run(report, policy, read_run=lambda _: people)
+    expected = ("PASS" if share < 0.9 else "FAIL") if text == "ok" else "INCONCLUSIVE"
+    assert verdict.outcome == expected
+    assert (report.stopping.why or "decided: INCONCLUSIVE").startswith(f"decided: {expected}")
