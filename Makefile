@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types docs bench clean
+.PHONY: help demo test check lint types mypy pyright docs pythons bench clean
 
 help: ## Show this help
 	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET\n" } /^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
@@ -19,8 +19,10 @@ help: ## Show this help
 demo: $(VENV)/.base ## Set up, run a small evaluation and show its report
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/.dev lint types docs ## Set up and run everything: lint, types, docs, tests on each Python found
+# The checks before the tests keep one core busy each; beside them, the other Pythons get what they need.
+test: $(VENV)/.dev ## Set up and run everything: lint, types, docs, tests on each Python found
 	@$(BIN)/python tools/system_packages.py
+	@$(MAKE) --no-print-directory --jobs lint mypy pyright docs pythons
 	$(BIN)/python -m pytest -n auto --dist worksteal
 	@$(BIN)/python tools/each_python.py
 
@@ -31,13 +33,20 @@ lint: $(VENV)/.dev ## Check style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.dev ## Check types with mypy and pyright
+types: mypy pyright ## Check types with mypy and pyright
+
+mypy: $(VENV)/.dev
 	$(BIN)/mypy
+
+pyright: $(VENV)/.dev
 	$(BIN)/basedpyright
 
 docs: $(VENV)/.dev ## Build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "documentation built: site/index.html"
+
+pythons: $(VENV)/.dev
+	@$(BIN)/python tools/each_python.py --set-up
 
 bench: .venv-bench/.done ## Measure speed and memory, side by side with the peers
 	.venv-bench/bin/python benchmarks/run.py

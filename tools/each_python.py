@@ -1,8 +1,8 @@
 """Run the test suite on every other supported Python that this machine has.
 
 Looks for python3.11 to python3.14 on the PATH and among pyenv's versions; each gets an environment of its own,
-`.venv-3.x`, which is kept for the next time. Laws are tried with fewer examples there: the first Python has held them.
-What cannot differ between Pythons is left out, see `SAME_EVERYWHERE`.
+`.venv-3.x`, which is kept for the next time; with `--set-up` that is all that happens. Laws are tried with fewer examples
+there: the first Python has held them. What cannot differ between Pythons is left out, see `SAME_EVERYWHERE`.
 """
 
 import os
@@ -45,19 +45,16 @@ def _version(python: Path) -> tuple[int, int] | None:
     return (int(numbers[0]), int(numbers[1])) if done.returncode == 0 and len(numbers) == 2 else None
 
 
-def test(python: Path, minor: int) -> bool:
-    """Install and test in an environment of that Python; whether all tests passed."""
-    venv = ROOT / f".venv-3.{minor}"
-    own = venv / "bin" / "python"
+def test(own: Path, minor: int) -> bool:
+    """Test in the environment of that Python; whether all tests passed."""
     print(f"\n== Python 3.{minor}", flush=True)
-    _install(python, own)
     left_out = [f"--ignore={path}" for path in SAME_EVERYWHERE]
     options = ["-q", "-n", "auto", "--dist", "worksteal", "-p", "no:cacheprovider"]
     command = [own, "-m", "pytest", *options, "--hypothesis-profile=brief", *left_out]
     return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
-def _install(python: Path, own: Path) -> None:
+def install(python: Path, own: Path) -> None:
     """Make the environment of that interpreter, unless it is newer than what says what should be in it."""
     venv = own.parent.parent
     done = venv / ".done"
@@ -72,7 +69,7 @@ def _install(python: Path, own: Path) -> None:
     done.touch()
 
 
-def main() -> int:
+def main(*, only_set_up: bool) -> int:
     """Test on each Python but the one that runs this; 1 if any failed."""
     if gone := [path for path in SAME_EVERYWHERE if not (ROOT / path).exists()]:
         print(f"SAME_EVERYWHERE names {gone[0]!r}, which is not there: correct it in tools/each_python.py")
@@ -83,8 +80,12 @@ def main() -> int:
             continue
         python = find(minor)
         if python is None:
-            print(f"Python 3.{minor} is not on this machine: not tested on it")
-        elif not test(python, minor):
+            if not only_set_up:
+                print(f"Python 3.{minor} is not on this machine: not tested on it")
+            continue
+        own = ROOT / f".venv-3.{minor}" / "bin" / "python"
+        install(python, own)
+        if not only_set_up and not test(own, minor):
             failed.append(f"3.{minor}")
     if failed:
         print(f"tests failed on Python {', '.join(failed)}")
@@ -92,4 +93,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(only_set_up="--set-up" in sys.argv[1:]))
