@@ -30,6 +30,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
+# Spare the garbage collector the million objects that ten thousand tests are: it would go through them again and again
+# while they are collected, and at every full round after that, and they live to the end anyway.
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector the million objects that ten thousand tests are; they live to the end anyway."""
+    """From here on there is garbage to collect; what is there by now is none."""
     gc.freeze()
+    gc.enable()
