@@ -8,15 +8,32 @@ finish first may be the easy ones. Attempts in flight when the rule has decided 
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from .record import ReportCase, ReportCaseFailure
 from .work import Work
 
 StopRule: TypeAlias = Callable[[ReportCase | ReportCaseFailure], str | None]
 """Given each finished attempt in turn, says why no more are needed, or `None`."""
+
+
+@runtime_checkable
+class ForeseeingRule(Protocol):
+    """A rule that looks at what is about to be run, and refuses what it could never decide before it costs anything."""
+
+    def check_run(self, cases: Sequence[Any], evaluators: Sequence[str]) -> None:
+        """Refuse, or note, what is about to be run.
+
+        Args:
+            cases: of the dataset.
+            evaluators: the names of those that judge every case.
+
+        Raises:
+            InvalidOptionError: the rule is not made for these cases.
+        """
+        ...
 
 
 class EarlyStop:

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
-from .early_stop import in_random_order
+from .early_stop import ForeseeingRule, in_random_order
 from .errors import CalipersError, InvalidOptionError, StoreError
 from .interrupt import on_interrupt
 from .journal import Journal, Keeping, Setup
@@ -87,6 +87,8 @@ async def evaluate(
         raise InvalidOptionError(
             "stop_when needs the cases in a random order: make the dataset from a list, such as list(cases)"
         )
+    if isinstance(options.stop_when, ForeseeingRule) and isinstance(cases, list):
+        options.stop_when.check_run(cases, plan.names)
     total = len(cases) * options.repeat if isinstance(cases, list) else None
     name = name or the_task.name
     journal = None

@@ -161,6 +161,25 @@ def test_what_cannot_be_decided_is_refused_before_anything_runs(calipers, runs, 
     assert not done.stdout
 
 
+def test_clusters_and_slips_of_the_pen_cost_no_run(calipers, runs, write, folder):
+    text = NUMBERS.replace("inputs=each)", 'inputs=each, cluster="same")')
+    write(
+        "clustered.py",
+        text.replace("lambda inputs: inputs", 'lambda inputs: open("called", "a").close() or inputs'),
+    )
+    write("stop.yaml", "evaluators: {positive: {at_least: 0.6}}\n")
+    done = calipers("run", "clustered.py:eval_good", "--stop-when-decided", "stop.yaml")
+    assert done.exit_code == 2
+    assert "is in the cluster 'same'" in done.stderr
+    assert "--resume" not in done.stderr
+    assert not (folder / "called").exists()
+    write("typo.yaml", "evaluators: {positve: {at_least: 0.6}}\n")
+    done = calipers("run", "evals.py:eval_good", "--stop-when-decided", "typo.yaml")
+    assert done.exit_code == 1
+    assert "decided: FAIL (positve: has to be there)" in done.stdout
+    assert "there are 'positive'" in done.stderr
+
+
 def test_a_run_that_is_stopped_when_decided_is_not_held_against_another_evaluator(calipers, runs, write):
     write("lenient.py", NUMBERS.replace("return output > 0", "return output > -100"))
     stop = ("--stop-when-decided", "gate.yaml", "--baseline", "bad", "--seed", "1")

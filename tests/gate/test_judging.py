@@ -412,11 +412,53 @@ def test_what_cannot_be_decided_during_a_run_is_refused_before_it(policy, baseli
         StopWhenDecided(policy, baseline)
 
 
-def test_clusters_end_the_run_with_the_reason():
-    clustered = Dataset(cases=[Case(inputs=1, cluster="a")], evaluators=[right])
-    report = clustered.evaluate_sync(
-        agent("a", 1.0),
-        stop_when=StopWhenDecided(Policy(evaluators={"right": Rules(at_least=0.5)})),
-        progress=False,
+def test_clusters_are_refused_before_the_first_call():
+    calls = []
+    clustered = Dataset(cases=[Case(inputs=1), Case(inputs=2, cluster="a")], evaluators=[right])
+    rule = StopWhenDecided(Policy(evaluators={"right": Rules(at_least=0.5)}))
+    with pytest.raises(InvalidOptionError, match=r"'Case 2' is in the cluster 'a'.*`calipers gate`"):
+        clustered.evaluate_sync(calls.append, stop_when=rule, progress=False)
+    assert not calls
+
+
+def half(output):
+    return {"first": True, "second": 0.5} if output["right"] else {"first": False}
+
+
+def unsure(output):
+    return output["right"] if output["right"] else {}
+
+
+@pytest.mark.parametrize(
+    ("evaluators", "named", "heard"),
+    [
+        pytest.param([right, grade], "rigth", 1, id="a slip of the pen"),
+        pytest.param([], "right", 1, id="no evaluators"),
+        pytest.param([right, unsure], "rigth", None, id="what was skipped may give it yet"),
+        pytest.param([right, half], "third", None, id="who gives several names may give another"),
+    ],
+)
+def test_what_nothing_gives_fails_as_soon_as_that_is_seen(evaluators, named, heard):
+    policy = Policy(evaluators={named: Rules(at_least=0.5)})
+    cases = [Case(inputs=number) for number in range(30)]
+    report = Dataset(cases=cases, evaluators=evaluators).evaluate_sync(
+        agent("a", 0.0), stop_when=StopWhenDecided(policy), max_concurrency=1, seed=1, progress=False
     )
-    assert "cluster" in report.incomplete
+    assert report.stopping.heard == (heard or 30)
+    assert report.stopping.why == (f"decided: FAIL ({named}: has to be there)" if heard else None)
+    assert judge_run(report, policy).outcome == "FAIL"
+
+
+@pytest.mark.parametrize("named", ["second", "right (assertion)", "mine"])
+def test_what_some_evaluator_gives_later_is_waited_for(named):
+    policy = Policy(evaluators={named: Rules(at_least=0.01), "right": Rules(at_least=0.01)})
+
+    def mine(output):
+        return True
+
+    own = [mine] if named == "mine" else []
+    cases = [Case(inputs=number, evaluators=own * (number % 3 == 0)) for number in range(100)]
+    report = Dataset(cases=cases, evaluators=[right, half]).evaluate_sync(
+        agent("a", 0.5), stop_when=StopWhenDecided(policy), max_concurrency=1, seed=1, progress=False
+    )
+    assert report.stopping.why == "decided: PASS"

@@ -6,13 +6,16 @@ have passed at once. The levels are those of `judge_run`, which says the same af
 attempts.
 
 What cannot be decided so is refused: times and metrics, which have no bounds, and cases in clusters, which are no independent
-looks. What turns out to be undecidable while the run goes on (a value outside its bounds, results of several kinds, another
-evaluator than the baseline's) is decided no more; the run goes on, and `judge_run` says why.
+looks. An evaluator that the policy names and the dataset does not have fails the gate as soon as the others have shown that they
+give no result of that name. What turns out to be undecidable while the run goes on (a value outside its bounds, results of several
+kinds, another evaluator than the baseline's) is decided no more; the run goes on, and `judge_run` says why.
 """
 
 from collections import Counter, defaultdict
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
 
+from calipers.case import Case
 from calipers.comparison.cases import RunCase, cases_of, check_report, pair_cases
 from calipers.comparison.columns import Columns, Lost, lost_by, passes
 from calipers.comparison.yardstick import Yardstick
@@ -21,12 +24,10 @@ from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import Kind, kind_of
 
-from .agreement import Agreements
 from .bet import Bet
 from .limits import PASS_RATE
 from .losses import Losses, unlimited
 from .policy import RATE, Policy, Rules, check_policy
-from .ratings import ReadRun
 from .sides import column_of, columns_of
 from .told import NOTHING_TOLD, TOLD_BY_PASSES, told_by_column
 from .wording import limit_words, loss
@@ -40,19 +41,14 @@ class StopWhenDecided:
     Args:
         policy: what the run has to meet; times and metrics cannot be decided early.
         baseline: the run to compare with, where a rule does.
-        read_run: finds a run by what the policy calls it, for rules about the agreement of judges with people.
 
     One object serves one run.
 
     Raises:
         InvalidOptionError: nothing in the policy can be decided during a run, or something cannot.
-        DatasetFileError: a line of a file of labels cannot be read, or lacks a rating.
-        OSError: a file of labels cannot be read.
     """
 
-    def __init__(
-        self, policy: Policy, baseline: Report | None = None, *, read_run: ReadRun | None = None
-    ) -> None:
+    def __init__(self, policy: Policy, baseline: Report | None = None) -> None:
         self.policy = policy
         self.baseline = baseline
         self.cases = 0
@@ -63,6 +59,10 @@ class StopWhenDecided:
         self._broken = 0
         self._names = set[str]()
         self._decided = False
+        self._expected = set[str]()
+        """The evaluators that judge every case."""
+        self._strange: list[str] = []
+        """What the policy names and none of them is called."""
         check_policy(policy)
         if baseline is not None:
             check_report(baseline, "the baseline")
@@ -79,19 +79,32 @@ class StopWhenDecided:
             _Subject(name, rules, policy, self._old, self._yardstick, is_pass_rate=rules is policy.pass_rate)
             for name, rules in named
         ]
-        self._agreements = Agreements(policy, read_run)
-        sides = sum(len(subject.bets) for subject in self._subjects) + self._agreements.count
-        self._parts = sides if policy.correction == "holm" else 1
-        self._unfit = self._agreements.failing(1 - (1 - policy.confidence) / self._parts)
-        """What a judge is held to, and does not meet."""
+        self._sides = sum(len(subject.bets) for subject in self._subjects) + _agreements(policy)
+
+    def check_run(self, cases: Sequence[Case[Any, Any, Any]], evaluators: Sequence[str]) -> None:
+        """Look at what is about to be run; `Dataset.evaluate` asks for it before the first case.
+
+        Args:
+            cases: of the dataset.
+            evaluators: the names of those that judge every case.
+
+        Raises:
+            InvalidOptionError: a case is in a cluster.
+        """
+        for number, case in enumerate(cases, 1):
+            _check_cluster(case.name or f"Case {number}", case.cluster)
+        self._expected = set(evaluators)
+        if not any(case.evaluators for case in cases):
+            known = {
+                name
+                for each in evaluators
+                for name in (each, *(f"{each} ({kind})" for kind in get_args(Kind)))
+            }
+            self._strange = [name for name in self.policy.evaluators if name not in known]
 
     def __call__(self, record: Record) -> str | None:
         """Take in a finished attempt; why no more are needed, or `None`."""
-        if record.cluster is not None:
-            raise InvalidOptionError(
-                f"case {record.name!r} is in the cluster {record.cluster!r}: cases of one cluster are no independent looks, "
-                "so the run cannot be decided early"
-            )
+        _check_cluster(record.name, record.cluster)
         if self._decided or record.name in self._names:
             raise InvalidOptionError(
                 "this StopWhenDecided has decided, or seen, another run: make one for each run"
@@ -119,12 +132,19 @@ class StopWhenDecided:
         if old is not None:
             self._yardstick.add(old.attempts, case.attempts)
         columns = Columns([case])
-        self._agreements.add(case)
         for subject in self._subjects:
             subject.add(case, columns, old)
-        why = self._decision()
+        why = self._missing(finished) or self._decision()
         self._decided = why is not None
         return why
+
+    def _missing(self, attempts: Sequence[ReportCase]) -> str | None:
+        """That nothing gives what the policy names: every evaluator gave one result, under its own name."""
+        for record in attempts if self._strange else ():
+            given = {result.name for result in record.results}
+            if given == self._expected == {result.evaluator for result in record.results}:
+                return f"decided: FAIL ({self._strange[0]}: has to be there)"
+        return None
 
     def _partner(self, case: RunCase) -> RunCase | None:
         """The same case in the baseline."""
@@ -135,21 +155,17 @@ class StopWhenDecided:
 
     def _decision(self) -> str | None:
         doubt = (1 - self.policy.confidence) / 2
+        parts = self._sides if self.policy.correction == "holm" else 1
         for subject in self._subjects:
             for bet in subject.decidable:
-                if bet.fails(doubt / self._parts):
+                if bet.fails(doubt / parts):
                     return f"decided: FAIL ({subject.name}: {bet.rule})"
-        heard = all(each.judged for each in self._subjects)
-        if self._unfit is not None and heard and self._agreements.are_of_these_judges():
-            return f"decided: FAIL ({self._unfit.subject}: {self._unfit.rule})"
         whole = self.cases >= self.policy.min_cases and all(each.is_large for each in self._subjects)
         if (
             whole
             and self._is_sound()
             and all(each.is_sound(self._attempts) for each in self._subjects)
             and all(bet.passes(doubt) for each in self._subjects for bet in each.bets)
-            and self._agreements.hold
-            and self._agreements.are_of_these_judges()
         ):
             return "decided: PASS"
         return None
@@ -330,6 +346,20 @@ class _Subject:
 
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
+
+
+def _check_cluster(name: str, cluster: object) -> None:
+    if cluster is not None:
+        raise InvalidOptionError(
+            f"case {name!r} is in the cluster {cluster!r}: cases of one cluster are no independent looks, so that no run of them "
+            "can be decided early; run all of it, and judge it when it is over, with `calipers gate` or judge_run"
+        )
+
+
+def _agreements(policy: Policy) -> int:
+    """Claims about judges, which a run does not change and which have their part of the doubt."""
+    wanted = [rules.agreement for rules in policy.evaluators.values() if rules.agreement is not None]
+    return sum((each.kappa is not None) + (each.share is not None) for each in wanted)
 
 
 def _check(policy: Policy, baseline: Report | None) -> None:
