@@ -24,10 +24,12 @@ from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import Kind, kind_of
 
+from .agreement import Agreements
 from .bet import Bet
 from .limits import PASS_RATE
 from .losses import Losses, unlimited
 from .policy import RATE, Policy, Rules, check_policy
+from .ratings import ReadRun
 from .sides import column_of, columns_of
 from .told import NOTHING_TOLD, TOLD_BY_PASSES, told_by_column
 from .wording import limit_words, loss
@@ -41,14 +43,19 @@ class StopWhenDecided:
     Args:
         policy: what the run has to meet; times and metrics cannot be decided early.
         baseline: the run to compare with, where a rule does.
+        read_run: finds a run by what the policy calls it, for rules about the agreement of judges with people.
 
     One object serves one run.
 
     Raises:
         InvalidOptionError: nothing in the policy can be decided during a run, or something cannot.
+        DatasetFileError: a line of a file of labels cannot be read, or lacks a rating.
+        OSError: a file of labels cannot be read.
     """
 
-    def __init__(self, policy: Policy, baseline: Report | None = None) -> None:
+    def __init__(
+        self, policy: Policy, baseline: Report | None = None, *, read_run: ReadRun | None = None
+    ) -> None:
         self.policy = policy
         self.baseline = baseline
         self.cases = 0
@@ -79,7 +86,11 @@ class StopWhenDecided:
             _Subject(name, rules, policy, self._old, self._yardstick, is_pass_rate=rules is policy.pass_rate)
             for name, rules in named
         ]
-        self._sides = sum(len(subject.bets) for subject in self._subjects) + _agreements(policy)
+        self._agreements = Agreements(policy, read_run)
+        sides = sum(len(subject.bets) for subject in self._subjects) + self._agreements.count
+        self._parts = sides if policy.correction == "holm" else 1
+        self._unfit = self._agreements.failing(1 - (1 - policy.confidence) / self._parts)
+        """What a judge is held to, and does not meet."""
 
     def check_run(self, cases: Sequence[Case[Any, Any, Any]], evaluators: Sequence[str]) -> None:
         """Look at what is about to be run; `Dataset.evaluate` asks for it before the first case.
@@ -132,6 +143,7 @@ class StopWhenDecided:
         if old is not None:
             self._yardstick.add(old.attempts, case.attempts)
         columns = Columns([case])
+        self._agreements.add(case)
         for subject in self._subjects:
             subject.add(case, columns, old)
         why = self._missing(finished) or self._decision()
@@ -155,17 +167,21 @@ class StopWhenDecided:
 
     def _decision(self) -> str | None:
         doubt = (1 - self.policy.confidence) / 2
-        parts = self._sides if self.policy.correction == "holm" else 1
         for subject in self._subjects:
             for bet in subject.decidable:
-                if bet.fails(doubt / parts):
+                if bet.fails(doubt / self._parts):
                     return f"decided: FAIL ({subject.name}: {bet.rule})"
+        heard = all(each.judged for each in self._subjects)
+        if self._unfit is not None and heard and self._agreements.are_of_these_judges():
+            return f"decided: FAIL ({self._unfit.subject}: {self._unfit.rule})"
         whole = self.cases >= self.policy.min_cases and all(each.is_large for each in self._subjects)
         if (
             whole
             and self._is_sound()
             and all(each.is_sound(self._attempts) for each in self._subjects)
             and all(bet.passes(doubt) for each in self._subjects for bet in each.bets)
+            and self._agreements.hold
+            and self._agreements.are_of_these_judges()
         ):
             return "decided: PASS"
         return None
@@ -354,12 +370,6 @@ def _check_cluster(name: str, cluster: object) -> None:
             f"case {name!r} is in the cluster {cluster!r}: cases of one cluster are no independent looks, so that no run of them "
             "can be decided early; run all of it, and judge it when it is over, with `calipers gate` or judge_run"
         )
-
-
-def _agreements(policy: Policy) -> int:
-    """Claims about judges, which a run does not change and which have their part of the doubt."""
-    wanted = [rules.agreement for rules in policy.evaluators.values() if rules.agreement is not None]
-    return sum((each.kappa is not None) + (each.share is not None) for each in wanted)
 
 
 def _check(policy: Policy, baseline: Report | None) -> None:
