@@ -210,3 +210,39 @@ def test_too_few_clusters_are_refused():
         plan_from_pilot(clustered("a", copies=8, n=1), evaluator="grade", effect=0.1)
     with pytest.raises(InvalidOptionError, match="fewer than two clusters"):
         plan_from_pilot(clustered("a", copies=4), effect=0.1, cases=7)
+
+
+@pytest.mark.parametrize(
+    ("make", "shown"),
+    [
+        (lambda: plan_from_pilot(ONCE, effect=5), "effect 5 is 500 points: .* write 0.05 for 5 points"),
+        (lambda: plan_from_pilot(ONCE, effect=-1), "effect -1 is -100 points: .* choose a smaller one"),
+        (lambda: plan_from_pilot(ONCE, evaluator="right", effect=5), "effect 5 is 500 points"),
+        (lambda: plan_from_pilot(ONCE, evaluator="grade", effect=3), "effect 3 is 300 points"),
+        (lambda: plan_from_rate(0.8, effect=5), "effect 5 is 500 points"),
+        (
+            lambda: plan_from_rate(0.98, effect=0.05),
+            "make 1.03, and no rate is above 1: plan for a loss: effect -0.05",
+        ),
+        (
+            lambda: plan_from_rate(0.02, effect=-0.05),
+            "make -0.03, and no rate is below 0: plan for a gain: effect 0.05",
+        ),
+        (
+            lambda: plan_from_rate(80, effect=0.05),
+            "rate must lie between 0 and 1, such as 0.8 for 80 %, got 80",
+        ),
+        (lambda: plan_from_pilot(ONCE, effect=0.1, correlation=1), "correlation 1 says .* give one below 1"),
+    ],
+)
+def test_a_plan_that_cannot_be_meant_so_is_refused_with_the_way_out(make, shown):
+    with pytest.raises(InvalidOptionError, match=shown):
+        make()
+
+
+def test_a_score_on_a_larger_scale_may_differ_by_more_than_one():
+    wide = run("a", evaluators=[right, lambda output: 10 * output])
+    name = next(name for name in wide.cases[0].scores)
+    assert plan_from_pilot(wide, evaluator=name, effect=2).rows[0].cases > 2
+    assert plan_from_rate(0.98, effect=-0.05).rows[0].cases > 2
+    assert plan_from_pilot(REPEATED, effect=0.1, correlation=1).rows[0].cases > 2

@@ -139,7 +139,14 @@ def plan_from_pilot(
         known = any(len(each) > 1 for each in measured)
     else:
         spread, source, known, groups = _of_two(columns, Columns(cases_of(baseline)), key)
+    if effect is not None and (key is None or key[1] == "assertion" or _is_share(measured)):
+        _check_points(effect)
     if spread is None or spread.between + spread.within == 0:
+        if baseline is None and correlation == 1 and len({_mean(each) for each in measured}) > 1:
+            raise InvalidOptionError(
+                "correlation 1 says that the two differ by the same in every case, which leaves no spread to plan for: "
+                "give one below 1"
+            )
         raise InvalidOptionError(
             f"the pilot shows no spread ({len(measured)} cases, all alike): nothing can be planned from it; "
             "give rates instead, or a larger pilot"
@@ -174,7 +181,7 @@ def plan_from_rate(
 
     Args:
         rate: the pass rate of one of the two.
-        effect: the true difference worth finding; the other's rate is the first plus this.
+        effect: the true difference worth finding; the other's rate is the first plus this. Below 0 it is a loss.
         flips: the share of cases that only one of them passes; default: as if they had nothing in common, which is the
             cautious end.
         cases: the cases that there are.
@@ -184,10 +191,15 @@ def plan_from_rate(
     Raises:
         InvalidOptionError: rates that cannot be.
     """
+    _check_points(effect)
     other = rate + effect
-    if not (0 < rate < 1 and 0 <= other <= 1):
+    if not 0 < rate < 1:
+        raise InvalidOptionError(f"rate must lie between 0 and 1, such as 0.8 for 80 %, got {rate!r}")
+    if not 0 <= other <= 1:
+        end, way = ("above 1", "a loss: effect") if effect > 0 else ("below 0", "a gain: effect")
         raise InvalidOptionError(
-            f"rates must lie between 0 and 1, got {rate!r} and {other!r} ({rate!r} plus the effect)"
+            f"the rate {rate:g} and the effect {effect:g} make {other:.4g}, and no rate is {end}: plan for {way} {-effect:g}, or "
+            "for a smaller effect"
         )
     share = rate * (1 - other) + other * (1 - rate) if flips is None else flips
     if not abs(effect) <= share <= 1:
@@ -361,6 +373,21 @@ def _of_two(
     if groups is not None and spread is not None:
         spread, source = groups.widen(spread), source + groups.words()
     return spread, source, parts is not None, groups
+
+
+def _is_share(cases: Sequence[Sequence[float]]) -> bool:
+    """Whether all values lie between 0 and 1, and a difference of 1 or more is none that could be."""
+    return all(0 <= value <= 1 for values in cases for value in values)
+
+
+def _check_points(effect: float) -> None:
+    """Refuse an effect that no two rates can differ by, such as 5 for 5 points."""
+    if abs(effect) >= 1:
+        size = abs(effect)
+        way = f"write {effect / 100:g} for {effect:g} points" if 1 < size < 100 else "choose a smaller one"
+        raise InvalidOptionError(
+            f"effect {effect:g} is {100 * effect:g} points: results lie between 0 and 1, so nothing differs by as much; {way}"
+        )
 
 
 def _mean(values: Sequence[float]) -> float:

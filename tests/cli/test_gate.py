@@ -86,6 +86,12 @@ def test_the_verdict_is_written_for_people_and_programs(calipers, runs, folder, 
         (["good", "--policy", "gate.yaml", "--baseline", "good"], 2, "same run"),
         (["good", "--policy", "broken.yaml"], 3, "broken.yaml:1:1: unknown key 'evaluator'"),
         (["good", "--policy", "judge.yaml"], 3, "labels.csv', line 2: expected UTF-8"),
+        (["good", "--policy", "unlabelled.yaml"], 2, "there is no file 'no.csv'"),
+        (
+            ["good", "old", "--policy", "gate.yaml"],
+            2,
+            "(old): the run to compare with is named by --baseline",
+        ),
         (["good", "--policy", "gate.yaml", "--out", "csv:x.csv"], 2, "not as csv"),
         (["good.json", "--policy", "gate.yaml", "--out", "json:good.json"], 2, "overwrite"),
         (["good", "--policy", "gate.yaml", "--out", "v.md", "--out", "v.md"], 2, "two --out"),
@@ -93,6 +99,7 @@ def test_the_verdict_is_written_for_people_and_programs(calipers, runs, folder, 
 )
 def test_what_cannot_be_gated_is_told(calipers, runs, write, folder, args, code, words):
     write("broken.yaml", "evaluator: {}\n")
+    write("unlabelled.yaml", "evaluators: {positive: {agreement: {labels: no.csv, kappa: 0.6}}}\n")
     write("judge.yaml", "evaluators: {positive: {agreement: {labels: labels.csv, kappa: 0.6}}}\n")
     (folder / "labels.csv").write_bytes(b"judge,human\nyes,\xe9\n")
     done = calipers("gate", *args)

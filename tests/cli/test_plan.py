@@ -38,6 +38,23 @@ def test_a_plan_is_printed_for_people_and_for_programs(calipers, pilots):
         (["--rate", "0.5", "--effect", "0.1", "--repeat", "2"], 2, "need a pilot"),
         (["first.json", "--flips", "0.1"], 2, "--flips"),
         (["first.json", "--effect", "nan"], 2, "effect"),
+        (["first.json", "--effect", "5"], 2, "effect 5 is 500 points: results lie between 0 and 1"),
+        (
+            ["first.json", "--effect", "0.05", "--power", "80"],
+            2,
+            "'--power': 80 does not lie between 0 and 1: write 0.8",
+        ),
+        (
+            ["first.json", "--effect", "0.05", "--correlation", "1"],
+            2,
+            "correlation 1 says that the two differ by the same",
+        ),
+        (["first.json", "second.json"], 2, "(second.json): a second pilot is named by --baseline"),
+        (
+            ["--rate", "0.98", "--effect", "0.05"],
+            2,
+            "make 1.03, and no rate is above 1: plan for a loss: effect -0.05",
+        ),
         (["first.json", "--evaluator", "gone"], 2, "'gone'"),
         (["gone.json"], 2, "no file"),
     ],

@@ -22,11 +22,26 @@ class Settings:
 class Command(click.Command):
     """A command whose help teaches by example."""
 
-    def __init__(self, *args: Any, examples: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, examples: str, too_many: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.examples = examples
         """Shell lines; one that begins with `#` says what the next does."""
+        self.too_many = too_many
+        """The way out for who gives more arguments than the command takes."""
         self.params.append(debug_option())
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments; too many of them are refused with the way out."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if (
+                not self.too_many
+                or type(error) is not click.UsageError
+                or "extra argument" not in error.message
+            ):
+                raise
+            raise click.UsageError(f"{error.message.rstrip('.')}: {self.too_many}", ctx) from None
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, below the options, as they are: a command that was wrapped could not be copied."""
@@ -46,6 +61,22 @@ class Seconds(click.FloatRange):
         """The number, which NaN is not, though no comparison says so."""
         number = super().convert(value, param, ctx)
         return number if number == number else self.fail(f"{value!r} is no time", param, ctx)  # noqa: PLR0124
+
+
+class Share(click.types.FloatParamType):
+    """A number between 0 and 1, both excluded."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; whoever thought in percent is told what to write."""
+        text = str(value).strip()
+        try:
+            number = float(text.removesuffix("%"))
+        except ValueError:
+            return self.fail(f"{value!r} is no number between 0 and 1", param, ctx)
+        if not text.endswith("%") and 0 < number < 1:
+            return number
+        way = f": write {number / 100:g} for {number:g} %" if 0 < number < 100 else ""
+        return self.fail(f"{text} does not lie between 0 and 1{way}", param, ctx)
 
 
 def evaluator_options(file: str) -> Callable[[_Function], _Function]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from .command import Command
+from .command import Command, Share
 from .completing import complete_files, complete_run_or_file
 from .store_options import dataset_option, store_option
 
@@ -33,7 +33,7 @@ calipers compare prompt-a prompt-b prompt-c --evaluator Correct --evaluator Poli
 @click.option(
     "--confidence",
     metavar="SHARE",
-    type=float,
+    type=Share(),
     default=0.95,
     show_default=True,
     help="Of the intervals; a p-value counts from 1 minus this downwards.",
@@ -50,7 +50,7 @@ calipers compare prompt-a prompt-b prompt-c --evaluator Correct --evaluator Poli
 @click.option(
     "--smallest",
     metavar="SHARE",
-    type=float,
+    type=Share(),
     default=0.03,
     show_default=True,
     help="The smallest difference worth seeing, of rates and of scores from 0 to 1: 0.03 is 3 points.",
@@ -58,7 +58,7 @@ calipers compare prompt-a prompt-b prompt-c --evaluator Correct --evaluator Poli
 @click.option(
     "--smallest-relative",
     metavar="SHARE",
-    type=float,
+    type=Share(),
     default=0.1,
     show_default=True,
     help="The same for other scores, times and metrics, as a share of the baseline.",

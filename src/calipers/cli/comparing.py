@@ -40,8 +40,6 @@ def compare(
     """Compare runs or report files; returns the exit code."""
     if len(runs) < 2:
         raise InvalidOptionError(f"a comparison needs a baseline and a candidate, got {runs[0]!r} alone")
-    if not 0 < confidence < 1:
-        raise InvalidOptionError(f"--confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
     targets = [comparison_target(each) for each in out]
     _check_targets(runs, targets)
     found = named_reports(runs, store, dataset=dataset, concludes=True)

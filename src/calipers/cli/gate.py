@@ -18,7 +18,11 @@ calipers gate report.json --policy thresholds.yaml
 """
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=EXAMPLES,
+    too_many="the run to compare with is named by --baseline, as in gate NEW --baseline OLD",
+)
 @click.argument("run", metavar="RUN|FILE", shell_complete=complete_run_or_file)
 @click.option(
     "--policy",

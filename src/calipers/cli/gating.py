@@ -75,9 +75,14 @@ def read_policy(path: str) -> Policy:
     if not Path(path).is_file():
         raise no_file(path)
     try:
-        return load_policy(path)
+        found = load_policy(path)
     except DatasetFileError as error:
         raise CommandError(problem_lines(error.problems)) from error
+    for rules in found.evaluators.values():
+        labels = None if rules.agreement is None else rules.agreement.labels
+        if labels is not None and not Path(labels).is_file():
+            raise no_file(labels)
+    return found
 
 
 def _named(name: str, store: str | None) -> Report:

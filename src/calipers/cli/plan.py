@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from .command import Command
+from .command import Command, Share
 from .completing import complete_run_or_file
 from .store_options import store_option
 
@@ -20,7 +20,11 @@ calipers plan latest --cases 200
 """
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=EXAMPLES,
+    too_many="a second pilot is named by --baseline, as in plan NEW --baseline OLD",
+)
 @click.argument("pilot", metavar="[RUN|FILE]", required=False, shell_complete=complete_run_or_file)
 @click.option(
     "--baseline",
@@ -34,7 +38,8 @@ calipers plan latest --cases 200
     "--effect",
     metavar="NUMBER",
     type=float,
-    help="The true difference worth finding, or the margin of a gate: 0.03 is 3 points of a rate.",
+    help="The true difference worth finding, or the margin of a gate: 0.03 is 3 points of a rate. With --rate, a loss is below 0: "
+    "-0.03.",
 )
 @click.option(
     "--cases",
@@ -49,7 +54,9 @@ calipers plan latest --cases 200
     multiple=True,
     help="Attempts at each case to plan for. Repeatable. Default: 1, 2, 3, 5 and 10.",
 )
-@click.option("--rate", metavar="SHARE", type=float, help="Without a pilot: the pass rate that is expected.")
+@click.option(
+    "--rate", metavar="SHARE", type=Share(), help="Without a pilot: the pass rate that is expected."
+)
 @click.option(
     "--flips",
     metavar="SHARE",
@@ -68,7 +75,7 @@ calipers plan latest --cases 200
 @click.option(
     "--power",
     metavar="SHARE",
-    type=float,
+    type=Share(),
     default=0.8,
     show_default=True,
     help="The chance to find the effect.",
@@ -76,7 +83,7 @@ calipers plan latest --cases 200
 @click.option(
     "--confidence",
     metavar="SHARE",
-    type=float,
+    type=Share(),
     default=0.95,
     show_default=True,
     help="Of the interval that will judge it.",
