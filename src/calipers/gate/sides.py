@@ -40,12 +40,13 @@ class Sides:
         self.pairing: Pairing | None = None
         if self.baseline is not None:
             self.pairs, self.pairing = pair_cases(self.baseline.cases, self.run.cases)
+        self._old_clusters = {case.name: old.cluster for old, case in self.pairs}
         self.yardstick = Yardstick.of(self.pairs)
 
     def alone(self, values: Values) -> Alone:
         """The cases of the run that were measured."""
         found = [(case, numbers) for case in self.run.cases if (numbers := values(case))]
-        return Alone([numbers for _, numbers in found], _clusters([case for case, _ in found]))
+        return Alone([numbers for _, numbers in found], self._clusters([case for case, _ in found]))
 
     def both(self, values: Values, before: Values) -> Both:
         """The cases that were measured on both sides."""
@@ -57,8 +58,20 @@ class Sides:
         return Both(
             [numbers for _, numbers, _ in found],
             [earlier for _, _, earlier in found],
-            _clusters([case for case, _, _ in found]),
+            self._clusters([case for case, _, _ in found]),
         )
+
+    def _clusters(self, cases: Sequence[RunCase]) -> list[Hashable] | None:
+        """The cluster of each case, by either run: a case is no more independent for one of them not saying so.
+
+        A case that names none stands alone; `None` if no case names one.
+        """
+        names = [
+            self._old_clusters.get(case.name) if case.cluster is None else case.cluster for case in cases
+        ]
+        if all(name is None for name in names):
+            return None
+        return [(number,) if name is None else name for number, name in enumerate(names)]
 
     def notes(self, *, stopped: bool) -> Iterator[str]:
         """What a reader should know of the pairing; of a run that was stopped, everybody knows that cases are missing."""
@@ -85,10 +98,3 @@ def column_of(columns: Columns, name: str) -> ColumnKey | None:
     """The one column that a policy means by a name; `None` if there is none, or more than one."""
     found = columns_of(columns, name)
     return found[0] if len(found) == 1 else None
-
-
-def _clusters(cases: Sequence[RunCase]) -> list[Hashable] | None:
-    """The cluster of each case, alone where it names none; `None` if no case does."""
-    if all(case.cluster is None for case in cases):
-        return None
-    return [(number,) if case.cluster is None else case.cluster for number, case in enumerate(cases)]

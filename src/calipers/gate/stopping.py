@@ -79,6 +79,11 @@ class StopWhenDecided:
         self._by_name: dict[str, RunCase] = {}
         self._by_content: defaultdict[tuple[bytes, ...], list[RunCase]] = defaultdict(list)
         for case in [] if self._old is None else self._old.cases:
+            if case.cluster is not None:
+                raise InvalidOptionError(
+                    f"case {case.name!r} of the baseline is in the cluster {case.cluster!r}: cases of one cluster are no "
+                    "independent looks, so a run of them cannot be decided early: gate it when it is over"
+                )
             self._by_name[case.name] = case
             self._by_content[case.content].append(case)
         named = [*policy.evaluators.items(), *([(PASS_RATE, policy.pass_rate)] if policy.pass_rate else [])]
