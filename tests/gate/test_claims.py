@@ -2,6 +2,7 @@
 
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,9 +47,14 @@ def test_a_claim_and_its_opposite_never_both_pass(scores, limit):
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=40))
 def test_swapping_the_runs_mirrors_the_difference(pairs):
     new, old = ([[float(pair[side])] for pair in pairs] for side in (0, 1))
-    there, back = Change(run=new, baseline=old), Change(run=old, baseline=new, sign=-1)
-    assert abs(there.value - back.value) < 1e-12
-    assert there.interval(0.95) == back.interval(0.95)
+    for bounds in (None, (-1.0, 1.0)):
+        there = Change(run=new, baseline=old, bounds=bounds)
+        back = Change(run=old, baseline=new, bounds=bounds)
+        assert there.value == pytest.approx(-back.value)
+        found, mirrored = there.interval(0.95), back.interval(0.95)
+        assert (found is None) == (mirrored is None)
+        if found is not None:
+            assert (found.low, found.high) == pytest.approx((-mirrored.high, -mirrored.low))
 
 
 def test_two_identical_agents_are_failed_at_most_at_the_stated_rate():

@@ -92,15 +92,26 @@ def test_the_interval_decides_and_not_the_point(report, rules, outcome):
 
 
 def test_a_score_where_less_is_better_is_held_the_other_way_round():
-    verdict = judge_run(WORSE, Policy(evaluators={"grade": Rules(margin=0.05, better="lower")}), baseline=OLD)
-    assert verdict.outcome == "PASS"
-    assert only(verdict, "grade").value > 0
-    assert (
-        judge_run(
-            OLD, Policy(evaluators={"grade": Rules(margin=0.05, better="lower")}), baseline=WORSE
-        ).outcome
-        == "FAIL"
-    )
+    policy = Policy(evaluators={"grade": Rules(margin=0.05, better="lower")})
+    for report, baseline, outcome, sign, word in (
+        (WORSE, OLD, "PASS", "-", "better"),
+        (OLD, WORSE, "FAIL", "+", "worse"),
+    ):
+        verdict = judge_run(report, policy, baseline=baseline)
+        finding = only(verdict, "grade")
+        means = [sum(case.scores["grade"].value for case in each.cases) / 300 for each in (report, baseline)]
+        assert verdict.outcome == outcome
+        assert finding.value == pytest.approx(means[0] - means[1])
+        assert (finding.limit, finding.above) == (0.05, False)
+        assert finding.said.startswith(f"{sign}0.")
+        assert f", which is {word}, 95 % interval {sign}0." in finding.said
+
+
+def test_no_difference_is_neither_better_nor_worse():
+    policy = Policy(evaluators={"grade": Rules(margin=0.05, better="lower")})
+    finding = only(judge_run(OLD, policy, baseline=OLD), "grade")
+    assert (finding.outcome, finding.value) == ("PASS", 0.0)
+    assert finding.said.startswith("0, 95 % interval")
 
 
 def test_the_pass_rate_has_rules_of_its_own():

@@ -118,7 +118,7 @@ def _finding(claim: Claim, failed: bool, confidence: float) -> Finding:
 def _said(claim: Claim, value: float | None, interval: Interval | None) -> str:
     if value is None:
         return "it was not measured"
-    shown = change(value, claim.unit) if claim.signed else quantity(value, claim.unit)
+    shown = _change(claim, value) if claim.signed else quantity(value, claim.unit)
     size = plural(claim.measure.n, claim.noun)
     if interval is None:
         why = (
@@ -128,6 +128,12 @@ def _said(claim: Claim, value: float | None, interval: Interval | None) -> str:
         )
         return f"{shown} on {size}: {why}"
     return f"{shown}, {interval_words(interval, claim.unit, signed=claim.signed)}, on {size}"
+
+
+def _change(claim: Claim, value: float) -> str:
+    """A difference; where less is better, with the word for it, for a reader takes a plus for a gain."""
+    shown = change(value, claim.unit)
+    return shown if claim.above or not value else f"{shown}, which is {'worse' if value > 0 else 'better'}"
 
 
 def _advice(

@@ -248,7 +248,8 @@ class Limits:
             way = "judge the baseline again with the evaluators of this run: `calipers score`"
             yield _open(subject, rule, f"the baseline {differs}", way)
             return
-        worst = _worst(above=rules.better == "higher")
+        above = rules.better == "higher"
+        worst = _worst(above=above)
         both = self.sides.both(ours.values(worst), theirs.values(worst))
         if not both.run:
             yield _open(subject, rule, "no case was judged in both runs", "run both on the same cases")
@@ -264,10 +265,10 @@ class Limits:
                 baseline=both.baseline,
                 clusters=both.clusters,
                 bounds=None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0]),
-                sign=1 if rules.better == "higher" else -1,
                 anytime=self.anytime,
             ),
-            limit=-rules.margin if rules.margin else 0.0,
+            limit=-rules.margin if rules.margin and above else rules.margin,
+            above=above,
             unit=unit,
             signed=True,
             anytime=self.anytime,

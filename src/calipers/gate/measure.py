@@ -121,8 +121,6 @@ class Change:
     clusters: Sequence[Hashable] | None = None
     bounds: tuple[float, float] | None = None
     """Between which all differences lie."""
-    sign: int = 1
-    """-1 where lower is better, so that a positive difference is always a gain."""
     anytime: bool = False
 
     @property
@@ -132,9 +130,9 @@ class Change:
 
     @property
     def differences(self) -> list[float]:
-        """Of every case: how much better the run is."""
+        """Of every case: how much higher the run is."""
         return [
-            self.sign * (fsum(new) / len(new) - fsum(old) / len(old))
+            fsum(new) / len(new) - fsum(old) / len(old)
             for new, old in zip(self.run, self.baseline, strict=True)
         ]
 
@@ -152,9 +150,8 @@ class Change:
         bounded = _bounded(self.differences, self.bounds, self.clusters, confidence)
         if bounded is not None:
             return bounded
-        first, second = (self.run, self.baseline) if self.sign > 0 else (self.baseline, self.run)
         try:
-            found = compare_paired(first, second, clusters=self.clusters, confidence=confidence)
+            found = compare_paired(self.run, self.baseline, clusters=self.clusters, confidence=confidence)
         except ValueError:  # the spread is too large, or too small, for a float
             return None
         if found is not None and found.interval is not None:
