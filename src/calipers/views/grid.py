@@ -45,12 +45,7 @@ def grid(
         rows: each with a cell for every column.
         say_dropped: name the columns that did not fit, in a line below.
     """
-    from rich.cells import cell_len
-
-    widths = [
-        max([cell_len(column.header), *(cell_len(_plain(row[i])) for row in rows)])
-        for i, column in enumerate(columns)
-    ]
+    widths = _widths(columns, rows)
     kept = _kept(columns, widths, page.width)
     widths = _shrunk(columns, widths, kept, page.width)
     yield _row(page, columns, widths, kept, [(column.header, "dim bold") for column in columns])
@@ -59,6 +54,20 @@ def grid(
     dropped = [column.header for i, column in enumerate(columns) if i not in kept]
     if dropped and say_dropped:
         yield page.line((page.fit(f"no room for: {', '.join(dropped)}", page.width), "dim"))
+
+
+def headers_that_fit(page: Page, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> set[str]:
+    """The headers of the columns that `grid` would show, for who says elsewhere what the others hold."""
+    return {columns[i].header for i in _kept(columns, _widths(columns, rows), page.width)}
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[int]:
+    from rich.cells import cell_len
+
+    return [
+        max([cell_len(column.header), *(cell_len(_plain(row[i])) for row in rows)])
+        for i, column in enumerate(columns)
+    ]
 
 
 def _plain(cell: Cell) -> str:

@@ -1,5 +1,6 @@
 import io
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -74,3 +75,14 @@ def test_it_is_printed_without_trailing_blanks(comparisons, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert "new against old" in lines[0]
     assert lines == [line.rstrip() for line in lines]
+
+
+@pytest.mark.parametrize("width", [20, 30, 45, 60, 80, 100, 140])
+def test_the_p_value_that_decides_is_shown_at_every_width(comparisons, change, width):
+    changes = [change(-0.02, 0.1, name=f"e{n}", p_value=n / 100, adjusted_p=n / 50) for n in (11, 12)]
+    found = msgspec.structs.replace(comparisons[0], evaluators=tuple(changes), measures=())
+    shown = " ".join(comparisons_text([found], width=width).split())
+    for number in (0.22, 0.24):
+        assert f"{number:.3g}" in shown
+    in_rows = " adjusted " in shown.partition("e11")[0]
+    assert in_rows is not ("p 0.11 (adjusted 0.22)" in shown)

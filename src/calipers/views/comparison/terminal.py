@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
 from calipers.errors import InvalidOptionError
-from calipers.views.grid import Cell, Column, grid
+from calipers.views.grid import Cell, Column, grid, headers_that_fit
 from calipers.views.numbers import confidence_text, percent, plural
 from calipers.views.page import Page
 
@@ -187,7 +187,7 @@ def _headline(page: Page, comparison: Comparison) -> "Iterator[Text]":
 
 
 def _table(page: Page, header: str, changes: Sequence[Change], confidence: float) -> "Iterator[Text]":
-    """One row per change, then one sentence per change."""
+    """One row per change, then one sentence per change; the sentences have the p-values where the rows have no room for them."""
     if not changes:
         return
     width = 29 if page.width >= 110 else 15
@@ -220,11 +220,17 @@ def _table(page: Page, header: str, changes: Sequence[Change], confidence: float
                 *([p_text(change.adjusted_p)] if adjusted else []),
             ]
         )
+    p_values = 2 if adjusted else 1
+    in_rows = columns[-1].header in headers_that_fit(page, columns, rows)
+    if not in_rows:
+        columns, rows = columns[:-p_values], [row[:-p_values] for row in rows]
     yield from grid(page, columns, rows)
     yield page.line()
     for change in changes:
         mark, style = _mark(page, change)
         yield page.line((f"{mark} ", style), (page.fit(change.name, 60), "bold"), f": {sentence(change)}")
+        if not in_rows and (found := p_values_text(change)):
+            yield page.line((f"  {found}", "dim"))
         for extra in (change.warning, lost_text(change)):
             if extra:
                 yield page.line(("  Note: ", "yellow"), page.fit(extra, 3 * page.width))
