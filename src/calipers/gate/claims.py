@@ -65,11 +65,41 @@ def judge_claims(claims: Sequence[Claim], *, confidence: float, correct: bool) -
     """What became of each claim."""
     failed = failing(
         len(claims),
-        lambda index, level: claims[index].fails(claims[index].measure.interval(level)),
+        lambda index, level: _fails(claims[index], level),
         confidence=confidence,
         correct=correct,
     )
-    return [_finding(claim, index in failed, confidence) for index, claim in enumerate(claims)]
+    return [_judged(claim, index in failed, confidence) for index, claim in enumerate(claims)]
+
+
+def _fails(claim: Claim, level: float) -> bool:
+    try:
+        return claim.fails(claim.measure.interval(level))
+    except (OverflowError, ValueError):
+        return False
+
+
+def _judged(claim: Claim, failed: bool, confidence: float) -> Finding:
+    """What became of a claim; numbers that no float can add up prove nothing, and spoil no other claim."""
+    try:
+        found = _finding(claim, failed, confidence)
+    except (OverflowError, ValueError) as error:
+        why = str(error)
+    else:
+        if isfinite(found.value or 0.0) and (found.interval is None or _is_sound(found.interval)):
+            return found
+        why = "the result is no finite number"
+    return Finding(
+        subject=claim.subject,
+        rule=claim.rule,
+        outcome="INCONCLUSIVE",
+        said=f"it cannot be computed from these numbers: {why}",
+        advice="look for numbers that are far too large, or measure in another unit",
+        limit=claim.limit,
+        above=claim.above,
+        unit=claim.unit,
+        n=claim.measure.n,
+    )
 
 
 def failing(count: int, fails: Callable[[int, float], bool], *, confidence: float, correct: bool) -> set[int]:
