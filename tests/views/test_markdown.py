@@ -105,6 +105,11 @@ cost: 1.5 $
 </details>
 
 ```text
+       0 %                                100 %
+right    ├──────────●─────────────────┤
+```
+
+```text
 3 cases · 1.5 s · seed 7
 commit: '4f2a91c'
 Task time  p50 250 ms · p90 250 ms · p99 250 ms · longest 250 ms
@@ -423,3 +428,12 @@ def test_evaluators_that_gave_no_result_are_warned_of(records):
     assert "> **Warning:** `` Path: skipped in all 2 attempts: no `trace` ``" in report_markdown(
         records.report(*cases)
     )
+
+
+def test_the_intervals_of_rates_are_drawn_in_a_block_and_only_some_of_many(records):
+    many = [records.result(f"e{number:02}", number % 2 == 0) for number in range(40)]
+    shown = report_markdown(records.report(records.case("a", *many), records.case("b", *many)))
+    drawn = [line for line in shown.splitlines() if "●" in line]
+    assert len(drawn) == 30
+    assert len({line.index("●") for line in drawn}) == 2
+    assert "●" not in report_markdown(records.report(records.case("a", records.result("grade", 0.5))))

@@ -4,6 +4,8 @@ All text of the report stands in code spans and code blocks, on lines of its own
 there, and GitHub looks for no mentions, issue numbers, emoji or links in them. A vertical bar inside a table is shown as
 `\x7c`, since no way of writing one is safe beside a backslash.
 
+Intervals of rates are drawn with characters, since GitHub takes SVG out of what it shows; the HTML report has SVG.
+
 The top and the table come first. What does not fit is left out from the end of each list, and the last line says what.
 """
 
@@ -21,7 +23,7 @@ from .analyses import analyses
 from .calls import calls_line
 from .headline import alerts, headline, silent, title
 from .notes import footnote, measures, warnings
-from .numbers import confidence_text, mean_text, percent, plural, rate_text, seconds
+from .numbers import confidence_text, interval_line, mean_text, percent, plural, rate_text, seconds
 from .outcome import Record, complaints, count_missed, missed, reason_lines, values
 from .page import Page
 from .repeats import alike, name_of
@@ -42,6 +44,8 @@ _NOTES = 10
 """Lines at the bottom, of which metrics may need many."""
 _WIDE = 100
 """Columns of what stands in code blocks."""
+_PLOT, _PLOTTED, _PLOTS = 40, 40, 30
+"""Cells of a plot, of the name beside it, and how many there are."""
 _LABELS = 4
 """Labels of one evaluator that are shown."""
 _COUNTS = {"count": "n", "failures": "errors", "skipped": "skipped", "task_failures": "task failed"}
@@ -75,6 +79,9 @@ def report_markdown(report: Report, *, limit: int = LIMIT, confidence: float = 0
     shown_rows, room = _fitting(rows, room, header, share=0.5) if rows else ([], room)
     found_fits = len(found) <= room / 4
     room -= len(found) if found_fits else 0
+    plots = _block(_plots(summaries))
+    plots = plots if len(plots) <= room / 4 else ""  # the table has the same intervals in numbers
+    room -= len(plots)
     opening, closing = _details(report, count_missed(report) - len(failed))
     listed, room = _fitting(map(_attempt, groups), room, opening, closing) if failed else ([], room)
 
@@ -87,6 +94,7 @@ def report_markdown(report: Report, *, limit: int = LIMIT, confidence: float = 0
                 *([header, *shown_rows, "\n"] if shown_rows else []),
                 *([opening, *listed, closing] if listed else []),
                 found if found_fits else "",
+                plots,
                 bottom,
                 _block([_left_out(*missing, limit)]) if any(missing) else "",
             ]
@@ -177,6 +185,29 @@ def _bottom(report: Report, summaries: Mapping[str, Summary], confidence: float)
     yield ""
     for line in footnote(page, report, summaries, confidence=confidence):
         yield f"<sub>{line.plain}</sub>"
+        yield ""
+
+
+def _plots(summaries: Mapping[str, Summary]) -> Iterator[str]:
+    """The rates with their intervals, in a block that keeps its columns."""
+    from rich.cells import cell_len
+
+    drawn = [
+        (fit(name, _PLOTTED), interval_line(summary.estimate.value, summary.estimate.interval, _PLOT))
+        for name, summary in summaries.items()
+        if summary.kind == "assertion" and summary.estimate is not None
+    ]
+    if drawn:
+        width = max(cell_len(name) for name, _ in drawn[:_PLOTS])
+        yield from code_block(
+            [
+                f"{'':{width}}  0 %{'100 %':>{_PLOT - 3}}",
+                *(
+                    f"{name}{' ' * (width - cell_len(name))}  {line}".rstrip()
+                    for name, line in drawn[:_PLOTS]
+                ),
+            ]
+        )
         yield ""
 
 
