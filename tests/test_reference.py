@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -40,6 +41,7 @@ PACKAGES = [
 ]
 
 
+@cache
 def documented():
     """The paths of the objects that reference pages show: `::: calipers.case.Case`."""
     return [
@@ -49,6 +51,7 @@ def documented():
     ]
 
 
+@cache
 def resolve(path):
     """The object at a dotted path; a module that shares its name with a function is reached by import."""
     try:
