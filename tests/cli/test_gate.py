@@ -88,6 +88,11 @@ def test_the_verdict_is_written_for_people_and_programs(calipers, runs, folder, 
         (["good", "--policy", "judge.yaml"], 3, "labels.csv', line 2: expected UTF-8"),
         (["good", "--policy", "unlabelled.yaml"], 2, "there is no file 'no.csv'"),
         (
+            ["good", "--policy", "sure.yaml"],
+            3,
+            "sure.yaml: evaluators, 'positive': at_least 1 is 100 %: results lie",
+        ),
+        (
             ["good", "old", "--policy", "gate.yaml"],
             2,
             "(old): the run to compare with is named by --baseline",
@@ -99,6 +104,7 @@ def test_the_verdict_is_written_for_people_and_programs(calipers, runs, folder, 
 )
 def test_what_cannot_be_gated_is_told(calipers, runs, write, folder, args, code, words):
     write("broken.yaml", "evaluator: {}\n")
+    write("sure.yaml", "evaluators: {positive: {at_least: 1}}\n")
     write("unlabelled.yaml", "evaluators: {positive: {agreement: {labels: no.csv, kappa: 0.6}}}\n")
     write("judge.yaml", "evaluators: {positive: {agreement: {labels: labels.csv, kappa: 0.6}}}\n")
     (folder / "labels.csv").write_bytes(b"judge,human\nyes,\xe9\n")

@@ -10,7 +10,7 @@ import msgspec
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.files.policy_file import load_policy
 from calipers.gate.judging import judge_run
-from calipers.gate.policy import Policy
+from calipers.gate.policy import LimitError, Policy
 from calipers.gate.verdict import Outcome, Verdict
 from calipers.report import Report
 from calipers.views.formats import Target
@@ -21,7 +21,7 @@ from calipers.views.github import add_to_summary, commands_off
 
 from .comparing import known_changes
 from .exits import FAILED, INCONCLUSIVE, PASSED
-from .message import CommandError, no_file, note, problem_lines, silence
+from .message import CommandError, near_path, no_file, note, problem_lines, silence
 from .reports import is_file, named_reports
 
 CODES: Final[dict[Outcome, int]] = {"PASS": PASSED, "FAIL": FAILED, "INCONCLUSIVE": INCONCLUSIVE}
@@ -45,14 +45,17 @@ def gate(
     names = [run] if baseline is None else [run, baseline]
     found = named_reports(names, store, dataset=dataset, concludes=True)
     old = found[1] if baseline is not None else None
-    verdict = judge_run(
-        found[0].report,
-        rules,
-        baseline=None if old is None else old.report,
-        read_run=lambda name: _named(name, store),
-        changed_evaluators=None if old is None else known_changes(old.info, found[0].info),
-        anytime=True if anytime else None,
-    )
+    try:
+        verdict = judge_run(
+            found[0].report,
+            rules,
+            baseline=None if old is None else old.report,
+            read_run=lambda name: _named(name, store),
+            changed_evaluators=None if old is None else known_changes(old.info, found[0].info),
+            anytime=True if anytime else None,
+        )
+    except LimitError as error:
+        raise CommandError(f"{near_path(policy)}: {error}") from error
     verdict = msgspec.structs.replace(
         verdict, run=found[0].label, baseline=None if old is None else old.label
     )

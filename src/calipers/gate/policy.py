@@ -29,6 +29,10 @@ NOT_OF_A_PASS_RATE = ("max_errors", "bounds", "agreement")
 """Rules that only an evaluator can have."""
 
 
+class LimitError(InvalidOptionError):
+    """A limit that the results it is for can never miss, or never meet; which results those are, only a run tells."""
+
+
 class _Checked(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a policy, whose fields are what they are declared to be."""
 
@@ -113,15 +117,13 @@ class Rules(_Checked, frozen=True, kw_only=True):
             of: what the error begins with, such as where in the policy these rules stand.
 
         Raises:
-            InvalidOptionError: a margin as wide as the bounds, or a limit that is not inside them.
+            LimitError: a margin as wide as the bounds, or a limit that is not inside them.
         """
         low, high = bounds
         lie = f"results lie between {low:g} and {high:g}"
         if self.margin is not None and self.margin >= high - low:
             is_what, way = _in_points(self.margin, bounds, "points")
-            raise InvalidOptionError(
-                f"{of}margin {self.margin:g}{is_what}: {lie}, so nothing could lose more; {way}"
-            )
+            raise LimitError(f"{of}margin {self.margin:g}{is_what}: {lie}, so nothing could lose more; {way}")
         for name, limit, above in (("at_least", self.at_least, True), ("at_most", self.at_most, False)):
             if limit is None or low < limit < high:
                 continue
@@ -129,7 +131,7 @@ class Rules(_Checked, frozen=True, kw_only=True):
             if not (missed and only_vacuous):
                 never = "meet" if missed else "miss"
                 is_what, way = _in_points(limit, bounds, "%")
-                raise InvalidOptionError(
+                raise LimitError(
                     f"{of}{name} {limit:g}{is_what}: {lie}, so an interval could never {never} it; {way}"
                 )
 
