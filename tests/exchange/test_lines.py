@@ -45,6 +45,23 @@ def test_columns_that_were_added_later_come_back_too(store, other_store, run, tm
     same_run(store, other_store, run.id)
 
 
+def test_that_a_column_has_not_judged_all_comes_back_too(store, other_store, run, tmp_path, same_run):
+    def exact(output):
+        return output == 2
+
+    score_again(store, run.id, evaluators=[exact])
+    missing = next(store.attempts(run.id, failed=False))
+    store.append(run.id, [missing])  # without what was said of it
+    before = store.report(run.id)
+    assert "evaluator exact has judged" in before.incomplete
+    path = export_run(store, run.id, to=tmp_path / "run.jsonl")
+    assert read_report(path).to_dict() == before.to_dict()
+    assert import_run(path, other_store).is_new
+    same_run(store, other_store, run.id)
+    assert not import_run(path, store).is_new
+    assert score_again(other_store, run.id, evaluators=[exact]).incomplete is None
+
+
 def test_what_was_taken_over_from_another_run_comes_back_as_such(store, other_store, tmp_path, same_run):
     dataset = Dataset(name="d", cases=[Case(name="a", inputs=1)], evaluators=[_positive])
     for _ in range(2):

@@ -83,6 +83,65 @@ def test_attempts_that_are_made_anew_are_not_judged_yet_and_it_is_said(store):
     assert values(score_again(store, run, evaluators=[large], keep="all"), "large") == [False, True, True]
 
 
+def test_an_attempt_that_was_not_judged_by_all_has_not_passed_and_the_report_is_incomplete(store):
+    def fine(output):
+        return True
+
+    def small(output):
+        return output < 4
+
+    run = evaluated(store, fine).reuse.run
+    score_again(store, run, evaluators=[small])
+    store.remove_attempts(run, [1])
+    resumed = evaluated(store, fine, resume=run)
+    for report in (resumed, *(store.report(run, keep=keep) for keep in ("all", "failed", "none"))):
+        assert report.counts().passed == 1
+        assert report.counts().failed_evaluators == {"small": 1}
+        assert report.incomplete == (
+            "not all is judged: evaluator small has judged 2 of 3 attempts; score the run with it again"
+        )
+    assert [case.passed for case in resumed.cases] == [True, False, False]
+    assert store.run(run).status == "finished"
+    for report in (score_again(store, run, evaluators=[small]), store.report(run)):
+        assert (report.counts().passed, report.incomplete) == (2, None)
+
+
+def test_attempts_to_which_a_scoring_did_not_come_have_not_passed(store):
+    def stops(output):
+        if output == 2:
+            raise KeyboardInterrupt
+        return True
+
+    run = evaluated(store, large).reuse.run
+    with pytest.raises(KeyboardInterrupt):
+        score_again(store, run, evaluators=[stops], max_concurrency=1)
+    for keep in ("all", "none"):
+        report = store.report(run, keep=keep)
+        assert report.counts().passed == 0
+        assert report.incomplete is not None
+    report = score_again(store, run, drop=["stops"])
+    assert (report.counts().passed, report.incomplete) == (2, None)
+
+
+def test_that_judgements_are_lacking_is_not_kept_with_what_a_report_is_stored_with(store):
+    run = evaluated(store, even).reuse.run
+    score_again(store, run, evaluators=[large])
+    store.remove_attempts(run, [1])
+    evaluated(store, even, resume=run)
+    store.finish_run(run, report=store.report(run))
+    assert store.report(run).incomplete is not None
+    assert score_again(store, run, evaluators=[large]).incomplete is None
+
+
+def test_an_evaluator_that_had_nothing_to_say_has_judged(store):
+    def silent(output):
+        return {}
+
+    run = evaluated(store, large).reuse.run
+    report = score_again(store, run, evaluators=[silent])
+    assert (report.incomplete, report.counts().failed_evaluators) == (None, {})
+
+
 def test_a_judge_that_becomes_one_of_the_runs_own_is_not_asked_again(store):
     run = evaluated(store, even).reuse.run
     score_again(store, run, evaluators=[large])

@@ -27,7 +27,7 @@ _PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^/?#@]*@")
 """The name and the password in a URL: what is printed may be read by others."""
 
 
-_LOSSES = ("left out", "without its judgement")
+_LOSS = "left out"
 """Words in the notes about a resumed run that tell of results which are not there any more."""
 
 
@@ -205,9 +205,9 @@ class Keeper:
             yield f"Kept in {self.where}: calipers show {reuse.run}{self._store_flag()}"
 
     def losses(self, report: Report) -> Iterator[str]:
-        """What a resumed run had and has no more, or not of all attempts: it is said to those who want quiet, too."""
+        """What a resumed run had and has no more: it is said to those who want quiet, too."""
         notes = [] if report.reuse is None or self.resume is None else report.reuse.notes
-        yield from (f"Note: {each}" for each in notes if any(words in each for words in _LOSSES))
+        yield from (f"Note: {each}" for each in notes if _LOSS in each)
 
     def way_to_resume(
         self, report: Report, *, targets: Sequence[str] = (), instead: str | None = None, by_id: bool = True
@@ -220,8 +220,11 @@ class Keeper:
             instead: the one target that the run is of, where there were more.
             by_id: whether the command may name the run.
         """
-        if self.where is None or report.reuse is None:
+        store = self.store
+        if store is None or self.where is None or report.reuse is None:
             return None
+        if store.run(report.reuse.run).status == "finished":
+            return None  # what it lacks is not had by resuming it
         words = [_PASSWORD.sub(r"\1@", word) for word in _words() if not word.startswith("--resume")]
         if self.asked_for and self.asked_for in words:
             words.remove(self.asked_for)

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 from calipers.report import Report
 from calipers.stores.packing import unpack
+from calipers.stores.panel import scored_places
 from calipers.stores.records import StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
@@ -40,7 +41,9 @@ def case_lines(store: Store, info: RunInfo, name: str) -> Iterator[str]:
     for number, (attempt, cells) in enumerate(_attempts_at(store, info, name)):
         if number:
             yield ""
-        yield from attempt_lines(unpack(attempt, cells, info.evaluators))
+        yield from attempt_lines(
+            unpack(attempt, cells, info.evaluators, scored=scored_places(info.evaluators))
+        )
         yield ""
         yield "Where it comes from"
         yield from (f"    {visible(line)}" for line in _origins(info, attempt, cells))

@@ -27,7 +27,7 @@ from calipers.report import Report
 from calipers.stores.counting import Census, check_whole
 from calipers.stores.opening import open_store
 from calipers.stores.packing import Record, pack, unpack
-from calipers.stores.panel import Panel
+from calipers.stores.panel import Panel, scored_places
 from calipers.stores.records import StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
@@ -211,8 +211,9 @@ def _there(store: Store, run: str) -> RunInfo | None:
 def _digest(store: Store, run: RunInfo) -> str:
     """What `_import` computes of a file, of a run that is stored."""
     digest = hashlib.sha256(msgspec.json.encode([run.name, run.dataset_name, run.metadata]))
+    scored = scored_places(run.evaluators)
     for attempt, cells in store.judged(run.id):
-        digest.update(record_line(unpack(attempt, cells, run.evaluators)))
+        digest.update(record_line(unpack(attempt, cells, run.evaluators, scored=scored)))
     return digest.hexdigest()
 
 

@@ -26,6 +26,7 @@ from calipers.stores.notes import (
     with_notes,
 )
 from calipers.stores.packing import (
+    NOT_JUDGED,
     Record,
     cells_in_order,
     facts_of,
@@ -34,7 +35,7 @@ from calipers.stores.packing import (
     unpack,
     unpack_cells,
 )
-from calipers.stores.panel import Panel
+from calipers.stores.panel import Panel, scored_places
 from calipers.stores.records import FORMAT, StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo, StoredEvaluator
 from calipers.stores.store import Store
@@ -81,13 +82,13 @@ def run_lines(store: Store, run: RunInfo) -> Iterator[bytes]:
     told = {name: value for name, value in plain(bare).items() if name not in _OF_A_PROCESS}
     yield first_line(bare_report(run), run=told)
     count = 0
+    scored = scored_places(run.evaluators)
     for attempt, cells in store.judged(run.id):
-        record = unpack(attempt, cells, run.evaluators)
+        record = unpack(attempt, cells, run.evaluators, scored=scored)
         yield record_line(record, stored=_kept(attempt, cells, run.evaluators))
         count += 1
-    report = bare_report(store.run(run.id))
-    counted = msgspec.structs.replace(report, totals=store.totals(run.id))
-    yield last_line(report, counted, count)
+    counted = store.report(run.id, keep="none")
+    yield last_line(msgspec.structs.replace(counted, totals=None), counted, count)
 
 
 def _kept(attempt: StoredAttempt, cells: Sequence[StoredCell], evaluators: Sequence[StoredEvaluator]) -> Kept:
@@ -286,7 +287,8 @@ def _cells(
                 body=body if each.notes is None else with_notes(body, each.notes),
                 origin=each.origin,
             )
-        left = [*results, *failures, *skipped]
+        # That a judgement is lacking is told of cells that are not there.
+        left = [*results, *(one for one in failures if one.error_type != NOT_JUDGED), *skipped]
     except (
         RuntimeError,
         StopIteration,

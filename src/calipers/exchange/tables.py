@@ -45,6 +45,7 @@ from calipers.plain import plain
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.result import EvaluationResult, EvaluatorSpec
 from calipers.stores.packing import Record, unpack
+from calipers.stores.panel import scored_places
 from calipers.stores.records import StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo
 from calipers.trace import Trace
@@ -74,8 +75,9 @@ class Table(NamedTuple):
     def rows(self, run: RunInfo, judged: Iterable[tuple[StoredAttempt, list[StoredCell]]]) -> Iterator[Row]:
         """Its rows, made as the attempts are read."""
         rows_of = _attempt_rows if self is ATTEMPTS else _result_rows
+        scored = scored_places(run.evaluators)
         for attempt, cells in judged:
-            record = unpack(attempt, cells, run.evaluators)
+            record = unpack(attempt, cells, run.evaluators, scored=scored)
             who = [run.id, attempt.position, attempt.name, attempt.case_name, attempt.repeat]
             for row in rows_of(attempt, record):
                 yield [*who, *row]

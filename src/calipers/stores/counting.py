@@ -4,7 +4,8 @@ Attempts are read as a stream and counted one by one, so that a run of any lengt
 the order in which a report in memory counts its own, finished ones first, so that both say the same.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -17,7 +18,8 @@ from calipers.result import EvaluatorSpec
 from calipers.runner import KEPT_FAILED
 from calipers.summary import Tally, Totals
 
-from .packing import Record, unpack
+from .packing import NOT_JUDGED, Record, unpack
+from .panel import scored_places
 from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
 
@@ -27,6 +29,8 @@ Judged: TypeAlias = Iterator[tuple[StoredAttempt, list[StoredCell]]]
 KEEPS: Final = ("all", "failed", "none")
 """Which attempts a report from a store may hold."""
 
+_NOT_ALL_JUDGED: Final = "not all is judged: "
+
 
 class Counted(msgspec.Struct, kw_only=True):
     """What is kept with a run once somebody asked for it."""
@@ -34,26 +38,59 @@ class Counted(msgspec.Struct, kw_only=True):
     totals: Totals
     not_passed: list[int]
     """The positions of the first attempts that did not pass, as many as a report keeps."""
+    unjudged: dict[str, int]
+    """By its name: how many finished attempts an evaluator has yet to judge that was added by scoring."""
 
 
 def count(judged: Callable[[bool], Judged], evaluators: Sequence[StoredEvaluator]) -> Counted:
     """Count attempts; `judged` gives those that failed (True) or did not (False)."""
     tally = Tally()
     lost: list[int] = []
+    scored = scored_places(evaluators)
+    lacking: Counter[str] = Counter()
     for failed in (False, True):
         found = 0
         for attempt, cells in judged(failed):
-            record = unpack(attempt, cells, evaluators, parts=False)
+            record = unpack(attempt, cells, evaluators, parts=False, scored=scored)
             tally.add(record)
+            if scored:
+                lacking.update(unjudged_by(record))
             if found < KEPT_FAILED and record.passed is False:
                 lost.append(attempt.position)
                 found += 1
-    return Counted(totals=tally.totals(), not_passed=sorted(lost)[:KEPT_FAILED])
+    return Counted(totals=tally.totals(), not_passed=sorted(lost)[:KEPT_FAILED], unjudged=dict(lacking))
+
+
+def unjudged_by(record: Record) -> list[str]:
+    """The evaluators that have yet to judge an attempt."""
+    failures = record.evaluator_failures if isinstance(record, ReportCase) else ()
+    return [failure.name for failure in failures if failure.error_type == NOT_JUDGED]
+
+
+def not_all_judged(report: Report, unjudged: Mapping[str, int]) -> str | None:
+    """That a report lacks judgements, in words; `None` if it does not.
+
+    Args:
+        report: of all attempts, whether it holds them or not.
+        unjudged: how many of them each evaluator has yet to judge.
+    """
+    if not unjudged:
+        return None
+    counts = report.counts()
+    finished = counts.attempts - sum(counts.failed_tasks.values())
+    lacking = [
+        f"evaluator {name} has judged {finished - count:,} of {finished:,} attempts"
+        for name, count in unjudged.items()
+    ]
+    who = "it" if len(lacking) == 1 else "them"
+    return f"{_NOT_ALL_JUDGED}{'; '.join(lacking)}; score the run with {who} again"
 
 
 def ending_of(report: Report) -> dict[str, Any]:
     """What a report says besides its attempts, as plain data."""
     bare = msgspec.structs.replace(report, cases=[], failures=[], totals=None).to_dict()
+    if report.incomplete is not None and report.incomplete.startswith(_NOT_ALL_JUDGED):
+        bare["incomplete"] = None  # it is counted of the attempts, and may be otherwise tomorrow
     return {key: value for key, value in bare.items() if key not in {"cases", "failures", "totals"}}
 
 

@@ -28,6 +28,7 @@ from calipers.styles import RolloutEvaluator
 from calipers.task import Attempt
 from calipers.work import Work
 
+from .counting import not_all_judged
 from .identities import Columns, Keys, setting_key
 from .kept_metrics import kept_metrics
 from .notes import AttemptNotes, CellNotes, attempt_notes, cell_notes, with_attempt_notes, with_notes
@@ -405,6 +406,8 @@ class RunJournal:
                 self._end("failed")
                 return counts
             self._end("finished" if complete else "interrupted", report)
+            # Not stored: it is so until somebody scores the run.
+            report.incomplete = report.incomplete or not_all_judged(report, self._seats.not_scored)
             return counts
         finally:
             if self._closes:

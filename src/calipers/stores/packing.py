@@ -31,6 +31,9 @@ from .run_info import StoredEvaluator
 
 Record: TypeAlias = ReportCase | ReportCaseFailure
 
+NOT_JUDGED: Final = "NotJudged"
+"""The error's type of an evaluator that was added by scoring, on attempts that it has yet to judge."""
+
 
 class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The small part of an attempt, which summaries are made of; it is never moved to a blob."""
@@ -285,6 +288,7 @@ def unpack(
     evaluators: Sequence[StoredEvaluator],
     *,
     parts: bool = True,
+    scored: Sequence[int] = (),
 ) -> Record:
     """The record of a stored attempt.
 
@@ -293,6 +297,7 @@ def unpack(
         cells: what was said of it; `()` gives a record without results, to be judged anew.
         evaluators: of its run.
         parts: False leaves out inputs, output and trace, which summaries do not look at.
+        scored: the places of those who have to have judged it; see `scored_places`. Who has not, failed to.
 
     Raises:
         StoreError: it is damaged, or was written by a later release.
@@ -320,6 +325,8 @@ def unpack(
         }
         if not attempt.failed:
             results, failures, skipped = unpack_cells(cells, facts, evaluators)
+            if scored:
+                failures += not_judged(cells, evaluators, scored)
             return ReportCase(
                 **common,
                 output=output.output,
@@ -360,6 +367,27 @@ def unpack_cells(
         failures += body.failures
         skipped += body.skipped
     return tuple(results), tuple(failures), tuple(skipped)
+
+
+def not_judged(
+    cells: Iterable[StoredCell], evaluators: Sequence[StoredEvaluator], scored: Iterable[int]
+) -> tuple[EvaluatorFailure, ...]:
+    """What stands for the judgements that an attempt lacks: without them, nobody knows whether it passes.
+
+    Whoever scores a run leaves a cell with every attempt, also if there is nothing to say. One that has none was made
+    later, or the scoring ended before its turn.
+    """
+    there = {cell.evaluator for cell in cells}
+    return tuple(
+        EvaluatorFailure(
+            name=evaluators[place].name,
+            error_type=NOT_JUDGED,
+            error_message=f"{NOT_JUDGED}: it has not judged this attempt yet: score the run with it again",
+            source=evaluators[place].spec,
+        )
+        for place in scored
+        if place not in there
+    )
 
 
 def evaluator_of(cell: StoredCell, evaluators: Sequence[StoredEvaluator]) -> StoredEvaluator:

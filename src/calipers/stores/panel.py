@@ -115,6 +115,11 @@ def shared_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
     )
 
 
+def scored_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
+    """The places of the evaluators that came when the run was scored, and have something to say of every attempt."""
+    return tuple(index for index, one in enumerate(evaluators) if one.added and not one.superseded)
+
+
 def plain_spec(spec: EvaluatorSpec) -> EvaluatorSpec:
     """A source as plain data."""
     return EvaluatorSpec(spec.name, plain(spec.arguments))

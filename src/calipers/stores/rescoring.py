@@ -155,7 +155,7 @@ async def score_again_async(
         report.reuse = again.counts
         if again.judged_redacted:
             again.counts.notes.append(f"{WITHOUT_HIDDEN}: {again.judged_redacted}")
-        report.incomplete = report.incomplete or incomplete
+        report.incomplete = incomplete or report.incomplete
         return report
     finally:
         if opened is not store:

@@ -14,8 +14,9 @@ from calipers.scoring import Judge, Plan
 from calipers.styles import RolloutEvaluator
 from calipers.work import Work
 
+from .counting import unjudged_by
 from .identities import Columns
-from .packing import Facts, Record, facts_of, unpack_cells
+from .packing import Facts, Record, facts_of, not_judged, unpack_cells
 from .panel import Panel, shared_places
 from .patience import patiently
 from .records import FORMAT, StoredAttempt, StoredCell
@@ -59,7 +60,8 @@ class Seats:
         self._scored = {
             place: one.name for place, one in enumerate(info.evaluators) if one.added and not one.superseded
         }
-        self._not_scored: Counter[str] = Counter()
+        self.not_scored: Counter[str] = Counter()
+        """By its name: attempts without the judgement of an evaluator that was added by scoring."""
 
     def of(self, plan: Plan) -> Seat:
         """The seat for the attempts of a plan."""
@@ -87,18 +89,18 @@ class Seats:
             return
         facts = Facts(format=FORMAT, task_duration=0.0, total_duration=0.0)
         results, failures, skipped = unpack_cells(cells, facts, self._evaluators)
+        failures += not_judged(cells, self._evaluators, self._scored)
         record.results = (*record.results, *results)
         record.evaluator_failures = (*record.evaluator_failures, *failures)
         record.skipped = (*record.skipped, *skipped)
-        said = {cell.evaluator for cell in cells}
-        self._not_scored.update(name for place, name in self._scored.items() if place not in said)
+        self.not_scored.update(unjudged_by(record))
 
     def not_scored_yet(self) -> list[str]:
         """A line for each of such judges that has attempts left to judge."""
         return [
             f"evaluator {name} was added by scoring the run, which now has attempts that it has not judged: score the "
             f"run with it again; attempts without its judgement: {count}"
-            for name, count in self._not_scored.items()
+            for name, count in self.not_scored.items()
         ]
 
     def _seated(self, plan: Plan) -> Seat:

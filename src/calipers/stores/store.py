@@ -8,6 +8,7 @@ Every method may be called from any thread.
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -16,9 +17,19 @@ from calipers.errors import InvalidOptionError, StoreError
 from calipers.report import Report
 from calipers.summary import Totals
 
-from .counting import KEEPS, Census, Counted, bare_report, check_whole, count, put_in
+from .counting import (
+    KEEPS,
+    Census,
+    Counted,
+    bare_report,
+    check_whole,
+    count,
+    not_all_judged,
+    put_in,
+    unjudged_by,
+)
 from .packing import Record, pack, unpack
-from .panel import Panel
+from .panel import Panel, scored_places
 from .records import Known, StoredAttempt, StoredCell
 from .run_info import RunInfo, State, Status, StoredEvaluator
 
@@ -248,14 +259,19 @@ class Store(ABC):
             raise InvalidOptionError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {keep!r}")
         info = self.run(run)
         report = bare_report(info)
+        scored = scored_places(info.evaluators)
+        unjudged: Mapping[str, int] = {}
         if keep == "all":
             found = self.judged(info.id)
         else:
             counted = self._count(info)
-            report.totals = counted.totals
+            report.totals, unjudged = counted.totals, counted.unjudged
             found = self.judged_at(info.id, counted.not_passed) if keep == "failed" else iter(())
         for attempt, cells in found:
-            put_in(report, unpack(attempt, cells, info.evaluators))
+            put_in(report, unpack(attempt, cells, info.evaluators, scored=scored))
+        if keep == "all":
+            unjudged = Counter(name for case in report.cases for name in unjudged_by(case))
+        report.incomplete = report.incomplete or not_all_judged(report, unjudged)
         return report
 
     def add_report(self, report: Report, *, parameters: Mapping[str, Any] | None = None) -> RunInfo:
