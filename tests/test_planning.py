@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from calipers import Case, Dataset, current_attempt, increment_eval_metric
 from calipers.errors import InvalidOptionError
+from calipers.gate.measure import Change
 from calipers.planning import plan_from_pilot, plan_from_rate
 from calipers.stats import cases_needed, paired_components, spread_of_paired_rates
 from calipers.views.plan import plan_json, plan_text
@@ -246,3 +247,66 @@ def test_a_score_on_a_larger_scale_may_differ_by_more_than_one():
     assert plan_from_pilot(wide, evaluator=name, effect=2).rows[0].cases > 2
     assert plan_from_rate(0.98, effect=-0.05).rows[0].cases > 2
     assert plan_from_pilot(REPEATED, effect=0.1, correlation=1).rows[0].cases > 2
+
+
+@pytest.mark.parametrize(("flips", "margin"), [(0.1, 0.05), (0.05, 0.05), (0.02, 0.02)])
+def test_a_gate_is_passed_as_often_as_was_planned(flips, margin):
+    n = plan_from_rate(0.8, margin=margin, flips=flips).rows[0].cases
+    assert n > plan_from_rate(0.8, effect=margin, flips=flips).rows[0].cases
+    draw = random.Random(7)
+    passed = 0
+    for _ in range(200):
+        drawn = draw.choices(((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)), (flips / 2, flips / 2, 1 - flips), k=n)
+        change = Change(
+            run=[[new] for new, _ in drawn], baseline=[[old] for _, old in drawn], bounds=(-1.0, 1.0)
+        )
+        passed += change.interval(0.95).low > -margin
+    assert passed / 200 == pytest.approx(0.8, abs=0.08)
+
+
+def test_a_gate_is_planned_from_pilots_with_the_cases_that_there_are():
+    plan = plan_from_pilot(REPEATED, baseline=REPEATED_TOO, evaluator="grade", margin=0.1)
+    other = plan_from_pilot(REPEATED, baseline=REPEATED_TOO, evaluator="grade", effect=0.1)
+    assert (plan.margin, plan.effect) == (0.1, None)
+    assert all(gate.cases > test.cases for gate, test in zip(plan.rows, other.rows, strict=True))
+    again = plan_from_pilot(
+        REPEATED, baseline=REPEATED_TOO, evaluator="grade", margin=0.1, cases=plan.rows[1].cases
+    )
+    assert again.reaches[1].effect == pytest.approx(0.1, rel=0.01)
+    assert again.repeats_enough == 2
+    assert "To pass a gate with a margin of 0.1, where nothing differs:" in plan_text(plan)
+    assert "2 attempts at each of them would pass 0.1." in plan_text(again)
+    few = plan_from_pilot(REPEATED, baseline=REPEATED_TOO, evaluator="grade", margin=0.01, cases=20)
+    assert few.repeats_enough is None
+
+
+def test_a_gate_on_scores_without_bounds_is_planned_by_the_interval_that_it_will_have():
+    def large(output):
+        return 10 * output
+
+    pilots = [run(version, evaluators=[large]) for version in "ab"]
+    gate, test = (
+        plan_from_pilot(pilots[0], baseline=pilots[1], evaluator="large", **{what: 1.0})
+        for what in ("margin", "effect")
+    )
+    assert [row.cases for row in gate.rows] == [row.cases for row in test.rows]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"effect": 0.1, "margin": 0.1}, "0.1 and 0.1"),
+        ({}, "either an effect or the margin"),
+        ({"margin": 0.0}, "got 0.0"),
+        ({"margin": 5.0}, "got 5.0"),
+        ({"margin": float("nan")}, "got nan"),
+        ({"margin": 0.1, "flips": 0.0}, "got 0.0"),
+        ({"margin": 1e-5}, "too small"),
+    ],
+)
+def test_a_gate_that_cannot_be_planned_is_told(options, words):
+    with pytest.raises(InvalidOptionError, match=words):
+        plan_from_rate(0.8, **options)
+    if "effect" in options:
+        with pytest.raises(InvalidOptionError, match="not both"):
+            plan_from_pilot(ONCE, **options)

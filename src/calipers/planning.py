@@ -9,12 +9,13 @@ Cases in clusters resemble each other, so they tell less than as many that are i
 comparison, and the plan counts clusters, each of as many cases as in the pilot: more cases help where they come from more
 clusters.
 
-The effect is the true difference worth finding. To plan a gate with a margin, the effect is the margin: the distance between no
-difference and the largest loss that would be shipped.
+A plan is for an *effect*, the true difference that a comparison is to find, or for the *margin* of a gate, the loss from which on
+nothing would be shipped. A gate has a wider interval than a comparison (`calipers.stats.bounded`), so the same number takes more
+cases as a margin. Planned is for an agent that is as good as its baseline: it passes with the chance `power`.
 """
 
 from collections.abc import Sequence
-from math import ceil, fsum
+from math import ceil, fsum, inf
 from typing import Literal
 
 import msgspec
@@ -26,16 +27,14 @@ from calipers.report import Report
 from calipers.stats import (
     Moments,
     VarianceComponents,
-    cases_needed,
     paired_components,
-    repeats_needed,
-    smallest_effect,
     spread_of_difference,
     spread_of_paired_rates,
     spread_of_pilot,
     variance_components,
 )
 from calipers.stats.clusters import clustered_variance
+from calipers.stats.design import GateDesign, TestDesign
 
 PASS_RATE = "pass rate"  # noqa: S105 - no password
 REPEATS = (1, 2, 3, 5, 10)
@@ -64,7 +63,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     cases: int
     repeats: int
     effect: float
-    """The smallest true difference that shows with the power of the plan."""
+    """The smallest true difference that shows with the power of the plan, or the smallest margin that is passed with it."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,8 +75,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Whether an effect of 0.03 is 3 points."""
     effect: float | None
     """The true difference worth finding; `None` if nobody said."""
+    margin: float | None = None
+    """The margin of the gate that is planned; `None` for a comparison."""
     power: float
-    """The chance to find it."""
+    """The chance to find the effect, or to pass the gate with no difference."""
     confidence: float
     """Of the interval that will judge it."""
     spread: VarianceComponents
@@ -95,7 +96,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     reaches: tuple[Reach, ...] = ()
     """What the cases that there are can show."""
     repeats_enough: int | None = None
-    """Attempts at each of the cases that there are that would show the effect; `None` if no number would, or nobody knows."""
+    """Attempts at each of the cases that there are that would do; `None` if no number would, or nobody knows."""
 
 
 def plan_from_pilot(
@@ -104,6 +105,7 @@ def plan_from_pilot(
     baseline: Report | None = None,
     evaluator: str | None = None,
     effect: float | None = None,
+    margin: float | None = None,
     cases: int | None = None,
     repeats: Sequence[int] = REPEATS,
     power: float = 0.8,
@@ -117,14 +119,16 @@ def plan_from_pilot(
         baseline: a run of what it will be compared with, over the same cases; without it, that is taken to spread alike.
         evaluator: whose results will be compared; default: the pass rate.
         effect: the true difference worth finding: 0.03 is 3 points of a rate.
+        margin: plan a gate with this margin instead; scores are taken to lie between 0 and 1 if those of the pilot do, and
+            else to have no bounds.
         cases: the cases that there are; default: those of the pilot.
         repeats: attempts at each case to plan for.
-        power: the chance to find the effect.
+        power: the chance to find the effect, or that an agent as good as its baseline passes the gate.
         confidence: of the interval that will judge it.
         correlation: how alike the two ways are from case to case, where there is one pilot: 0 not at all, 1 completely.
 
     Raises:
-        InvalidOptionError: the pilot has no such evaluator, or shows no spread.
+        InvalidOptionError: the pilot has no such evaluator, or shows no spread; or effect and margin are both given.
     """
     check_report(pilot, "the pilot")
     if baseline is not None:
@@ -142,19 +146,13 @@ def plan_from_pilot(
     if effect is not None and (key is None or key[1] == "assertion" or _is_share(measured)):
         _check_points(effect)
     if spread is None or spread.between + spread.within == 0:
-        if baseline is None and correlation == 1 and len({_mean(each) for each in measured}) > 1:
-            raise InvalidOptionError(
-                "correlation 1 says that the two differ by the same in every case, which leaves no spread to plan for: "
-                "give one below 1"
-            )
-        raise InvalidOptionError(
-            f"the pilot shows no spread ({len(measured)} cases, all alike): nothing can be planned from it; "
-            "give rates instead, or a larger pilot"
-        )
+        raise _no_spread(measured, correlation=0.0 if baseline is not None else correlation)
     return _plan(
         subject=evaluator or PASS_RATE,
         unit="number" if key is not None and key[1] == "score" else "rate",
         effect=effect,
+        margin=margin,
+        is_bounded=_is_share(measured),
         cases=cases or len(measured),
         repeats=repeats if known else (max(map(len, measured)),),
         power=power,
@@ -171,7 +169,8 @@ def plan_from_pilot(
 def plan_from_rate(
     rate: float,
     *,
-    effect: float,
+    effect: float | None = None,
+    margin: float | None = None,
     flips: float | None = None,
     cases: int | None = None,
     power: float = 0.8,
@@ -182,40 +181,48 @@ def plan_from_rate(
     Args:
         rate: the pass rate of one of the two.
         effect: the true difference worth finding; the other's rate is the first plus this. Below 0 it is a loss.
+        margin: plan a gate with this margin instead; the other's rate is the same.
         flips: the share of cases that only one of them passes; default: as if they had nothing in common, which is the
             cautious end.
         cases: the cases that there are.
-        power: the chance to find the effect.
+        power: the chance to find the effect, or that an agent as good as its baseline passes the gate.
         confidence: of the interval that will judge it.
 
     Raises:
-        InvalidOptionError: rates that cannot be.
+        InvalidOptionError: rates that cannot be, or not one of effect and margin.
     """
-    _check_points(effect)
-    other = rate + effect
+    if (effect is None) == (margin is None):
+        raise InvalidOptionError(
+            f"a plan from a rate needs either an effect or the margin of a gate, got {effect!r} and {margin!r}"
+        )
+    difference = 0.0 if effect is None else effect
+    _check_points(difference)
+    other = rate + difference
     if not 0 < rate < 1:
         raise InvalidOptionError(f"rate must lie between 0 and 1, such as 0.8 for 80 %, got {rate!r}")
     if not 0 <= other <= 1:
-        end, way = ("above 1", "a loss: effect") if effect > 0 else ("below 0", "a gain: effect")
+        end, way = ("above 1", "a loss: effect") if difference > 0 else ("below 0", "a gain: effect")
         raise InvalidOptionError(
-            f"the rate {rate:g} and the effect {effect:g} make {other:.4g}, and no rate is {end}: plan for {way} {-effect:g}, or "
-            "for a smaller effect"
+            f"the rate {rate:g} and the effect {difference:g} make {other:.4g}, and no rate is {end}: plan for {way} "
+            f"{-difference:g}, or for a smaller effect"
         )
     share = rate * (1 - other) + other * (1 - rate) if flips is None else flips
-    if not abs(effect) <= share <= 1:
+    if not (abs(difference) <= share <= 1 and share > 0):
         raise InvalidOptionError(
-            f"the share of cases that flip must lie between the effect, {abs(effect)!r}, and 1, got {flips!r}"
+            f"the share of cases that flip must be more than 0 and lie between the effect, {abs(difference)!r}, and 1, got {flips!r}"
         )
     said = "a guess: none of what one passes tells what the other does" if flips is None else "a guess"
     return _plan(
         subject=PASS_RATE,
         unit="rate",
         effect=effect,
+        margin=margin,
+        is_bounded=True,
         cases=cases,
         repeats=(1,),
         power=power,
         confidence=confidence,
-        spread=spread_of_paired_rates((share + effect) / 2, (share - effect) / 2),
+        spread=spread_of_paired_rates((share + difference) / 2, (share - difference) / 2),
         source=f"{said}; {100 * share:.3g} % of the cases flip",
         known=False,
         pace=None,
@@ -228,6 +235,8 @@ def _plan(
     subject: str,
     unit: Literal["rate", "number"],
     effect: float | None,
+    margin: float | None,
+    is_bounded: bool,
     cases: int | None,
     repeats: Sequence[int],
     power: float,
@@ -249,33 +258,34 @@ def _plan(
         raise InvalidOptionError(
             f"{cases} cases in clusters of about {size:.3g} are fewer than two clusters, which show nothing: plan for more"
         )
+    wanted = effect if margin is None else margin
+    design = TestDesign(spread=units, power=power, confidence=confidence)
+    if margin is not None:
+        _check_margin(margin, effect)
+        if is_bounded:
+            design = GateDesign(
+                spread=units, power=power, confidence=confidence, is_clustered=groups is not None
+            )
     try:
         for each in repeats:
             counted = each if known else 1  # an unknown spread is that of as many attempts as the pilot had
-            if effect is not None:
-                n = cases_needed(effect, units, repeats=counted, power=power, confidence=confidence)
-                n = ceil(n * size)
+            if wanted is not None:
+                n = ceil(design.units(wanted, counted) * size)
                 calls = n * each
-                rows.append(
-                    PlanRow(
-                        repeats=each,
-                        cases=n,
-                        calls=calls,
-                        seconds=None if pace is None else pace * calls,
-                        costs={name: cost * calls for name, cost in costs.items()},
-                    )
-                )
+                took = None if pace is None else pace * calls
+                paid = {name: cost * calls for name, cost in costs.items()}
+                rows.append(PlanRow(repeats=each, cases=n, calls=calls, seconds=took, costs=paid))
             if cases is not None and there is not None:
-                found = smallest_effect(there, units, repeats=counted, power=power, confidence=confidence)
-                reaches.append(Reach(cases=cases, repeats=each, effect=found))
-        if known and effect is not None and there is not None:
-            enough = repeats_needed(effect, there, units, power=power, confidence=confidence)
+                reaches.append(Reach(cases=cases, repeats=each, effect=design.reach(there, counted)))
+        if known and wanted is not None and there is not None:
+            enough = design.repeats(wanted, there)
     except ValueError as error:
         raise InvalidOptionError(str(error)) from error
     return Plan(
         subject=subject,
         unit=unit,
         effect=effect,
+        margin=margin,
         power=power,
         confidence=confidence,
         spread=spread,
@@ -375,6 +385,19 @@ def _of_two(
     return spread, source, parts is not None, groups
 
 
+def _no_spread(cases: Sequence[Sequence[float]], *, correlation: float) -> InvalidOptionError:
+    """The error where nothing varies."""
+    if correlation == 1 and len({_mean(each) for each in cases}) > 1:
+        return InvalidOptionError(
+            "correlation 1 says that the two differ by the same in every case, which leaves no spread to plan for: "
+            "give one below 1"
+        )
+    return InvalidOptionError(
+        f"the pilot shows no spread ({len(cases)} cases, all alike): nothing can be planned from it; "
+        "give rates instead, or a larger pilot"
+    )
+
+
 def _is_share(cases: Sequence[Sequence[float]]) -> bool:
     """Whether all values lie between 0 and 1, and a difference of 1 or more is none that could be."""
     return all(0 <= value <= 1 for values in cases for value in values)
@@ -388,6 +411,15 @@ def _check_points(effect: float) -> None:
         raise InvalidOptionError(
             f"effect {effect:g} is {100 * effect:g} points: results lie between 0 and 1, so nothing differs by as much; {way}"
         )
+
+
+def _check_margin(margin: float, effect: float | None) -> None:
+    if effect is not None:
+        raise InvalidOptionError(
+            f"plan for an effect or for the margin of a gate, not both: got {effect!r} and {margin!r}"
+        )
+    if not 0 < margin < inf:
+        raise InvalidOptionError(f"margin must be a number above 0, got {margin!r}")
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -25,6 +25,9 @@ def test_a_plan_is_printed_for_people_and_for_programs(calipers, pilots):
     assert found["source"] == "two pilots over the same 50 cases"
     guessed = json.loads(calipers("plan", "--rate", "0.8", "--effect", "0.05", "--json").stdout)
     assert guessed["rows"][0]["cases"] > 500
+    gate = json.loads(calipers("plan", "--rate", "0.8", "--margin", "0.05", "--json").stdout)
+    assert gate["margin"] == 0.05
+    assert gate["rows"][0]["cases"] > guessed["rows"][0]["cases"]
     reach = calipers("plan", "first.json", "--cases", "1000", "--json")
     assert json.loads(reach.stdout)["reaches"][0]["cases"] == 1000
 
@@ -37,6 +40,7 @@ def test_a_plan_is_printed_for_people_and_for_programs(calipers, pilots):
         (["--rate", "0.5"], 2, "--effect"),
         (["--rate", "0.5", "--effect", "0.1", "--repeat", "2"], 2, "need a pilot"),
         (["first.json", "--flips", "0.1"], 2, "--flips"),
+        (["first.json", "--effect", "0.1", "--margin", "0.1"], 2, "not both"),
         (["first.json", "--effect", "nan"], 2, "effect"),
         (["first.json", "--effect", "5"], 2, "effect 5 is 500 points: results lie between 0 and 1"),
         (

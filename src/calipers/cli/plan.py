@@ -15,6 +15,8 @@ calipers plan latest --effect 0.03
 calipers plan latest --baseline main --evaluator helpfulness --effect 0.1
 # nothing has run yet: about 80 % pass, and 5 points matter
 calipers plan --rate 0.8 --effect 0.05
+# a gate with a margin of 5 points, between versions that agree on nine cases in ten
+calipers plan --rate 0.8 --margin 0.05 --flips 0.1
 # what can the 200 cases that there are show?
 calipers plan latest --cases 200
 """
@@ -38,8 +40,13 @@ calipers plan latest --cases 200
     "--effect",
     metavar="NUMBER",
     type=float,
-    help="The true difference worth finding, or the margin of a gate: 0.03 is 3 points of a rate. With --rate, a loss is below 0: "
-    "-0.03.",
+    help="The true difference worth finding: 0.03 is 3 points of a rate. With --rate, a loss is below 0: -0.03.",
+)
+@click.option(
+    "--margin",
+    metavar="NUMBER",
+    type=float,
+    help="Plan a gate with this margin, for an agent as good as its baseline, instead of a comparison.",
 )
 @click.option(
     "--cases",
@@ -78,7 +85,7 @@ calipers plan latest --cases 200
     type=Share(),
     default=0.8,
     show_default=True,
-    help="The chance to find the effect.",
+    help="The chance to find the effect, or to pass the gate.",
 )
 @click.option(
     "--confidence",
@@ -92,7 +99,7 @@ calipers plan latest --cases 200
 def command(**options: Any) -> int:
     """Say how many cases and repeats show a difference, and how small a difference the cases that there are can show.
 
-    A pilot is a RUN that is kept or a report FILE; it tells how much results vary, how long they take and what they cost. Without one, --rate and --effect are guesses.
+    A pilot is a RUN that is kept or a report FILE; it tells how much results vary, how long they take and what they cost. Without one, --rate is a guess. A gate asks for more cases than a comparison: give its margin as --margin.
 
     Exit codes: 0 planned, 2 wrong usage, or no such run or file, 3 it could not be read.
     """

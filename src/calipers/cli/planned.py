@@ -19,6 +19,7 @@ def make_plan(
     store: str | None = None,
     evaluator: str | None = None,
     effect: float | None = None,
+    margin: float | None = None,
     cases: int | None = None,
     repeat: Sequence[int] = (),
     rate: float | None = None,
@@ -33,7 +34,7 @@ def make_plan(
         raise InvalidOptionError(
             "name a pilot, a run or a report file, or give --rate; not both"
             if pilot is not None
-            else "a plan needs a pilot, which is a run or a report file, or --rate and --effect"
+            else "a plan needs a pilot, which is a run or a report file, or --rate with --effect or --margin"
         )
     found: Plan
     if pilot is not None:
@@ -45,6 +46,7 @@ def make_plan(
             baseline=reports[1].report if baseline is not None else None,
             evaluator=evaluator,
             effect=effect,
+            margin=margin,
             cases=cases,
             repeats=tuple(repeat) or REPEATS,
             power=power,
@@ -53,14 +55,16 @@ def make_plan(
         )
     else:
         assert rate is not None
-        if effect is None:
-            raise InvalidOptionError("--rate needs --effect: the difference worth finding")
+        if effect is None and margin is None:
+            raise InvalidOptionError(
+                "--rate needs --effect, the difference worth finding, or --margin, that of a gate"
+            )
         if baseline is not None or evaluator is not None or repeat:
             raise InvalidOptionError(
                 "--baseline, --evaluator and --repeat need a pilot, and --rate is a guess"
             )
         found = plan_from_rate(
-            rate, effect=effect, flips=flips, cases=cases, power=power, confidence=confidence
+            rate, effect=effect, margin=margin, flips=flips, cases=cases, power=power, confidence=confidence
         )
     click.echo(plan_json(found) if json else plan_text(found), nl=False)
     return PASSED

@@ -34,12 +34,16 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield f"Spread from {plan.source}."
     if plan.rows:
         yield ""
-        yield f"To see a difference of {effect_text(plan, plan.effect or 0.0)}:"
+        if plan.margin is None:
+            yield f"To see a difference of {effect_text(plan, plan.effect or 0.0)}:"
+        else:
+            yield f"To pass a gate with a margin of {effect_text(plan, plan.margin)}, where nothing differs:"
         yield from _table(plan)
     if plan.reaches:
         yield ""
         first = plan.reaches[0]
-        yield f"With {plural(first.cases, 'case')}, the smallest difference that shows is"
+        smallest = "difference that shows" if plan.margin is None else "margin that is passed so"
+        yield f"With {plural(first.cases, 'case')}, the smallest {smallest} is"
         for reach in plan.reaches:
             times = "attempted once" if reach.repeats == 1 else f"attempted {reach.repeats} times"
             yield f"  {effect_text(plan, reach.effect):>12}  {times}"
@@ -50,13 +54,15 @@ def _lines(plan: Plan) -> Iterator[str]:
 
 
 def _enough(plan: Plan, cases: int) -> Iterator[str]:
-    if plan.effect is None or not plan.knows_repeats:
+    effect = plan.effect if plan.margin is None else plan.margin
+    if effect is None or not plan.knows_repeats:
         return
-    wanted = effect_text(plan, plan.effect)
+    wanted = effect_text(plan, effect)
+    do = "show" if plan.margin is None else "pass"
     if plan.repeats_enough is None:
-        yield f"No number of repeats shows {wanted} with {plural(cases, 'case')}: it takes more cases."
+        yield f"No number of repeats would {do} {wanted} with {plural(cases, 'case')}: it takes more cases."
     else:
-        yield f"{plural(plan.repeats_enough, 'attempt')} at each of them would show {wanted}."
+        yield f"{plural(plan.repeats_enough, 'attempt')} at each of them would {do} {wanted}."
 
 
 def _table(plan: Plan) -> Iterator[str]:
