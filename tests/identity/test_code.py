@@ -139,6 +139,97 @@ EDITS = {
         "limit = 3",
         "limit = 4",
     ),
+    "the labels of a literal type": (
+        """
+        from typing import Literal, get_args
+        Label = Literal["good", "bad"]
+        def task(x): return x in get_args(Label)
+        """,
+        '"good"',
+        '"fine"',
+    ),
+    "what a type is annotated with": (
+        """
+        from typing import Annotated
+        from pydantic import Field, TypeAdapter
+        Short = Annotated[str, Field(max_length=3)]
+        def task(x): return TypeAdapter(Short).validate_python(x)
+        """,
+        "max_length=3",
+        "max_length=4",
+    ),
+    "a class in a union": (
+        """
+        import typing
+        class A: limit = 3
+        class B: limit = 3
+        Kind = typing.Optional[A]
+        def task(x): return typing.get_args(Kind)[0].limit
+        """,
+        "Optional[A]",
+        "Optional[B]",
+    ),
+    "an edit of a class in a union": (
+        """
+        import typing
+        class A: limit = 3
+        Kind = typing.List[typing.Union[A, None]]
+        def task(x): return typing.get_args(typing.get_args(Kind)[0])[0].limit
+        """,
+        "limit = 3",
+        "limit = 4",
+    ),
+    "a class that a type names in quotes": (
+        """
+        import typing
+        Tree = typing.Dict[str, typing.Union["Leaf", "Tree"]]
+        class Leaf: limit = 3
+        def task(x): return Tree
+        """,
+        "limit = 3",
+        "limit = 4",
+    ),
+    "what a new type is made of": (
+        """
+        import typing
+        Kind = typing.NewType("Kind", int)
+        def task(x): return Kind.__supertype__(x)
+        """,
+        "int)",
+        "float)",
+    ),
+    "the class of what a thread keeps to itself": (
+        """
+        import threading
+        class Local(threading.local): limit = 3
+        local = Local()
+        def task(x): return local.limit
+        """,
+        "limit = 3",
+        "limit = 4",
+    ),
+    "what a weak reference leads to": (
+        """
+        import weakref
+        class Config: pass
+        config = Config()
+        config.limit = 3
+        reference = weakref.ref(config)
+        def task(x): return reference().limit
+        """,
+        "limit = 3",
+        "limit = 4",
+    ),
+    "whether an event is set": (
+        """
+        import threading
+        ready = threading.Event()
+        ready.set()
+        def task(x): return ready.is_set()
+        """,
+        "ready.set()",
+        "ready.clear()",
+    ),
     "functions that are chosen by type": (
         """
         import functools
@@ -227,7 +318,7 @@ def test_an_edit_of_whatever_is_reached_is_noticed(project, source, old, new):
 
 
 KNOWN = """
-import abc, collections, dataclasses, enum, functools, typing
+import abc, asyncio, collections, dataclasses, enum, functools, threading, typing
 import msgspec, pydantic
 
 class E(enum.Enum):
@@ -275,8 +366,15 @@ class D:
 
 Alias = dict[str, D]
 Either = D | None
+T = typing.TypeVar("T")
+Some = typing.List[T]
+Word = typing.Annotated[str, pydantic.Field(pattern="a"), pydantic.BeforeValidator(str)]
+Call = typing.Callable[[typing.Any], typing.Literal["a"]]
+Bare = typing.Union
+lock, gate = threading.Lock(), asyncio.Semaphore(3)
 
 def task(x):
+    lock, gate, T, Some, Word, Call, Bare
     return E.A, F.X, P, Model, Struct, Pair, G, Ordered, D, Alias, Either, x in {1, "a"}, -0.0
 """
 
@@ -289,6 +387,20 @@ def test_classes_of_every_common_kind_are_known(project):
     assert {*(f"helper tasks.{name} changed" for name in ("D", "Model", "Struct"))} <= {
         *differences(one.parts, other.parts)
     }
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import threading\nthread = threading.Timer(3, print)\ndef task(x): return thread.interval\n",
+        "import weakref\nclass C: pass\nc = C()\nlast = weakref.finalize(c, print, 3)\ndef task(x): return last()\n",
+        "import typing\nKind = typing.List['Nobody']\ndef task(x): return Kind\n",
+    ],
+    ids=["thread", "finalizer", "type in quotes"],
+)
+def test_what_coordinates_or_annotates_and_does_not_tell_what_it_holds_has_no_identity(project, source):
+    found = task_identity(project.load(tasks=source).task)
+    assert isinstance(found, Unknown), found.parts
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ they are known by their version, and Python's own by nothing. A name that is rea
 computed name, a registry filled elsewhere) is not found; whoever uses such declares a version.
 """
 
+import asyncio
+import builtins
 import logging
 import sys
 import threading
@@ -14,7 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import Any, ForwardRef
 
 from .fingerprint import digest, shown
 from .imports import imported_files
@@ -34,20 +36,28 @@ from .syntax import (
     definition_of_class,
     definition_of_file,
     definition_of_function,
+    names_in,
     names_of_class,
     own_names,
     reads,
     shape,
 )
+from .typing_forms import is_named_type, is_type_variable
 from .values import NoFormError, fields_of, written
 
 _MOST_HELPERS = 1000
 """A walk that finds more than this is not about one task or evaluator any more."""
 
-_HARMLESS_MODULES = frozenset(
-    {"typing", "typing_extensions", "_thread", "threading", "asyncio.locks", "weakref"}
+_LOCKS = frozenset(
+    {type(threading.Lock()), type(threading.RLock())}
+    | {
+        getattr(home, name)
+        for home in (threading, asyncio)
+        for name in ("Condition", "Semaphore", "BoundedSemaphore", "Barrier")
+    }
+    | {asyncio.Lock}
 )
-"""Objects of these modules coordinate or annotate, and hold nothing that a result depends on."""
+"""These say who waits for whom, and hold nothing that a result depends on."""
 
 
 class UnknowableError(Exception):
@@ -66,6 +76,10 @@ class Walk:
         """Keeps alive what is known by id."""
         self._owners: dict[str, list[int]] = {}
         """Functions of the same name, which are told apart by a number."""
+        self._namespace: Mapping[str, Any] = {}
+        """Where the code stands that is looked at."""
+        self._types: dict[str, tuple[Any, Mapping[str, Any]]] = {}
+        """Types that others name, and where these stand, by their labels; they may contain themselves."""
 
     def finish(self) -> None:
         """Look at everything that was referred to.
@@ -110,6 +124,8 @@ class Walk:
         Raises:
             NoFormError: it is bound to something that has no form.
         """
+        if is_named_type(thing):
+            return self._named_type(thing)
         for _ in range(_MOST_HELPERS):
             if isinstance(thing, types.FunctionType | type):
                 break
@@ -146,10 +162,14 @@ class Walk:
             except LookupError:
                 return
         elif isinstance(value, threading.local):
+            if type(value) is not threading.local:
+                self.refer(type(value))
             value = dict(vars(value))
             if not value:
                 return
-        if isinstance(value, logging.Logger) or type(value).__module__ in _HARMLESS_MODULES:
+        elif isinstance(value, threading.Event | asyncio.Event):
+            value = value.is_set()
+        if isinstance(value, logging.Logger) or type(value) in _LOCKS or is_type_variable(value):
             return
         try:
             self.add(label, shown(value, written(value, self.refer), texts=texts))
@@ -179,6 +199,21 @@ class Walk:
             except UnknowableError:
                 if not known_only:
                     raise
+
+    def _named_type(self, thing: Any) -> str:
+        """The name of a type; what the name stands for will be looked at."""
+        if not isinstance(thing, ForwardRef):  # a `type` statement
+            label = f"type {module_of(thing)}.{thing.__name__}"
+            self._types.setdefault(label, (thing.__value__, self._namespace))
+            return label
+        text = thing.__forward_arg__
+        for name in sorted(names_in(text)):
+            if name in self._namespace:
+                label = f"global {self._namespace.get('__name__', '')}.{name}"
+                self._types.setdefault(label, (self._namespace[name], self._namespace))
+            elif not hasattr(builtins, name):
+                raise NoFormError(f"nobody can tell what the type {text!r} is")
+        return text
 
     def _composed(self, what: str, parts: list[Any]) -> str:
         return f"{what} {digest(written(parts, self.refer))}"
@@ -280,13 +315,16 @@ class Walk:
     def _look_at_what_is_read(self) -> bool:
         """Attributes and docstrings of functions and classes count where some code reads such; whether any was new."""
         before = len(self.parts)
+        for label, (value, namespace) in list(self._types.items()):
+            self._namespace = namespace
+            self._name(label, value, ())
         for thing in list(self._kept):
             if "__doc__" in self.attributes and isinstance(thing.__doc__, str):
                 self.value(f"docstring of {self._owner(thing)}", thing.__doc__, texts=False)
             if isinstance(thing, types.FunctionType):
                 for name in sorted(self.attributes & vars(thing).keys()):
                     self.value(f"attribute {self._owner(thing)}.{name}", vars(thing)[name], texts=False)
-        return len(self.parts) > before
+        return len(self.parts) > before or bool(self._waiting)
 
     def _names(
         self,
@@ -298,6 +336,7 @@ class Walk:
     ) -> None:
         """Look at what the names stand for that a definition reads."""
         module = str(namespace.get("__name__", ""))
+        self._namespace = namespace or self._namespace
         found = reads(node)
         self.attributes |= found.attributes
         for chain in sorted(found.chains):

@@ -100,6 +100,12 @@ def names_of_class(node: ast.ClassDef, file: str) -> set[str]:
     return outer_names(node) | (set() if code is None else own_names(code))
 
 
+def names_in(expression: str) -> set[str]:
+    """The names that an expression reads; none if it is no Python."""
+    tree = _parsed(expression)
+    return set() if tree is None else {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
 def own_names(code: types.CodeType) -> set[str]:
     """The global and enclosing names that code and the code inside it read."""
     found = {*code.co_names, *code.co_freevars}

@@ -9,6 +9,7 @@ What has neither, such as an open connection, has no form, and whoever holds it 
 import dataclasses
 import re
 import struct
+import weakref
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
@@ -18,8 +19,8 @@ from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from pathlib import PurePath
-from types import GenericAlias, MemberDescriptorType, UnionType
-from typing import Any, get_args, get_origin
+from types import MemberDescriptorType
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -27,6 +28,7 @@ import msgspec
 from calipers.plain import loaded_types
 
 from .origin import is_library, wrapped_by
+from .typing_forms import form_of_type, is_named_type
 
 _DEEPEST = 100
 _MADE_BY_CLASS = 1 << 9
@@ -123,7 +125,7 @@ class _Writing:
             self.out += (key, item)
 
     def _other(self, value: Any, kind: type) -> None:
-        if isinstance(value, type) or _is_code(value):
+        if isinstance(value, type) or is_named_type(value) or _is_code(value):
             if self.refer is None:
                 raise NoFormError(f"{_short(value)} is code, not data")
             self._text(b"c", self.refer(value))
@@ -158,8 +160,10 @@ class _Writing:
             self.write(value.maxlen)
         elif isinstance(value, bytes | bytearray | memoryview):
             self.out.append(b"b%d:%s" % (len(bytes(value)), bytes(value)))
-        elif isinstance(value, GenericAlias | UnionType):
-            self.write([get_origin(value), get_args(value)])
+        elif (form := form_of_type(value)) is not None:
+            self.write(form)
+        elif isinstance(value, weakref.ReferenceType):
+            self.write(value())
         elif isinstance(value, BaseException):
             self.write([value.__reduce_ex__(2)[1:], value.__cause__])
         elif isinstance(value, loaded_types("numpy", "generic", "ndarray")):
@@ -214,6 +218,8 @@ def fields_of(value: Any) -> dict[str, Any] | None:
         return _declared(value, {attribute.name: bool(attribute.eq) for attribute in attributes})
     if callable(own := getattr(kind, "plain_data", None)):
         return {"": own(value)}
+    if (said := _said_to_pydantic(value)) is not None:
+        return said
     if is_library(kind) and not kind.__module__.startswith("calipers."):
         return None
     if _holds_more(kind) or not (_slots(kind) or hasattr(value, "__dict__")):
@@ -227,6 +233,17 @@ def _declared(value: Any, fields: Mapping[str, bool]) -> dict[str, Any]:
         name: getattr(value, name) for name, compared in fields.items() if compared and hasattr(value, name)
     }
     return found | {name: other for name, other in held(value).items() if name not in fields}
+
+
+def _said_to_pydantic(value: Any) -> dict[str, Any] | None:
+    """What a field or a constraint of a pydantic model says, as it stands in annotations; `None` of anything else."""
+    if isinstance(value, loaded_types("pydantic.fields", "FieldInfo")):
+        # Private slots are pydantic's own notes.
+        names = (name for name in type(value).__slots__ if not name.startswith("_"))
+        return {name: getattr(value, name, None) for name in names}
+    if isinstance(value, loaded_types("pydantic._internal._fields", "PydanticMetadata")):
+        return dict(vars(value))
+    return {} if isinstance(value, loaded_types("pydantic_core", "PydanticUndefinedType")) else None
 
 
 def held(value: Any) -> dict[str, Any]:
