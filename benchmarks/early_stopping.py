@@ -1,7 +1,7 @@
 """What `--stop-when-decided` saves: the table of docs/explanation/gates.md.
 
 An old agent passes 80 % of the cases, the policy allows a loss of 5 points, and the new agent is truly better or worse by what the
-rows say. The fixed plan has as many cases as it takes to pass an equal agent four times in five (`cases_needed`). The stopping
+rows say. The fixed plan has as many cases as a comparison takes to find the margin four times in five (`cases_needed`). The stopping
 rule has the same chances of being wrong, and may use as many cases as the plan, or three times as many. The draws come from fixed
 seeds. Takes a few minutes; `--update-docs` writes the table into the page, between its markers.
 """
