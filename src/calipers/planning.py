@@ -34,7 +34,7 @@ from calipers.stats import (
     variance_components,
 )
 from calipers.stats.clusters import clustered_variance
-from calipers.stats.design import GateDesign, TestDesign
+from calipers.stats.design import ComparisonDesign, GateDesign
 
 PASS_RATE = "pass rate"  # noqa: S105 - no password
 REPEATS = (1, 2, 3, 5, 10)
@@ -259,7 +259,7 @@ def _plan(
             f"{cases} cases in clusters of about {size:.3g} are fewer than two clusters, which show nothing: plan for more"
         )
     wanted = effect if margin is None else margin
-    design = TestDesign(spread=units, power=power, confidence=confidence)
+    design = ComparisonDesign(spread=units, power=power, confidence=confidence)
     if margin is not None:
         _check_margin(margin, effect)
         if is_bounded:

@@ -1,4 +1,4 @@
-"""What is planned: a comparison by Student's t (`TestDesign`), or a gate by Gaffke's interval (`GateDesign`).
+"""What is planned: a comparison by Student's t (`ComparisonDesign`), or a gate by Gaffke's interval (`GateDesign`).
 
 Both answer the same questions: how many independent units, which are cases or clusters of them, show an effect or pass a
 margin; how small an effect or margin a number of units allows; and how many attempts at each would make up for too few.
@@ -10,13 +10,13 @@ from calipers.stats.clearance import Shape, cases_to_clear, expected_low
 from calipers.stats.power import cases_needed, repeats_needed, smallest_effect
 from calipers.stats.variance import VarianceComponents
 
-__all__ = ["GateDesign", "TestDesign"]
+__all__ = ["ComparisonDesign", "GateDesign"]
 
 _MOST_REPEATS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class TestDesign:
+class ComparisonDesign:
     """A comparison that finds a true difference."""
 
     spread: VarianceComponents
@@ -40,7 +40,7 @@ class TestDesign:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GateDesign(TestDesign):
+class GateDesign(ComparisonDesign):
     """A gate that is passed where nothing differs, by differences between -1 and 1.
 
     Of all differences with one variance, those that are -1, 0 or 1 leave its interval widest.
