@@ -1,10 +1,14 @@
 """A folder with tests of its own, which a pytest of its own runs."""
 
+import atexit
+import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,8 +86,15 @@ class Folder:
             **environment,
         }
         named = [word for plugin in plugins for word in ("-p", plugin)]
+        command = ["-W", "error", "--strict-markers", *named, *arguments]
+        # What Python itself reads from its environment, it reads when it starts.
+        if any(name.startswith("PYTHON") for name in environment) or not hasattr(os, "fork"):
+            return self._start(command, env)
+        return self._fork(command, env)
+
+    def _start(self, command: Sequence[str], env: Mapping[str, str]) -> Outcome:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-W", "error", "--strict-markers", *named, *arguments],
+            [sys.executable, "-m", "pytest", *command],
             cwd=self.path,
             env=env,
             capture_output=True,
@@ -92,6 +103,38 @@ class Folder:
             timeout=120,
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
+
+    def _fork(self, command: Sequence[str], env: Mapping[str, str]) -> Outcome:
+        with tempfile.TemporaryDirectory() as folder:
+            out, err = Path(folder) / "out", Path(folder) / "err"
+            out.touch()
+            err.touch()
+            order = {
+                "arguments": command,
+                "folder": str(self.path),
+                "environment": env,
+                "out": str(out),
+                "err": str(err),
+            }
+            starter = _warm()
+            print(json.dumps(order), file=starter.stdin, flush=True)
+            code = int(starter.stdout.readline())
+            return Outcome(code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8"))
+
+
+@cache
+def _warm() -> subprocess.Popen[str]:
+    """The process that starts pytest, for as long as this one lives."""
+    starter = subprocess.Popen(
+        [sys.executable, Path(__file__).with_name("warm_start.py")],
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    )
+
+    atexit.register(starter.communicate)
+    return starter
 
 
 @pytest.fixture

@@ -1,0 +1,50 @@
+"""Starts pytest as often as it is asked to, from a process that has loaded pytest once.
+
+Loading pytest takes longer than most of what is tested here. This program reads an order per line, as JSON: arguments,
+folder, environment and the files for what is printed. Each is carried out by a fork, which ends as any program does;
+the answer is its exit code. Nothing of Calipers is loaded before the fork, so that each run loads what it would have
+loaded, when it would have.
+"""
+
+import asyncio  # noqa: F401
+import gc
+import json
+import os
+import runpy
+import signal
+import sys
+
+import pytest
+from _pytest.config import get_config
+
+SECONDS = 120
+"""A run that takes longer is ended."""
+
+
+def run(arguments: list[str], folder: str, environment: dict[str, str], out: str, err: str) -> None:
+    """Become what `python -m pytest` is in that folder, which ends by `SystemExit`."""
+    signal.alarm(SECONDS)
+    for stream, path, flags in ((0, os.devnull, os.O_RDONLY), (1, out, os.O_WRONLY), (2, err, os.O_WRONLY)):
+        os.dup2(os.open(path, flags), stream)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv[:] = [pytest.__file__, *arguments]
+    sys.path[0] = folder
+    runpy.run_module("pytest", run_name="__main__", alter_sys=True)
+
+
+def main() -> None:
+    """Carry out orders until there are no more of them."""
+    get_config()  # Loads pytest's own plugins.
+    gc.freeze()
+    while order := sys.stdin.readline():
+        child = os.fork()
+        if not child:
+            run(**json.loads(order))
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+if __name__ == "__main__":
+    main()
