@@ -230,6 +230,66 @@ EDITS = {
         "ready.set()",
         "ready.clear()",
     ),
+    "a decorator that is a class": (
+        """
+        import functools
+        class shouting:
+            def __init__(self, function):
+                functools.update_wrapper(self, function)
+                self.function = function
+            def __call__(self, x): return self.function(x) + 3
+        @shouting
+        def task(x): return x
+        """,
+        "+ 3",
+        "+ 4",
+    ),
+    "what a decorator that is a class was given": (
+        """
+        import functools
+        class Plus:
+            def __init__(self, function, n):
+                functools.update_wrapper(self, function)
+                self.n = n
+            def __call__(self, x): return self.__wrapped__(x) + self.n
+        def inner(x): return x
+        plus = Plus(inner, N)
+        def task(x): return plus(x)
+        """,
+        "inner, N",
+        "inner, 4",
+    ),
+    "what such a decorator wraps": (
+        """
+        import functools
+        class Same:
+            def __init__(self, function): functools.update_wrapper(self, function)
+            def __call__(self, x): return self.__wrapped__(x)
+        @Same
+        @Same
+        def helper(x): return 3
+        class Task:
+            @Same
+            def __call__(self, x): return helper(x)
+        task = Task()
+        """,
+        "return 3",
+        "return 4",
+    ),
+    "a descriptor that is told its name": (
+        """
+        class Limit:
+            def __init__(self, n): self.n = n
+            def __set_name__(self, owner, name): self.name = name
+            def __get__(self, thing, kind): return self.n
+        made = {"limit": Limit(N)}
+        class Base: pass
+        Base.limit = made["limit"]
+        def task(x): return Base.limit
+        """,
+        "Limit(N)",
+        "Limit(4)",
+    ),
     "functions that are chosen by type": (
         """
         import functools

@@ -113,6 +113,20 @@ def test_a_cached_function_is_what_it_wraps(project):
     assert identity(project, source.format("x")).key != identity(project, source.format("-x")).key
 
 
+def test_the_docstring_of_what_a_decorator_wraps_does_not_count(project):
+    source = """
+    import functools
+    class Same:
+        def __init__(self, function): functools.update_wrapper(self, function)
+        def __call__(self, x): return self.__wrapped__(x)
+    def task(x):
+        "One."
+        return x
+    task = Same(task)
+    """
+    assert identity(project, source) == identity(project, source.replace("One.", "Two."))
+
+
 def test_a_decorator_counts_and_so_does_what_it_decorates(project):
     source = """
     import functools
@@ -275,6 +289,11 @@ class Agent:
     def __init__(self, model, client=None): self.model, self.client = model, client
     def __call__(self, x): return x
     def other(self, x): return x
+class Prefixed:
+    def __init__(self, function, prefix):
+        functools.update_wrapper(self, function)
+        self.prefix = prefix
+    def __call__(self, x): return self.prefix + self.__wrapped__(x)
 class Own(Agent):
     def __init__(self, model): self.model, self.version = model, "of its own"
     invoke = Agent.__call__
@@ -294,8 +313,22 @@ class Own(Agent):
         ("Agent('small')", "Agent('large')"),
         ("Agent('small', object())", "Agent('large', object())"),
         ("Agent('small').__call__", "Agent('small').other"),
+        ("Prefixed(upper, 'a')", "Prefixed(upper, 'b')"),
+        ("Prefixed(upper, 'a')", "upper"),
+        ("Prefixed(upper, 'a')", "Prefixed(lower, 'a')"),
     ],
-    ids=["names", "bound", "bound by place", "bound beside a client", "fields", "beside a client", "methods"],
+    ids=[
+        "names",
+        "bound",
+        "bound by place",
+        "bound beside a client",
+        "fields",
+        "beside a client",
+        "methods",
+        "given to a decorator",
+        "decorated or not",
+        "what is decorated",
+    ],
 )
 def test_a_version_stands_for_the_source_and_for_nothing_else(project, one, other):
     module = project.load(tasks=VERSIONED)

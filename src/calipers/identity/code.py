@@ -100,6 +100,8 @@ class Walk:
     def _look_at(self, label: str, thing: Any) -> None:
         if isinstance(thing, type):
             self._class(label, thing)
+        elif not isinstance(thing, types.FunctionType):
+            self._decorator(label, thing)
         elif is_library(thing):
             self._library_function(label, thing)
         else:
@@ -138,6 +140,8 @@ class Walk:
                 if held is not None and not isinstance(held, types.ModuleType):
                     return self._composed("method", [thing.__name__, held])
             inner = wrapped_by(thing)
+            if inner is not None and not is_library(type(thing)):
+                break  # a decorator of the project, which does more than what it wraps
             if inner is None:
                 return self._library(thing)
             thing = inner
@@ -146,7 +150,8 @@ class Walk:
         known = self._labels.get(id(thing))
         if known is not None:
             return known
-        if is_library(thing) and (isinstance(thing, type) or stands_in_its_module(thing)):
+        is_code = isinstance(thing, types.FunctionType | type)
+        if is_code and is_library(thing) and (isinstance(thing, type) or stands_in_its_module(thing)):
             return self._library(thing)
         return self._enqueue(_unique(_helper(thing), self._labels.values()), thing)
 
@@ -260,6 +265,11 @@ class Walk:
             self.refer(inner)
         self._defaults(function)
 
+    def _decorator(self, label: str, thing: Any) -> None:
+        """An object that wraps a function: its class, and all that it holds, what it wraps among it."""
+        self.add(label, self.refer(type(thing)))
+        self.fields(label, thing, texts=False)
+
     def _class(self, label: str, kind: type) -> None:
         if is_list_of_names(kind):
             fields = [getattr(kind, name, None) for name in ("_fields", "_field_defaults")]
@@ -304,7 +314,7 @@ class Walk:
 
     def _owner(self, thing: Any) -> str:
         """What a function or class is called in the labels of what it holds."""
-        name = f"{thing.__module__}.{thing.__qualname__}"
+        name = _full_name(thing)
         known = self._owners.setdefault(name, [])
         if id(thing) not in known:
             known.append(id(thing))
@@ -384,10 +394,13 @@ def _cells(function: types.FunctionType) -> dict[str, Any]:
     return found
 
 
+def _full_name(thing: Any) -> str:
+    return f"{thing.__module__ or ''}.{getattr(thing, '__qualname__', type(thing).__qualname__)}"
+
+
 def _helper(thing: Any) -> str:
     call = "" if isinstance(thing, type) else "()"
-    module = thing.__module__ or ""
-    return f"helper {module}.{thing.__qualname__}{call}".replace("<locals>.", "")
+    return f"helper {_full_name(thing)}{call}".replace("<locals>.", "")
 
 
 def _unique(label: str, taken: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from .origin import home_of, wrapped_by
+from .origin import home_of, is_library, wrapped_by
 
 _BEHIND = ("__func__", "fget", "fset", "fdel", "func", "dispatcher")
 """Where methods of classes, properties and the like keep the function that they were made of."""
@@ -80,7 +80,8 @@ def attributes_of(kind: type, body: set[str]) -> Iterator[tuple[str, Any, bool]]
     for name, value in vars(kind).items():
         if (name.startswith("__") and name.endswith("__")) or name in _INTERNAL:
             continue
-        if not isinstance(value, _DESCRIPTORS) and not hasattr(type(value), "__set_name__"):
+        of_library = hasattr(type(value), "__set_name__") and is_library(type(value))
+        if not isinstance(value, _DESCRIPTORS) and not of_library:
             yield name, value, name in body
 
 

@@ -16,9 +16,11 @@ from .code import UnknowableError, Walk
 from .fingerprint import AnyIdentity, Unknown, identity_of
 from .members import functions_of
 from .origin import is_library, module_of, wrapped_by
-from .values import NoFormError
+from .values import NoFormError, fields_of
 
 _WAY_OUT = "declare a version: give the task an attribute `version`, such as task.version = '1'"
+
+_MOST_DECORATORS = 100
 
 
 def task_identity(task: Any, *, version: str | None = None) -> AnyIdentity:
@@ -64,6 +66,7 @@ def named_parts(thing: Any, *, label: str, texts: bool, fields: bool = True) -> 
     if isinstance(thing, types.MethodType):
         walk.parts["method"] = thing.__func__.__qualname__
         thing = thing.__self__
+    thing = _undecorated(walk, thing, label=label, texts=texts)
     code = isinstance(thing, types.FunctionType | types.BuiltinFunctionType | type)
     kind = thing if code or wrapped_by(thing) is not None else type(thing)
     if kind is not thing and fields:
@@ -71,6 +74,25 @@ def named_parts(thing: Any, *, label: str, texts: bool, fields: bool = True) -> 
     walk.parts["type"] = f"{module_of(kind)}.{getattr(kind, '__qualname__', type(kind).__qualname__)}"
     # Functions in what it holds are known by their names only, and libraries not at all.
     return {name: text for name, text in walk.parts.items() if not name.startswith("library ")}
+
+
+def _undecorated(walk: Walk, thing: Any, *, label: str, texts: bool) -> Any:
+    """What decorators of the project wrap, if it is one; they are known by their classes and by what they hold.
+
+    A decorator has the attributes of what it wraps. Only one that sets another version has said what it is.
+    """
+    for number in range(_MOST_DECORATORS):
+        inner = wrapped_by(thing)
+        if inner is None or isinstance(thing, types.FunctionType | type) or is_library(type(thing)):
+            break
+        walk.parts[f"decorator {number + 1}"] = f"{type(thing).__module__}.{type(thing).__qualname__}"
+        if getattr(thing, "version", None) == getattr(inner, "version", None):
+            for name, value in sorted((fields_of(thing) or {}).items()):
+                if value is not inner:
+                    with contextlib.suppress(UnknowableError):
+                        walk.value(_free(walk, f"{label} {name}"), value, texts=texts)
+        thing = inner
+    return thing
 
 
 def declared_version(task: Any) -> str | None:

@@ -17,7 +17,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property
+from functools import WRAPPER_ASSIGNMENTS, cached_property
 from pathlib import PurePath
 from types import MemberDescriptorType
 from typing import Any
@@ -247,10 +247,12 @@ def _said_to_pydantic(value: Any) -> dict[str, Any] | None:
 
 
 def held(value: Any) -> dict[str, Any]:
-    """The attributes of an object, without those that a property keeps for later."""
+    """The attributes of an object, without those that a property keeps for later, or that tell what it wraps."""
     kind = type(value)
     found = {name: getattr(value, name) for name in _slots(kind) if hasattr(value, name)}
     found |= getattr(value, "__dict__", {})
+    if "__wrapped__" in found:
+        found = {name: part for name, part in found.items() if name not in WRAPPER_ASSIGNMENTS}
     return {
         name: part
         for name, part in found.items()
