@@ -1,6 +1,7 @@
 """What tells tasks apart: everything their code names, and nothing about how it is laid out."""
 
 import functools
+import sys
 
 import pytest
 
@@ -353,6 +354,72 @@ def test_a_function_that_was_edited_in_place_after_it_was_loaded_has_no_identity
         found = task_identity(task)
         assert isinstance(found, Unknown)
         assert "edited since" in found.reason
+
+
+@pytest.mark.parametrize("kind", ["@staticmethod", "@classmethod", "@property", "@functools.cached_property"])
+def test_no_kind_of_method_that_was_edited_after_it_was_loaded_is_taken_for_what_runs(
+    project, tmp_path, kind
+):
+    module = project.load(
+        tasks=f"import functools\nclass A:\n    {kind}\n    def limit(*_): return 1\n    def go(self, x): return x\n"
+    )
+    assert isinstance(task_identity(module.A().go), Identity)
+    file = tmp_path / "0" / "tasks.py"
+    file.write_text(file.read_text(encoding="utf-8").replace("return 1", "return 20"), encoding="utf-8")
+    found = task_identity(module.A().go)
+    assert isinstance(found, Unknown)
+    assert "edited since" in found.reason
+
+
+MODULE = """
+import functools
+from typing import NamedTuple
+LIMIT = 3
+RULES = {"a": 1}
+CACHE = {}
+CLIENT = None
+WORDS = {"a", "b", "c", 1, 9, 17, 33, 65}
+ALL = [1]
+ALL.append(LIMIT_OF_ALL := 2)
+COUNT = 0
+def count():
+    global COUNT
+    COUNT += 1
+    CACHE[COUNT] = 1
+@functools.lru_cache
+def clean(x): return 4
+class Pair(NamedTuple):
+    a: int = 1
+    @staticmethod
+    def made(): return 5
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("LIMIT = 3", "LIMIT = 30"),
+        ('{"a": 1}', '{"a": 10}'),
+        ("return 4", "return 40"),
+        ("return 5", "return 50"),
+    ],
+    ids=["value", "mapping", "function", "method"],
+)
+def test_a_loaded_module_that_was_edited_is_not_what_an_import_inside_a_function_gets(
+    project, tmp_path, old, new
+):
+    task = project.load(
+        helpers=MODULE,
+        tasks="import helpers\ndef task(x):\n    from helpers import clean\n    return clean(x)\n",
+    ).task
+    sys.modules["helpers"].count()
+    assert isinstance(task_identity(task), Identity)
+    file = tmp_path / "0" / "helpers.py"
+    assert old in MODULE
+    file.write_text(MODULE.replace(old, new), encoding="utf-8")
+    found = task_identity(task)
+    assert isinstance(found, Unknown)
+    assert "edited since" in found.reason
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from typing import Any, ForwardRef
 
 from .fingerprint import digest, shown
 from .imports import imported_files
+from .loaded import check_loaded
 from .members import attributes_of, functions_of, is_generated, is_list_of_names
 from .origin import (
     home_of,
@@ -379,6 +380,7 @@ class Walk:
             if file is None:
                 self._note_library(module)
             else:
+                check_loaded(module, file)
                 self.add(f"module {module}", shape(definition_of_file(file)))
             if len(self.parts) > _MOST_HELPERS:
                 raise UnknowableError(f"it imports more than {_MOST_HELPERS} modules")

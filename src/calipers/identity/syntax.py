@@ -16,6 +16,7 @@ import types
 from typing import Any, NamedTuple, TypeAlias
 
 from .fingerprint import digest
+from .members import functions_of
 from .running import class_code, runs
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -52,14 +53,14 @@ def definition_of_function(code: types.CodeType) -> Definition:
     Raises:
         NoSourceError: there is no source, or it is not that of this function any more.
     """
-    text = _text(code.co_filename)
+    text = text_of_file(code.co_filename)
     found: list[Definition] = [*_functions(_tree(code.co_filename)).get(code.co_firstlineno, ())]
     if code.co_name == "<lambda>":
         found = _narrowed([node for node in found if isinstance(node, ast.Lambda)], code)
     else:
         found = [node for node in found if getattr(node, "name", None) == code.co_name]
     if len(found) != 1 or not runs(text, code):
-        raise NoSourceError(_other_source(code))
+        raise NoSourceError(other_source(code))
     return found[0]
 
 
@@ -71,10 +72,10 @@ def definition_of_class(kind: type) -> tuple[ast.ClassDef, str]:
     """
     # A module may have been loaded twice, and the methods know which of the two they are of.
     codes = [
-        member.__code__
+        function.__code__
         for member in vars(kind).values()
-        if isinstance(member, types.FunctionType)
-        and member.__code__.co_qualname.startswith(f"{kind.__qualname__}.")
+        for function in functions_of(member)
+        if function.__code__.co_qualname.startswith(f"{kind.__qualname__}.")
     ]
     codes = [code for code in codes if not code.co_filename.startswith("<")]
     try:
@@ -89,14 +90,14 @@ def definition_of_class(kind: type) -> tuple[ast.ClassDef, str]:
     if len(found) != 1:
         raise NoSourceError(f"its source is not to be found in {file}")
     for code in codes:
-        if code.co_filename == file and not runs(_text(file), code):
-            raise NoSourceError(_other_source(code))
+        if code.co_filename == file and not runs(text_of_file(file), code):
+            raise NoSourceError(other_source(code))
     return found[0], file
 
 
 def names_of_class(node: ast.ClassDef, file: str) -> set[str]:
     """The global and enclosing names that a class reads anywhere: in its body, its methods, and the classes inside."""
-    code = class_code(_text(file), node.name, _first_line(node))
+    code = class_code(text_of_file(file), node.name, _first_line(node))
     return outer_names(node) | (set() if code is None else own_names(code))
 
 
@@ -178,7 +179,12 @@ def _chain(node: ast.AST) -> tuple[str, ...] | None:
 # ---------------------------------------------------------------------- finding it
 
 
-def _text(file: str) -> str:
+def text_of_file(file: str) -> str:
+    """The text of a file as it is now.
+
+    Raises:
+        NoSourceError: it cannot be read.
+    """
     linecache.checkcache(file)
     text = "".join(linecache.getlines(file))
     if not text:
@@ -187,7 +193,7 @@ def _text(file: str) -> str:
 
 
 def _tree(file: str) -> ast.Module:
-    tree = _parsed(_text(file))
+    tree = _parsed(text_of_file(file))
     if tree is None:
         raise NoSourceError(f"{file} is not Python")
     return tree
@@ -250,7 +256,8 @@ def _narrowed(lambdas: list[ast.Lambda], code: types.CodeType) -> list[Definitio
     return list(holding[-1:])
 
 
-def _other_source(code: types.CodeType) -> str:
+def other_source(code: types.CodeType) -> str:
+    """Why the source of some code is not what runs, as far as one can tell."""
     if any(name.startswith("@py") for name in own_names(code)):
         return "pytest has rewritten its assertions, so that its source is not what runs"
     return f"its source in {code.co_filename} is not what runs: was the file edited since?"
@@ -277,7 +284,7 @@ def _write(node: ast.AST, out: list[str], *, docstrings: bool) -> None:
         for item in items:
             if not isinstance(item, ast.AST):
                 out.append(repr(item))
-            elif docstrings or not _is_bare_text(item):
+            elif docstrings or not _is_baretext_of_file(item):
                 _write(item, out, docstrings=docstrings)
         out.append(f"/{len(items)}" if docstrings else "/")
 
@@ -301,7 +308,7 @@ def _merged(items: list[Any]) -> list[Any]:
     return merged
 
 
-def _is_bare_text(node: ast.AST) -> bool:
+def _is_baretext_of_file(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
