@@ -11,12 +11,16 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import types
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from calipers.cli.app import app
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -54,12 +58,34 @@ def run_python(text, module, page):
 def run_console(text, folder):
     """Check each command of a console block against the output shown below it."""
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", text, re.MULTILINE):
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        env = os.environ | {"PATH": path, "COLUMNS": "80"}
-        done = subprocess.run(
-            command, shell=True, cwd=folder, capture_output=True, text=True, env=env, timeout=120
+        words = shlex.split(command)
+        # A shell has nothing to do for most commands, and Python need not start again for each of them.
+        run = (
+            run_here if words[0] == "calipers" and not set(command) & set("|&;<>$`*?~#\\") else run_in_a_shell
         )
+        done = run(command, folder)
         assert matches(shown, done.stdout), f"$ {command}\nprinted\n{done.stdout}{done.stderr}\nnot\n{shown}"
+
+
+def run_in_a_shell(command, folder):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    # A reader need not have the plugins that these tests are run with, and they take long to load.
+    env = os.environ | {"PATH": path, "COLUMNS": "80", "PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:anyio"}
+    return subprocess.run(
+        command, shell=True, cwd=folder, capture_output=True, text=True, env=env, timeout=120
+    )
+
+
+def run_here(command, folder):
+    """Run `calipers` in this process, which forgets what was imported from the folder."""
+    path, modules = list(sys.path), set(sys.modules)
+    try:
+        return CliRunner().invoke(app, shlex.split(command)[1:], prog_name="calipers")
+    finally:
+        sys.path[:] = path
+        for name in set(sys.modules) - modules:
+            if str(getattr(sys.modules[name], "__file__", None)).startswith(str(folder)):
+                del sys.modules[name]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
