@@ -67,6 +67,87 @@ def test_the_first_ctrl_c_returns_what_is_done(task, call):
     assert "Traceback" not in done.stderr
 
 
+def test_calls_that_had_ended_are_judged_and_kept(tmp_path):
+    done = python(
+        f"""
+        ended = []
+
+        def quick(inputs):
+            if inputs == 70:  # fewer than may wait to be judged
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(60)
+            ended.append(inputs)
+            return inputs
+
+        store = {str(tmp_path / "runs.db")!r}
+        report = dataset.evaluate_sync(quick, progress=False, max_concurrency=1, store=store)
+        print([case.output for case in report.cases] == ended, report.reuse.attempts_made)
+        show(report)
+        """
+    )
+    assert done.stdout == "True 70\n70 interrupted by Ctrl-C after 70 of 100 attempts 1\n", done.stderr
+
+
+@pytest.mark.parametrize("timeout", [None, 30])
+def test_async_calls_that_had_ended_are_kept_too(timeout):
+    done = python(
+        f"""
+        ended = []
+
+        async def at_once(inputs):
+            await asyncio.sleep(0.2)
+            if inputs == 5:
+                os.kill(os.getpid(), signal.SIGINT)
+            ended.append(inputs)
+            return inputs
+
+        dataset.cases = dataset.cases[:10]
+        report = dataset.evaluate_sync(at_once, progress=False, task_timeout={timeout})
+        print([case.output for case in report.cases] == ended)
+        """
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_a_call_that_ends_after_the_ctrl_c_is_given_up():
+    done = python(
+        """
+        import subprocess
+
+        def calls_a_program(inputs):
+            if inputs == 1:
+                child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.2)
+                child.kill()
+                return child.wait()
+            return inputs
+
+        async def slow(output):
+            await asyncio.sleep(0.5)
+            return True
+
+        dataset.evaluators.append(slow)
+        show(dataset.evaluate_sync(calls_a_program, progress=False, max_concurrency=1))
+        """
+    )
+    assert done.stdout == "1 interrupted by Ctrl-C after 1 of 100 attempts 1\n", done.stderr
+
+
+def test_judgements_that_take_long_are_not_waited_for():
+    done = python(
+        """
+        async def hangs(output):
+            await asyncio.sleep(60)
+
+        dataset.evaluators.append(hangs)
+        interrupt_soon()
+        show(dataset.evaluate_sync(lambda inputs: inputs, progress=False, max_concurrency=2))
+        """
+    )
+    assert done.stdout.startswith("0 interrupted by Ctrl-C after 0 of 100 attempts"), done.stderr
+
+
 def test_a_task_that_never_waits_can_be_interrupted():
     done = python(
         """

@@ -1,7 +1,8 @@
 """The two ways of working through a queue: on the event loop, and in threads that loop.
 
 Both keep the order of the dataset, count what is in flight, and stop when the run stops. A thread cannot be
-interrupted: on a timeout, or when the run stops, a blocking task is left behind in its daemon thread.
+interrupted: on a timeout, or when the run stops, a blocking task is left behind in its daemon thread. Calls that
+had ended by then are judged before the run ends, unless their evaluators take too long for that.
 """
 
 import asyncio
@@ -20,7 +21,11 @@ from .task import Attempt, begin, settle
 from .work import Work
 
 GRACE_SECONDS = 1.0
-"""How long to wait for tasks that were cancelled; one that ignores it is left behind."""
+"""How long to wait for tasks that were cancelled, and for the judgements that are left when a run stops; what takes longer
+is left behind."""
+
+_TURNS = 3
+"""Turns of the event loop in which the end of a call with a timeout comes to its worker."""
 
 
 class LoopWorkers:
@@ -41,10 +46,12 @@ class LoopWorkers:
             await self.done
         finally:
             self.run.stop()
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
             await _cancel(self.tasks)
 
     def stop(self) -> None:
-        """Give up what is in flight."""
+        """Give up the calls in flight."""
         if not self.done.done():
             self.done.set_result(None)
 
@@ -115,6 +122,8 @@ class ThreadWorkers:
         """The shortest timeout met so far; it decides how often the watch looks."""
         self.watch: asyncio.TimerHandle | None = None
         self.judging: set[asyncio.Task[None]] = set()
+        self.over = False
+        """Whether nothing is judged any more."""
         self.done: asyncio.Future[None] = self.loop.create_future()
 
     async def finish(self) -> None:
@@ -132,10 +141,14 @@ class ThreadWorkers:
             self.stopped.set()
             if self.watch is not None:
                 self.watch.cancel()
-            await _cancel(self.judging)
+            try:
+                await self._judge_the_rest()
+            finally:
+                self.over = True
+                await _cancel(self.judging)
 
     def stop(self) -> None:
-        """Give up what is in flight."""
+        """Give up the calls in flight."""
         self.stopped.set()
         self.room.release(self.limit)  # nobody waits for room any more
         if not self.done.done():
@@ -179,6 +192,9 @@ class ThreadWorkers:
                 attempt.error = work.problem
             elif work.recalled is None and not self._execute(me, work, attempt):
                 return True
+            if self.stopped.is_set():
+                # What stopped the run may have ended the call too: a program that the task called gets the Ctrl-C as well.
+                return False
             self.finished.append((work, attempt, start))
             self._signal()
         return False
@@ -249,7 +265,7 @@ class ThreadWorkers:
 
     def _wake(self) -> None:
         self.signalled = False
-        if self.finished and not self.run.stopping and len(self.judging) < self.limit:
+        if self.finished and not self.over and len(self.judging) < self.limit:
             task = self.loop.create_task(self._judge())
             self.judging.add(task)
             task.add_done_callback(self._judged)
@@ -271,10 +287,20 @@ class ThreadWorkers:
             self.stop()
 
     async def _judge(self) -> None:
+        """Judge finished attempts; what comes through (a second Ctrl-C in an evaluator, say) ends all judging."""
+        try:
+            await self._judge_finished()
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
+            self.over = True
+            raise
+
+    async def _judge_finished(self) -> None:
         """Judge finished attempts until there are none; if an evaluator waits, the next wake adds another judge."""
         run = self.run
         fair_until = perf_counter() + FAIR_SECONDS
-        while self.finished and not run.stopping:
+        while self.finished and not self.over:
             work, attempt, start = self.finished.popleft()
             if self.finished and not self.signalled:
                 self.signalled = True
@@ -293,6 +319,13 @@ class ThreadWorkers:
             if perf_counter() > fair_until:
                 await asyncio.sleep(0)
                 fair_until = perf_counter() + FAIR_SECONDS
+
+    async def _judge_the_rest(self) -> None:
+        """Judge what is finished, as far as a moment allows: a call that was made must not have to be made again."""
+        until = self.loop.time() + GRACE_SECONDS
+        while not self.over and (self.finished or self.judging) and (left := until - self.loop.time()) > 0:
+            self._wake()
+            await asyncio.wait(self.judging, timeout=left, return_when=asyncio.FIRST_COMPLETED)
 
     def _watch(self) -> None:
         """Give up on tasks that take longer than allowed, and put new threads in the place of theirs; then look again."""
