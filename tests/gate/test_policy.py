@@ -224,7 +224,10 @@ WHOLE = {
         "b": {"agreement": {"run": "labelled", "kappa": 0.6}},
     },
     "duration": {"max_growth": 0.2, "at_most": 3},
-    "metrics": {"cost": {"max_growth": 0.1, "max_missing": 0.1}},
+    "metrics": {
+        "cost": {"max_growth": 0.1, "max_missing": 0.1},
+        "retries": {"at_most": 1, "missing_is_zero": True},
+    },
 }
 """A policy with every key that there is."""
 
@@ -296,6 +299,10 @@ def test_schema_and_reader_agree_on_what_may_stand_in_every_place(tmp_path, is_v
         ({"evaluators": {"a": {"agreement": {"labels": "a", "kappa": -1}}}}, False),
         ({"evaluators": {"a": {"agreement": {"labels": "a", "share": 0}}}}, False),
         ({"metrics": {"cost": {"max_missing": 0.1}}}, False),
+        ({"metrics": {"cost": {"at_most": 1, "max_missing": 0.1, "missing_is_zero": True}}}, False),
+        ({"metrics": {"cost": {"at_most": 1, "max_missing": 0.1, "missing_is_zero": False}}}, True),
+        ({"duration": {"at_most": 1, "missing_is_zero": True}}, False),
+        ({"duration": {"at_most": 1, "missing_is_zero": False}}, True),
         ({"evaluators": {"a": {"agreement": {"labels": "a", "run": "b", "kappa": 0.5}}}}, False),
         ({"evaluators": {"a": {"agreement": {"labels": "a"}}}}, False),
     ],

@@ -158,5 +158,22 @@ def test_a_growth_needs_the_metric_in_the_baseline_too():
 def test_a_policy_can_say_how_many_attempts_may_lack_a_metric():
     growth = Growth(at_most=2, max_growth=0.1, max_missing=0.4)
     assert judge_run(CHEAP, Policy(metrics={"cost": growth}), baseline=OLD).outcome == "PASS"
-    with pytest.raises(InvalidOptionError, match="every task that finishes has a time"):
-        Policy(duration=Growth(at_most=2, max_missing=0.4))
+    for growth in (Growth(at_most=2, max_missing=0.4), Growth(at_most=2, missing_is_zero=True)):
+        with pytest.raises(InvalidOptionError, match="every task that finishes has a time"):
+            Policy(duration=growth)
+    with pytest.raises(InvalidOptionError, match="take out max_missing"):
+        Growth(at_most=2, max_missing=0.4, missing_is_zero=True)
+
+
+def test_a_counter_that_never_moved_is_zero_where_the_policy_says_so():
+    def retries(share):
+        return run(recorded=lambda number: number % 10 < 10 * share)
+
+    at_most = Policy(metrics={"cost": Growth(at_most=0.4, missing_is_zero=True)})
+    found = judge_run(retries(0.2), at_most).findings[-1]
+    assert (found.outcome, found.value, found.n) == ("PASS", 0.2, 120)
+    assert judge_run(retries(0.8), at_most).outcome == "FAIL"
+    growth = Policy(metrics={"cost": Growth(max_growth=0.1, missing_is_zero=True)})
+    assert judge_run(retries(0.8), growth, baseline=retries(0.2)).outcome == "FAIL"
+    assert judge_run(retries(0), at_most, baseline=retries(0.2)).outcome == "PASS"
+    assert judge_run(retries(0), at_most).outcome == "FAIL", "nobody knows whether it is the name of anything"

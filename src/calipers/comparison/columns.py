@@ -155,10 +155,11 @@ def durations(case: RunCase) -> list[float]:
     return [record.task_duration for record in case.attempts if isinstance(record, ReportCase)]
 
 
-def metric(case: RunCase, name: str) -> list[float]:
-    """A metric of every attempt that has it."""
+def metric(case: RunCase, name: str, *, missing: float | None = None) -> list[float]:
+    """A metric of every attempt that has it; of others that finished, what is given for it, if anything is."""
     records = [record for record in case.attempts if isinstance(record, ReportCase)]
-    return [float(record.metrics[name]) for record in records if name in record.metrics]
+    found = [record.metrics.get(name, missing) for record in records]
+    return [float(value) for value in found if value is not None]
 
 
 def without_metric(cases: Iterable[RunCase], name: str) -> int:

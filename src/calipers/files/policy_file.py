@@ -79,7 +79,9 @@ def policy_schema() -> dict[str, Any]:
     for name in _NAMED:
         rules[name]["propertyNames"] = {"minLength": 1}
     rules["pass_rate"]["not"] = {"anyOf": [{"required": [name]} for name in NOT_OF_A_PASS_RATE]}
-    rules["duration"]["not"] = {"required": ["max_missing"]}
+    is_zero = {"required": ["missing_is_zero"], "properties": {"missing_is_zero": {"const": True}}}
+    parts["Growth"]["not"] = {"allOf": [{"required": ["max_missing"]}, is_zero]}
+    rules["duration"]["not"] = {"anyOf": [{"required": ["max_missing"]}, is_zero]}
     rules["$schema"] = {"type": "string"}
     rules["evaluators"]["additionalProperties"] = {
         "anyOf": [rules["evaluators"]["additionalProperties"], {"type": "null"}]

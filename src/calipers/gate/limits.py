@@ -63,12 +63,15 @@ class Limits:
         if policy.duration is not None:
             yield from self._growth(TASK_TIME, policy.duration, durations, "seconds")
         for name, growth in policy.metrics.items():
-            if name not in run.metrics:
+            zero = growth.missing_is_zero and old is not None and name in old.metrics
+            if name not in run.metrics and not zero:
                 there = ", ".join(map(repr, run.metrics)) or "none"
                 yield absent(name, f"the run has no metric of this name; there are {there}")
             else:
-                yield from self._growth(name, growth, _metric(name), "number")
-                yield from self._unrecorded(name, growth)
+                missing = 0.0 if growth.missing_is_zero else None
+                yield from self._growth(name, growth, _metric(name, missing), "number")
+                if missing is None:
+                    yield from self._unrecorded(name, growth)
 
     # ------------------------------------------------------------------ evaluators
 
@@ -398,7 +401,8 @@ class Limits:
                     "a number of every attempt",
                     f"{missing:,} of {plural(finished, 'attempt')} {where} that finished did not record it, and the others may be "
                     "the cheap ones",
-                    "record it in every attempt, 0 where there is none; or say in the policy what share may lack it: max_missing",
+                    "record it in every attempt; or say in the policy that those had none of it, missing_is_zero, or what share may "
+                    "be left out, max_missing",
                 )
 
 
@@ -426,8 +430,8 @@ def _without_bounds(name: str, wild: str) -> str:
     )
 
 
-def _metric(name: str) -> Values:
+def _metric(name: str, missing: float | None) -> Values:
     def values(case: RunCase) -> list[float]:
-        return metric(case, name)
+        return metric(case, name, missing=missing)
 
     return values

@@ -144,10 +144,14 @@ class Growth(_Checked, frozen=True, kw_only=True):
     at_most: float | None = None
     """The whole interval of the mean has to lie below this: seconds, or the units of the metric."""
     max_missing: Share | None = None
-    """The share of finished attempts that may lack the metric; more, or any if `None`, is INCONCLUSIVE."""
+    """The share of finished attempts that may lack the metric, and are left out; more, or any if `None`, is INCONCLUSIVE."""
+    missing_is_zero: bool = False
+    """Whether an attempt that finished without the metric had none of it: one that never moves from zero is not recorded."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.missing_is_zero and self.max_missing is not None:
+            raise InvalidOptionError("missing_is_zero leaves nothing missing: take out max_missing")
         if self.max_growth is None and self.at_most is None:
             raise InvalidOptionError("neither max_growth nor at_most is given: there is nothing to meet")
 
@@ -187,9 +191,11 @@ class Policy(_Checked, frozen=True, kw_only=True):
                     f"pass_rate: {' and '.join(unread)} would not be read, since a pass rate is of no single evaluator: give it to "
                     "an evaluator, or set max_evaluator_errors in the policy"
                 )
-        if self.duration is not None and self.duration.max_missing is not None:
+        if self.duration is not None and (
+            self.duration.missing_is_zero or self.duration.max_missing is not None
+        ):
             raise InvalidOptionError(
-                "duration: every task that finishes has a time, so max_missing says nothing"
+                "duration: every task that finishes has a time, so max_missing and missing_is_zero say nothing"
             )
         limited = rate is not None and not (rate.margin is rate.at_least is rate.at_most is None)
         if not (self.evaluators or self.metrics or self.duration or limited):
