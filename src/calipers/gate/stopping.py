@@ -173,8 +173,8 @@ class StopWhenDecided:
     def _decision(self) -> str | None:
         doubt = (1 - self.policy.confidence) / 2
         for subject in self._subjects:
-            for bet in subject.decidable:
-                if bet.fails(doubt / self._parts):
+            for bet in subject.bets:
+                if bet.fails(doubt / self._parts) and bet in subject.decidable:
                     return f"decided: FAIL ({subject.name}: {bet.rule})"
         heard = all(each.judged for each in self._subjects)
         if self._unfit is not None and heard and self._agreements.are_of_these_judges():
@@ -183,8 +183,8 @@ class StopWhenDecided:
         if (
             whole
             and self._is_sound()
-            and all(each.is_sound(self._attempts) for each in self._subjects)
             and all(bet.passes(doubt) for each in self._subjects for bet in each.bets)
+            and all(each.is_sound(self._attempts) for each in self._subjects)
             and self._agreements.hold
             and self._agreements.are_of_these_judges()
         ):
