@@ -62,6 +62,15 @@ def test_that_a_column_has_not_judged_all_comes_back_too(store, other_store, run
     assert score_again(other_store, run.id, evaluators=[exact]).incomplete is None
 
 
+def test_tags_and_timeouts_come_back_too(store, other_store, tmp_path, same_run):
+    cases = [Case(name="a", inputs=1, tags=["x", "\ud800"], timeout=3), Case(name="b", inputs={"tags": 1})]
+    Dataset(name="d", cases=cases).evaluate_sync(_double, store=store, progress=False)
+    run = store.run("latest")
+    import_run(export_run(store, run.id, to=tmp_path / "run.jsonl"), other_store)
+    same_run(store, other_store, run.id)
+    assert other_store.run(run.id).keeps_settings
+
+
 def test_what_was_taken_over_from_another_run_comes_back_as_such(store, other_store, tmp_path, same_run):
     dataset = Dataset(name="d", cases=[Case(name="a", inputs=1)], evaluators=[_positive])
     for _ in range(2):

@@ -182,3 +182,20 @@ def test_an_evaluator_that_came_with_scoring_again_says_so_and_keeps_its_column_
     assert lines(store, first, evaluator="looks")[1] == said
     run(store, evaluators=[Long(), looks], reuse=False, resume=first)
     assert [one.name for one in store.run(first).evaluators] == ["Long", "looks"]
+
+
+def test_who_was_added_by_scoring_and_has_not_come_to_an_attempt_yet_says_so(store):
+    which = run(store)
+    score_again(store, which, evaluators=[looks])
+    store.remove_attempts(which, [0])
+    run(store, resume=which)
+    assert lines(store, which, evaluator="looks")[1] == "looks: not asked yet: score the run with it again"
+
+
+def test_a_task_that_was_not_known_when_its_run_was_resumed_is_told_from_a_case_without_form(store):
+    which = run(store)
+    store.remove_attempts(which, [0])
+    shell = eval("lambda inputs: inputs", {})
+    shell.__name__ = "task"
+    run(store, task=shell, resume=which)
+    assert lines(store, which)[0] == "attempt: made in this run; the task's identity was not known"

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from calipers import Case, Dataset, Evaluator
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.rollouts import GraphMetrics
-from calipers.stores import MemoryStore, RunInfo, open_store, score_again, score_again_async
+from calipers.stores import MemoryStore, RunInfo, hide_matches, open_store, score_again, score_again_async
 
 
 def task(inputs):
@@ -343,3 +343,82 @@ def test_two_who_score_at_once_get_a_column_each():
         case = store.report(store.run("latest").id).cases[0]
         assert sorted(result.name for result in case.results) == ["Above", "Above_2", "even"]
         assert len({str(result.source.arguments) for result in case.results if result.name != "even"}) == 2
+
+
+# ---------------------------------------------------------------------- what a run would have given
+
+
+def drawn(seed):
+    return seed % 1000
+
+
+def test_evaluators_are_given_the_seeds_that_a_run_gives_them(store):
+    fresh = Dataset(name="d", cases=[Case(name=str(n), inputs=n) for n in range(3)], evaluators=[even, drawn])
+    wanted = [case.scores["drawn"].value for case in fresh.evaluate_sync(task, progress=False, seed=3).cases]
+    run = stored_run(store, count=3, seed=3)
+    report = score_again(store, run, evaluators=[drawn], keep="all")
+    assert [case.scores["drawn"].value for case in report.cases] == wanted
+    again = fresh.evaluate_sync(task, progress=False, seed=3, store=store, reuse=True)
+    assert (again.reuse.cells_computed, [case.scores["drawn"].value for case in again.cases]) == (0, wanted)
+
+
+def setting(case):
+    return f"{case.name} {list(case.tags)} {case.timeout}"
+
+
+TAGGED = [
+    Case(name="a", inputs=1, tags=["vip"], timeout=5),
+    Case(name="b", inputs=1, tags=["std", "ü"]),
+    Case(name="c", inputs=2),
+]
+SETTINGS = ["a ['vip'] 5", "b ['std', 'ü'] None", "c [] None"]
+
+
+def settings_of(report):
+    return [case.labels["setting"].value.replace("5.0", "5") for case in report.cases]
+
+
+@pytest.mark.parametrize("with_dataset", [False, True], ids=["stored", "given"])
+def test_evaluators_see_the_tags_and_the_timeout_of_each_case_also_of_those_of_equal_content(
+    store, with_dataset
+):
+    data = Dataset(name="d", cases=TAGGED)
+    data.evaluate_sync(task, progress=False, store=store)
+    given = data if with_dataset else None
+    report = score_again(store, evaluators=[setting], keep="all", dataset=given)
+    assert settings_of(report) == SETTINGS
+    assert (report.reuse.judged_as_plain, report.reuse.notes) == (0, [])
+
+
+def test_tags_that_have_changed_are_stored_when_the_run_is_resumed(store):
+    Dataset(name="d", cases=[Case(name="a", inputs=1, tags=["old"])]).evaluate_sync(
+        task, progress=False, store=store
+    )
+    data = Dataset(name="d", cases=[Case(name="a", inputs=1, tags=["new"])])
+    resumed = data.evaluate_sync(task, progress=False, store=store, resume="latest")
+    assert resumed.reuse.attempts_made == 0
+    report = score_again(store, evaluators=[setting], keep="all")
+    assert settings_of(report) == ["a ['new'] None"]
+
+
+def test_a_case_whose_tags_nobody_stored_is_looked_at_with_a_word_and_again_once_it_is_given(store):
+    data = Dataset(name="d", cases=TAGGED)
+    data.evaluate_sync(task, progress=False, store=store)
+    first = store.run("latest")
+    old = store.begin_run(RunInfo(name="old", dataset_name="d"))
+    store.append(old.id, [attempt for attempt, _ in store.judged(first.id)])
+    store.finish_run(old.id)
+    report = score_again(store, "old", evaluators=[setting, large])
+    assert report.reuse.notes[0].startswith("attempts whose case an evaluator looked at without its tags")
+    assert report.reuse.notes[0].endswith(": 3")
+    report = score_again(store, "old", evaluators=[setting, large], dataset=data, keep="all")
+    assert settings_of(report) == SETTINGS
+    assert (report.reuse.notes, report.reuse.cells_computed) == ([], 3)
+
+
+def test_tags_are_redacted_like_all_else_of_a_case():
+    with MemoryStore(redact=[hide_matches("vip")]) as store:
+        Dataset(name="d", cases=TAGGED[:1]).evaluate_sync(task, progress=False, store=store)
+        report = score_again(store, evaluators=[setting], keep="all")
+    assert settings_of(report) == ["a ['[redacted]'] 5"]
+    assert "judged without what was hidden" in report.reuse.notes[0]

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import chdir, contextmanager
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -223,8 +223,9 @@ class Keeper:
         store = self.store
         if store is None or self.where is None or report.reuse is None:
             return None
-        if store.run(report.reuse.run).status == "finished":
-            return None  # what it lacks is not had by resuming it
+        with suppress(StoreError):  # it may be the store that broke
+            if store.run(report.reuse.run).status == "finished":
+                return None  # what it lacks is not had by resuming it
         words = [_PASSWORD.sub(r"\1@", word) for word in _words() if not word.startswith("--resume")]
         if self.asked_for and self.asked_for in words:
             words.remove(self.asked_for)

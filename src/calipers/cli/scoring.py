@@ -154,6 +154,7 @@ class _Place(Keeper):
         if counts.judged_as_plain:
             what = plural(counts.judged_as_plain, "attempt")
             yield f"  - judged by plain data, where the task or the case had an object: {what} (--output-type, --types)"
+        yield from (f"  - {note}" for note in counts.notes)
         yield f"Kept in {self.where}: calipers show {counts.run}{self._store_flag()}"
 
     @override

@@ -87,7 +87,9 @@ def _reasons(
         return
     mine = [cell for cell in cells if evaluator_of(cell, info.evaluators).name == evaluator]
     if not mine:
-        yield f"  {evaluator}: not asked, since it does not judge this case"
+        added = any(one.name == evaluator and one.added and not one.superseded for one in info.evaluators)
+        reason = "yet: score the run with it again" if added else "since it does not judge this case"
+        yield f"  {evaluator}: not asked{' ' if added else ', '}{reason}"
     for cell in mine:
         yield f"  {evaluator}: {_cell_reason(store, info, attempt, cell)}"
 

@@ -164,6 +164,7 @@ def _run_info(setup: Setup, task: AnyIdentity, columns: Columns, *, reuse: bool)
         repeat=setup.repeat,
         seed=setup.seed,
         total=setup.total,
+        keeps_settings=True,
         metadata=None if setup.metadata is None else dict(setup.metadata),
         evaluators=columns.shared,
     )
@@ -313,6 +314,8 @@ class RunJournal:
             origin=origin,
             in_row=not noted,
             as_is=as_is,
+            tags=work.case.tags,
+            timeout=work.case.timeout,
         )
         if source is not None:
             stored.output = with_attempt_notes(stored.output, attempt_notes(source.attempt.output))

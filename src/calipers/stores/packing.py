@@ -61,6 +61,8 @@ class _Given(msgspec.Struct, omit_defaults=True):
     inputs: Any = None
     metadata: Any = None
     expected_output: Any = None
+    tags: tuple[str, ...] = ()
+    timeout: float | None = None
 
 
 class _Output(msgspec.Struct, omit_defaults=True):
@@ -113,6 +115,8 @@ def pack(
     origin: str | None = None,
     in_row: bool = False,
     as_is: bool = False,
+    tags: tuple[str, ...] = (),
+    timeout: float | None = None,
 ) -> tuple[StoredAttempt, list[StoredCell]]:
     """A finished attempt and its results as what a store keeps.
 
@@ -127,6 +131,8 @@ def pack(
         in_row: let the attempt hold its results (`StoredAttempt.cells`) if they are no more than values, which most are:
             there are no cells then, and storing it takes half the time.
         as_is: inputs, metadata, expectation and output are known to be plain data, so that nobody need look again.
+        tags: of its case, which evaluators may look at and records do not have.
+        timeout: of its case.
     """
     facts = _facts(record, panel)
     inside: str | None = None
@@ -146,6 +152,10 @@ def pack(
         given.inputs = quick_plain(given.inputs)
         given.metadata = quick_plain(given.metadata)
         given.expected_output = quick_plain(given.expected_output)
+    if tags:
+        given.tags = tuple(map(quick_plain, tags))
+    if timeout is not None:
+        given.timeout = float(timeout)
     attempt = StoredAttempt(
         position=position,
         name=_name(record.name),
@@ -280,6 +290,17 @@ def facts_of(attempt: StoredAttempt) -> Facts:
             f"{FORMAT}: install a newer calipers"
         )
     return facts
+
+
+def setting_of(attempt: StoredAttempt) -> tuple[tuple[str, ...], float | None]:
+    """The tags and the timeout of an attempt's case."""
+    if '"tags":' not in attempt.given and '"timeout":' not in attempt.given:
+        return (), None
+    try:
+        given = _read_given(attempt.given)
+    except msgspec.DecodeError as error:
+        raise _damaged(attempt, error) from error
+    return given.tags, given.timeout
 
 
 def unpack(

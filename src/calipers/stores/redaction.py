@@ -3,8 +3,8 @@
 A hook is a function that takes plain data and returns what of it may be stored. It is given one value after the other:
 
 - of a run: its metadata, its parameters, and the arguments of its evaluators;
-- of an attempt: inputs, metadata, expectation, output, attributes, the message and traceback of an error, the cluster, and
-  from a trace and its spans each text, each tool's arguments and output, each object of metadata or attributes;
+- of an attempt: inputs, metadata, expectation, each tag, output, attributes, the message and traceback of an error, the
+  cluster, and from a trace and its spans each text, each tool's arguments and output, each object of metadata or attributes;
 - of each evaluator: each result's name, value, reason and metadata, each failure's message and traceback, each reason to skip;
 - of the report: its metadata, its notes, what failed, and the texts of its analyses.
 
@@ -194,7 +194,7 @@ _SCALAR: Final = (bool, int, float, str)
 _FAILURE: Final = {"error_message": str, "error_stacktrace": str}
 _SOURCED: Final = {**_FAILURE, "source": {"arguments": dict}}
 _EVENT: Final = {"name": _NAME, "attributes": dict}
-_GIVEN: Final = dict.fromkeys(("inputs", "metadata", "expected_output"), object)
+_GIVEN: Final = {**dict.fromkeys(("inputs", "metadata", "expected_output"), object), "tags": [str]}
 _OUTPUT: Final = {
     "output": object,
     "attributes": dict,

@@ -21,32 +21,31 @@ import msgspec
 from typing_extensions import override
 
 from calipers.case import Case
-from calipers.context import EvaluatorContext
 from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.evaluation import Counts, Progress, run_sync
-from calipers.identity.cases import case_key
 from calipers.identity.evaluators import evaluator_identity
 from calipers.interrupt import on_interrupt
 from calipers.recalled import Recalled, Reuse
 from calipers.record import ReportCase
 from calipers.report import Report
 from calipers.report_evaluator import run_report_evaluators
-from calipers.result import EvaluationResult
 from calipers.runner import Options, Record, Run
-from calipers.scoring import Judge, NotedScoring, Plan
+from calipers.scoring import Judge, Plan
 from calipers.spans import SpanTree
 from calipers.styles import RolloutEvaluator, as_evaluator
 from calipers.task import Attempt, Task
 from calipers.work import Work, WorkQueue
 from calipers.workers import LoopWorkers
 
+from .found import Found, FoundScoring
+from .given_cases import GivenCases
 from .identities import Columns, column_key
 from .kept_metrics import kept_metrics, read_metrics
 from .notes import CellNotes, attempt_notes, cell_notes, has_failed, with_notes
 from .opening import open_store
 from .output_type import OutputType
-from .packing import facts_of, pack_cells, unpack, unpack_cells
+from .packing import pack_cells, setting_of, unpack
 from .panel import Panel
 from .recalling import NO_SPANS, WITHOUT_HIDDEN
 from .records import FORMAT, StoredAttempt, StoredCell
@@ -59,6 +58,11 @@ if TYPE_CHECKING:
 
 _TRIES = 20
 """How often names are chosen anew, where others who score the same run take them first."""
+
+_WITHOUT_SETTING = (
+    "attempts whose case an evaluator looked at without its tags and its timeout, which are not stored: give the dataset "
+    "to have them judged again"
+)
 
 
 def score_again(
@@ -147,7 +151,7 @@ async def score_again_async(
             report.reuse = Reuse(run=info.id)
             return report
         again = _Again(opened, info, evaluators, dataset, OutputType(output_type), replace=replace)
-        incomplete = await again.judge_all(options, progress)
+        incomplete = await again.judge_all(msgspec.structs.replace(options, seed=info.seed), progress)
         report = opened.report(info.id, keep="all" if again.has_rollouts else keep)
         if again.has_rollouts:
             await run_report_evaluators(report, (), again.with_originals(report))
@@ -155,6 +159,8 @@ async def score_again_async(
         report.reuse = again.counts
         if again.judged_redacted:
             again.counts.notes.append(f"{WITHOUT_HIDDEN}: {again.judged_redacted}")
+        if again.judged_bare:
+            again.counts.notes.append(f"{_WITHOUT_SETTING}: {again.judged_bare}")
         report.incomplete = incomplete or report.incomplete
         return report
     finally:
@@ -184,7 +190,8 @@ class _Again:
         self.has_rollouts = any(isinstance(judge.evaluator, RolloutEvaluator) for judge in self.plan.judges)
         self._output = output
         self.judged_redacted = 0
-        self._cases = _cases_by_content(dataset)
+        self.judged_bare = 0
+        self._cases = GivenCases(dataset)
 
     async def judge_all(self, options: Options, progress: Progress | None = None) -> str | None:
         """Judge every attempt that lacks a judgement; returns why not all were, if so."""
@@ -194,7 +201,7 @@ class _Again:
             run = _Judging(
                 Task(_never, self.info.task_name or "", is_async=True),
                 WorkQueue(self.works()),
-                _Scoring(timeout=options.evaluator_timeout),
+                FoundScoring(timeout=options.evaluator_timeout),
                 NO_SPANS,
                 options,
                 _Journal(self, writer),
@@ -238,10 +245,12 @@ class _Again:
         record = unpack(attempt, (), self.evaluators)
         assert isinstance(record, ReportCase)
         notes = attempt_notes(attempt.output)
-        case = None if attempt.case_hash is None else self._cases.get(attempt.case_hash)
+        case = self._cases.of(attempt)
         redacted = notes.redacted or (notes.redacted_case and case is None)
         as_plain = redacted or notes.rich_attributes or (notes.rich_case and case is None)
-        made = ["case"] if (notes.rich_case or notes.redacted_case) and case is not None else []
+        bare = case is None and not self.info.keeps_settings
+        lacking = notes.rich_case or notes.redacted_case or not self.info.keeps_settings
+        made = ["case"] if lacking and case is not None else []
         if notes.rich:
             record.output, restored = self._output.restored(record.output, notes.form)
             as_plain = as_plain or not restored
@@ -251,11 +260,14 @@ class _Again:
             return None
         if case is None:
             expected = {"expected_output": record.expected_output} if record.has_expected_output else {}
+            tags, timeout = setting_of(attempt)
             case = Case(
                 name=attempt.case_name,
                 inputs=record.inputs,
                 metadata=record.metadata,
                 cluster=record.cluster,
+                tags=tags,
+                timeout=timeout,
                 **expected,
             )
         plan = self.plan
@@ -266,7 +278,15 @@ class _Again:
         recalled = Recalled(
             record=record,
             spans=spans,
-            source=_Found(self, attempt, cells, as_plain=as_plain, redacted=redacted, made=tuple(made)),
+            source=Found(
+                self.evaluators,
+                attempt,
+                cells,
+                as_plain=as_plain,
+                redacted=redacted,
+                made=tuple(made),
+                bare=bare,
+            ),
         )
         return Work(
             attempt.position, case, attempt.name, attempt.case_name, attempt.repeat, plan, None, recalled
@@ -275,7 +295,7 @@ class _Again:
     def new_cells(self, work: Work, attempt: Attempt, record: ReportCase) -> list[StoredCell]:
         """What was said of an attempt, to be stored."""
         found = attempt.recalled.source if attempt.recalled is not None else None
-        assert isinstance(found, _Found)
+        assert isinstance(found, Found)
         asked = attempt.asked or {}
         self.counts.cells_computed += len(asked)
         self.counts.cells_reused += len(self.plan.judges) - len(asked)
@@ -292,16 +312,18 @@ class _Again:
         if not (self.has_rollouts or found.as_plain or any(asked.values())):
             return cells
         judges = dict(zip(self.places, self.plan.judges, strict=True))
+        self.judged_bare += found.bare and any("case" in looked for looked in asked.values())
         for cell in cells:
             judge = judges[cell.evaluator]
             looked = asked.get(judge.name, frozenset())
+            as_plain = found.as_plain or (found.bare and "case" in looked)
             notes = CellNotes(
                 # The evaluators before it are those of another run: nobody can promise them to a later one.
                 after="" if "results" in looked else None,
                 seed=self.info.seed if "seed" in looked else None,
                 case="" if "case" in looked else None,
-                as_plain=found.as_plain,
-                made=found.made if found.as_plain else (),
+                as_plain=as_plain,
+                made=found.made if as_plain else (),
                 original=_original(judge, record),
             )
             cell.body = with_notes(cell.body, notes)
@@ -334,54 +356,6 @@ def _original(judge: Judge, record: ReportCase) -> Any:
         return None
     mine = (result.original for result in record.results if result.evaluator == judge.name)
     return kept_metrics(next(mine, None))
-
-
-class _Found:
-    """A stored attempt that is judged again, with what was said of it before."""
-
-    def __init__(
-        self,
-        again: _Again,
-        attempt: StoredAttempt,
-        cells: Sequence[StoredCell],
-        *,
-        as_plain: bool,
-        redacted: bool,
-        made: tuple[str, ...],
-    ) -> None:
-        self._again = again
-        self._attempt = attempt
-        self._cells = cells
-        self.as_plain = as_plain
-        self.redacted = redacted
-        self.made = made
-
-    def results(self) -> tuple[EvaluationResult, ...]:
-        """The results that the run has already."""
-        return unpack_cells(self._cells, facts_of(self._attempt), self._again.evaluators)[0]
-
-
-class _Earlier:
-    """What was said of an attempt so far: what is stored is read only if somebody looks."""
-
-    def __init__(self, found: _Found, said: list[EvaluationResult]) -> None:
-        self._found = found
-        self._said = said
-
-    def __iter__(self) -> Iterator[EvaluationResult]:
-        yield from self._found.results()
-        yield from self._said
-
-
-class _Scoring(NotedScoring):
-    """Judges attempts whose evaluators may look at stored results."""
-
-    @override
-    def _show(
-        self, attempt: Attempt, ctx: EvaluatorContext[Any, Any, Any], results: list[EvaluationResult]
-    ) -> None:
-        assert attempt.recalled is not None
-        ctx._earlier = _Earlier(attempt.recalled.source, results)  # noqa: SLF001 - as its base class does
 
 
 class _Judging(Run):
@@ -491,10 +465,3 @@ def _named(x: Any, stored: Sequence[StoredEvaluator]) -> Judge:
     while name in keys and (None in keys[name] or keys[name] != {column_key(identity, name)}):
         name, number = f"{base}_{number}", number + 1
     return Judge(evaluator, name)
-
-
-def _cases_by_content(dataset: Dataset[Any, Any, Any] | None) -> dict[bytes, Case[Any, Any, Any]]:
-    """The cases of a dataset by what their content is known by."""
-    if dataset is None:
-        return {}
-    return {key: case for case in dataset.cases if (key := case_key(case)) is not None}

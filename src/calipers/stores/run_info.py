@@ -98,6 +98,8 @@ class RunInfo(msgspec.Struct, kw_only=True):
     seed: int = 0
     total: int | None = None
     """Attempts to make; `None` if the dataset does not tell its length."""
+    keeps_settings: bool = False
+    """Whether tags and timeouts of cases are stored with its attempts; not of runs that were made elsewhere."""
     metadata: dict[str, Any] | None = None
     """What the caller noted about the run."""
     environment: dict[str, str] = {}

@@ -16,7 +16,7 @@ from calipers.work import Work
 
 from .counting import unjudged_by
 from .identities import Columns
-from .packing import Facts, Record, facts_of, not_judged, unpack_cells
+from .packing import Facts, Record, facts_of, not_judged, setting_of, unpack_cells
 from .panel import Panel, shared_places
 from .patience import patiently
 from .records import FORMAT, StoredAttempt, StoredCell
@@ -39,6 +39,7 @@ class Seat(msgspec.Struct, frozen=True):
             attempt.name == work.name
             and attempt.case_name == work.case_name
             and facts.cluster == work.case.cluster
+            and setting_of(attempt) == (work.case.tags, work.case.timeout)
             and facts.evaluators == self.panel.stored
         )
 

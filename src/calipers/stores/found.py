@@ -1,0 +1,66 @@
+"""A stored attempt that is judged again, and how evaluators see what was said of it before."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from typing_extensions import override
+
+from calipers.context import EvaluatorContext
+from calipers.result import EvaluationResult
+from calipers.scoring import NotedScoring
+from calipers.task import Attempt
+
+from .packing import facts_of, unpack_cells
+from .records import StoredAttempt, StoredCell
+from .run_info import StoredEvaluator
+
+
+class Found:
+    """A stored attempt that is judged again, with what was said of it before."""
+
+    def __init__(
+        self,
+        evaluators: Sequence[StoredEvaluator],
+        attempt: StoredAttempt,
+        cells: Sequence[StoredCell],
+        *,
+        as_plain: bool,
+        redacted: bool,
+        made: tuple[str, ...],
+        bare: bool,
+    ) -> None:
+        self._evaluators = evaluators
+        self._attempt = attempt
+        self._cells = cells
+        self.as_plain = as_plain
+        self.redacted = redacted
+        self.made = made
+        self.bare = bare
+        """Whether nobody knows the tags and the timeout of its case."""
+
+    def results(self) -> tuple[EvaluationResult, ...]:
+        """The results that the run has already."""
+        return unpack_cells(self._cells, facts_of(self._attempt), self._evaluators)[0]
+
+
+class _Earlier:
+    """What was said of an attempt so far: what is stored is read only if somebody looks."""
+
+    def __init__(self, found: Found, said: list[EvaluationResult]) -> None:
+        self._found = found
+        self._said = said
+
+    def __iter__(self) -> Iterator[EvaluationResult]:
+        yield from self._found.results()
+        yield from self._said
+
+
+class FoundScoring(NotedScoring):
+    """Judges attempts whose evaluators may look at stored results."""
+
+    @override
+    def _show(
+        self, attempt: Attempt, ctx: EvaluatorContext[Any, Any, Any], results: list[EvaluationResult]
+    ) -> None:
+        assert attempt.recalled is not None
+        ctx._earlier = _Earlier(attempt.recalled.source, results)  # noqa: SLF001 - as its base class does
