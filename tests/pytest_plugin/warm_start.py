@@ -14,6 +14,7 @@ import runpy
 import signal
 import sys
 
+import numpy  # noqa: F401, ICN001
 import pytest
 from _pytest.config import get_config
 
