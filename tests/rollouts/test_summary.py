@@ -67,7 +67,8 @@ def test_numbers_that_are_all_the_same_have_no_interval(value):
 
 def test_clusters_that_agree_in_their_means_alone_are_no_proof():
     values = [0.0, 1.0] * 3
-    assert of(*values, clusters="aabbcc").interval == t_interval(values)
+    assert of(*values).interval is not None
+    assert of(*values, clusters="aabbcc").interval is None
 
 
 @pytest.mark.parametrize(

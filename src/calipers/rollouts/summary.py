@@ -2,7 +2,7 @@
 
 The unit is the rollout. Flags (`True`, `False`) are a rate with Wilson's interval, numbers a mean with Student's t.
 Rollouts of one goal resemble each other: name the goals as `clusters` (see `goals_of`), and the interval is as wide as it
-has to be. Numbers that are all the same show no spread to judge by, and have no interval.
+has to be. Numbers that are all the same, or goals whose means agree, show no spread to judge by, and have no interval.
 
 A metric that is `None`, or absent, in a rollout was not measured there: the numbers are over the others, and `missing`
 counts it. So the mean of "the first turn at which it happened" is one of the rollouts in which it happened at all; it says
@@ -16,7 +16,7 @@ import msgspec
 
 from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.output import read_scalar
-from calipers.stats import Interval, mean, quantiles, rate, t_interval
+from calipers.stats import Interval, mean, quantiles, rate
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -137,9 +137,7 @@ def _summary(
     ordered = sorted(map(float, values))
     interval = estimate.interval
     if interval is not None and _is_point(interval, ordered):
-        # Clusters may agree in their means alone.
-        interval = t_interval(ordered, confidence=confidence)
-        interval = None if interval is None or _is_point(interval, ordered) else interval
+        interval = None
     at = quantiles(ordered, LEVELS, presorted=True)
     assert at is not None
     return MetricSummary(
