@@ -44,6 +44,7 @@ from .identities import Columns, column_key
 from .kept_metrics import kept_metrics, read_metrics
 from .notes import CellNotes, attempt_notes, cell_notes, has_failed, with_notes
 from .opening import open_store
+from .outdated import outdate
 from .output_type import OutputType
 from .packing import pack_cells, setting_of, unpack
 from .panel import Panel
@@ -152,6 +153,7 @@ async def score_again_async(
             return report
         again = _Again(opened, info, evaluators, dataset, OutputType(output_type), replace=replace)
         incomplete = await again.judge_all(msgspec.structs.replace(options, seed=info.seed), progress)
+        outdate(opened, info.id, sorted(again.asked.intersection(info.columns)), "judged again")
         report = opened.report(info.id, keep="all" if again.has_rollouts else keep)
         if again.has_rollouts:
             await run_report_evaluators(report, (), again.with_originals(report))
@@ -191,6 +193,8 @@ class _Again:
         self._output = output
         self.judged_redacted = 0
         self.judged_bare = 0
+        self.asked: set[str] = set()
+        """The evaluators that had something to judge."""
         self._cases = GivenCases(dataset)
 
     async def judge_all(self, options: Options, progress: Progress | None = None) -> str | None:
@@ -297,6 +301,7 @@ class _Again:
         found = attempt.recalled.source if attempt.recalled is not None else None
         assert isinstance(found, Found)
         asked = attempt.asked or {}
+        self.asked.update(asked)
         self.counts.cells_computed += len(asked)
         self.counts.cells_reused += len(self.plan.judges) - len(asked)
         self.counts.judged_as_plain += found.as_plain
@@ -405,16 +410,10 @@ def _dropped(store: Store, info: RunInfo, names: Sequence[str]) -> RunInfo:
         if name not in info.columns:
             known = ", ".join(map(repr, info.columns)) or "none"
             raise InvalidOptionError(f"run {info.id!r} has no evaluator {name!r} to drop; there are: {known}")
+    outdate(store, info.id, names, "was dropped")
     store.supersede(
         info.id, [place for place, evaluator in enumerate(info.evaluators) if evaluator.name in names]
     )
-    report = store.report(info.id, keep="none")
-    left = [analysis for analysis in report.analyses if analysis.title not in names]
-    if len(left) < len(report.analyses):
-        report.analyses = left
-        store.finish_run(
-            info.id, status=info.status, report=report, ended_at=info.ended_at, generation=info.generation
-        )
     return store.run(info.id)
 
 
@@ -436,6 +435,8 @@ def _seated(
         }
         new = [judge for judge in plan.judges if judge.name not in known]
         stored = [msgspec.structs.replace(columns.of(judge).stored, added=True) for judge in new]
+        outdate(store, info.id, [judge.name for judge in new if judge.name in info.columns], "was replaced")
+        outdate(store, info.id, [judge.name for judge in new if judge.name not in info.columns], "was added")
         try:
             added = store.add_evaluators(
                 info.id, stored, instead=replace, alone=not replace, generation=info.generation
