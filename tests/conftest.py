@@ -4,7 +4,9 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Generator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # No test asserts how long something takes, so hypothesis does not either: machines differ, and are busy.
@@ -30,12 +32,15 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
-# Spare the garbage collector the million objects that ten thousand tests are: it would go through them again and again
-# while they are collected, and at every full round after that, and they live to the end anyway.
-gc.disable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Spare the garbage collector the million objects that ten thousand tests are; they live to the end anyway.
 
-
-def pytest_collection_finish() -> None:
-    """From here on there is garbage to collect; what is there by now is none."""
-    gc.freeze()
-    gc.enable()
+    It would go through them again and again while they are collected, and at every full round after that.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
