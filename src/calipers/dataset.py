@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, Unpack, overload
 
+import msgspec
+
 from .case import Case, checked_evaluators, not_a_case
 from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidCaseError, InvalidOptionError
@@ -94,6 +96,8 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         self.evaluators = checked_evaluators(evaluators)
         self.report_evaluators = _checked_report_evaluators(report_evaluators)
         self._used_up = False
+        self._selection: dict[str, Any] | None = None
+        """How somebody chose these cases from those of another dataset, to be kept with a stored run."""
         self._names = {case.name for case in cases if case.name} if isinstance(cases, list) else set[str]()
 
     def __class_getitem__(cls, types: Any) -> Any:
@@ -317,7 +321,11 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         from .stores.keeping import keep_in
 
         types: tuple[Any, ...] = getattr(getattr(self, "__orig_class__", None), "__args__", ())
-        return keep_in(store, **options, dataset_type=types[1] if len(types) > 1 else None)
+        keeping = keep_in(store, **options, dataset_type=types[1] if len(types) > 1 else None)
+        if self._selection is None:
+            return keeping
+        told = {"selection": self._selection}
+        return lambda setup: keeping(msgspec.structs.replace(setup, options={**setup.options, **told}))
 
     def _list(self, purpose: str) -> list[Case[InputsT, OutputT, MetadataT]]:
         if not isinstance(self.cases, list):

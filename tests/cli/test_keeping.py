@@ -209,6 +209,62 @@ def test_a_run_that_began_as_a_part_is_not_made_the_whole(calipers, write_eval, 
     assert [(run.attempts, run.total) for run in runs()] == [(2, 2)]
 
 
+TAGGED = """
+    def tagged():
+        for n in (1, 2, 3, 4):
+            word = "lo" if n < 3 else "hi"
+            yield Case(name=f"{word} {n}", inputs=n, tags=[word])
+
+    def eval_listed():
+        return Dataset(name="numbers", cases=list(tagged()), evaluators=[positive]), task
+
+    def eval_lazy():
+        return Dataset(name="lazy", cases=tagged(), evaluators=[positive]), task
+"""
+
+
+@pytest.mark.parametrize("kind", ["listed", "lazy"])
+@pytest.mark.parametrize(
+    ("first", "then", "said"),
+    [
+        (
+            ["--tag", "lo"],
+            ["--tag", "hi"],
+            "was begun with --tag lo, and this is with --tag hi: give the same",
+        ),
+        (
+            ["--filter", "l*"],
+            ["--filter", "h*"],
+            "was begun with --filter 'l*', and this is with --filter 'h*'",
+        ),
+        (["--tag", "lo", "--tag", "hi"], ["--limit", "4"], "and this is with --limit 4"),
+    ],
+    ids=["tag", "filter", "limit"],
+)
+def test_other_cases_do_not_take_the_places_of_those_that_a_run_has(
+    calipers, write_eval, runs, kind, first, then, said
+):
+    write_eval(TAGGED)
+    args = ["run", f"eval_numbers.py:eval_{kind}", "-q"]
+    calipers(*args, *first)
+    (before,) = runs()
+    done = calipers(*args, *then, "--resume", "latest")
+    assert done.exit_code == 3
+    assert said in done.stderr
+    assert (runs()[0].attempts, runs()[0].status) == (before.attempts, "finished")
+
+
+def test_the_same_cases_in_other_words_are_those_of_the_run(calipers, write_eval, runs):
+    write_eval(TAGGED)
+    args = ["run", "eval_numbers.py:eval_listed", "-q", "--redact", "hooks.py:hide"]
+    write_eval("from calipers.stores import hide_matches\nhide = hide_matches('lo')", "hooks.py")
+    calipers(*args, "--tag", "hi", "--tag", "lo", "--limit", "9")
+    assert runs()[0].parameters["selection"] == {"tag": ["hi", "[redacted]"], "limit": 9}
+    done = calipers(*args, "--tag", "lo", "--tag", "hi", "--tag", "lo", "--resume", "latest")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert calipers(*args, "--resume", "latest").exit_code == 3
+
+
 STOPPED = """
     import signal
     from pathlib import Path

@@ -14,13 +14,15 @@ from calipers.errors import InvalidOptionError, StoreError
 from calipers.plain import plain
 from calipers.recalled import Reuse
 from calipers.report import Report
+from calipers.stores.redaction import redacted_parameters
 from calipers.stores.run_info import RunInfo
 from calipers.stores.sqlite import MemoryStore
-from calipers.stores.store import Store
+from calipers.stores.store import Redact, Store
 from calipers.views.numbers import plural
 
 from .exits import USAGE
 from .message import CommandError
+from .selection import Selection
 from .storing import find_run, open_or_make, shown_store, store_file
 
 _PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^/?#@]*@")
@@ -132,6 +134,7 @@ class Keeper:
         name: str | None,
         *,
         others: Collection[str] = (),
+        selection: Selection | None = None,
     ) -> Kept:
         """Where to keep an evaluation.
 
@@ -140,8 +143,12 @@ class Keeper:
             task_name: what the task is called.
             name: what the run is called; `None`: like the task, but a run to go on with may have any name.
             others: names of runs that belong to other evaluations of the command.
+            selection: how the cases were chosen; it is kept with the run.
         """
         store = self.store
+        told = {} if selection is None else selection.told
+        if told:
+            dataset._selection = told  # noqa: SLF001 - it is no option of a run, and has to be known when one begins
         if store is None or self.resume is None:
             return Kept(store)
         if self.resume:
@@ -157,6 +164,8 @@ class Keeper:
         self._began_anew = found is None
         if found is not None:
             _check_total(found, dataset)
+            if selection is not None:
+                _check_selection(found, told, getattr(store, "redact", ()))
         return Kept(store, found)
 
     def add(self, report: Report) -> None:
@@ -282,6 +291,31 @@ def _check_total(info: RunInfo, dataset: Dataset[Any, Any, Any]) -> None:
                 f"run {info.id!r} is of {info.total:,} attempts, and this would make it one of {total:,}: give the --filter, "
                 "--tag and --limit that it was begun with, or begin a new run with --reuse"
             )
+
+
+def _check_selection(info: RunInfo, told: dict[str, Any], hooks: Sequence[Redact]) -> None:
+    """Refuse to go on with other cases than the run was of: as many of them would take the places of those it has."""
+    if not info.keeps_settings:
+        return  # of an earlier release, which kept no selection
+    found = info.parameters.get("selection")
+    before = found if isinstance(found, dict) else {}
+    after = redacted_parameters({"selection": told}, hooks)["selection"] if told else {}
+    # Of as many cases as before, a limit says nothing.
+    names = ["filter", "tag"] if info.total is not None else ["filter", "tag", "limit"]
+    if any(before.get(name) != after.get(name) for name in names):
+        raise StoreError(
+            f"run {info.id!r} was begun with {_flags(before)}, and this is with {_flags(after)}: give the same, or begin a "
+            "new run with --reuse"
+        )
+
+
+def _flags(told: dict[str, Any]) -> str:
+    words: list[str] = []
+    for name, value in told.items():
+        words += [
+            f"--{name} {shlex.quote(str(one))}" for one in (value if isinstance(value, list) else [value])
+        ]
+    return " ".join(words) or "no --filter, --tag or --limit"
 
 
 def _taken(reuse: Reuse) -> str:

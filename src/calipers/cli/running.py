@@ -361,7 +361,7 @@ class Session:
         if options.name is not None and not evaluation.supporting:
             self._check_name(options.name, evaluation.label, subject(dataset.name, task_name))
         others = {other for other in self.names if other != evaluation.name}
-        store, resumed = self.keeper.keep(dataset, task_name, name, others=others)
+        store, resumed = self.keeper.keep(dataset, task_name, name, others=others, selection=self.selection)
         seed, repeat = options.seed, options.repeat or (1 if resumed is None else resumed.repeat)
         if seed is None and resumed is None:
             seed = draw_seed()

@@ -14,6 +14,7 @@ from typing import Any
 
 from calipers.case import Case
 from calipers.dataset import Dataset
+from calipers.plain import plain
 from calipers.scoring import unique
 
 _REMEMBERED = 10_000
@@ -42,6 +43,12 @@ class Selection:
     def is_narrow(self) -> bool:
         """Whether it may choose nothing from a dataset that has cases."""
         return bool(self.filters or self.tags)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What was asked for, by the names of the options, as plain data; empty if everything is chosen."""
+        asked = {"filter": sorted(set(self.filters)), "tag": sorted(set(self.tags)), "limit": self.limit}
+        return {name: plain(value) for name, value in asked.items() if value not in ([], None)}
 
     def of(self, dataset: Dataset[Any, Any, Any]) -> Dataset[Any, Any, Any]:
         """The same dataset with the selected cases; a lazy one stays lazy."""
