@@ -16,7 +16,7 @@ import types
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, ContextVar
 from time import perf_counter
-from typing import Any, Protocol, TypeAlias, TypeGuard
+from typing import Any, Protocol, TypeAlias, TypeGuard, cast
 
 import msgspec
 
@@ -59,6 +59,10 @@ class Attempt(msgspec.Struct):
     """What an earlier run knows of it; `None` if it is to be made."""
     seed_was_read: bool = False
     """Whether anybody asked for the seed: then the output may depend on it."""
+    case_was_read: bool = False
+    """Whether the task looked at its case, with all that this says beside its content, or at its name."""
+    name_was_read: bool = False
+    """Whether it looked at the name with the repeat."""
     asked: dict[str, frozenset[str]] | None = None
     """What its evaluators looked at beyond the attempt, by their names; `None` where no journal is kept."""
 
@@ -89,8 +93,44 @@ _COUNTING = threading.Lock()
 
 
 def current_attempt() -> Attempt | None:
-    """The attempt this code runs in, or `None` outside a run. Its `seed` is there for tasks that draw at random."""
+    """The attempt this code runs in, or `None` outside a run. Its `seed` is there for tasks that draw at random.
+
+    A task that looks here at its case, its name or the seed is called again by a run that reuses results, if these are
+    others then.
+    """
+    attempt = _CURRENT.get()
+    return None if attempt is None else cast("Attempt", _Watched(attempt))
+
+
+def running_attempt() -> Attempt | None:
+    """The same, for those whose use of it changes no output."""
     return _CURRENT.get()
+
+
+class _Watched:
+    """An attempt as its task sees it: what the task looks at beyond its inputs is noted."""
+
+    __slots__ = ("_attempt",)
+
+    def __init__(self, attempt: Attempt) -> None:
+        object.__setattr__(self, "_attempt", attempt)
+
+    def __getattr__(self, name: str) -> Any:
+        attempt = object.__getattribute__(self, "_attempt")
+        if name == "run_seed":
+            attempt.seed_was_read = True
+        elif name in {"case", "name", "case_name"}:
+            attempt.case_was_read = True
+            attempt.name_was_read = attempt.name_was_read or name == "name"
+        return getattr(attempt, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(object.__getattribute__(self, "_attempt"), name, value)
+
+    def __repr__(self) -> str:
+        attempt = object.__getattribute__(self, "_attempt")
+        attempt.seed_was_read = attempt.case_was_read = attempt.name_was_read = True
+        return repr(attempt)
 
 
 def increment_eval_metric(name: str, amount: float) -> None:

@@ -332,6 +332,61 @@ def test_a_task_that_asks_for_its_seed_is_called_again_under_another_seed(store)
     assert same.cases[0].output == first.cases[0].output != other.cases[0].output
 
 
+LOOKS = {
+    "tags": lambda inputs: ",".join(current_attempt().case.tags),
+    "case name": lambda inputs: current_attempt().case_name,
+    "name": lambda inputs: current_attempt().name,
+    "repr": lambda inputs: "tags=('new',)" in repr(current_attempt()),
+    "metrics": lambda inputs: len(current_attempt().metrics),
+    "repeat": lambda inputs: current_attempt().repeat_index,
+}
+
+
+@pytest.mark.parametrize(
+    ("look", "changed", "called"),
+    [
+        ("tags", {"tags": ["new"]}, True),
+        ("tags", {"timeout": 9.0}, True),
+        ("case name", {"name": "b"}, True),
+        ("case name", {"repeat": 3}, False),
+        ("name", {"repeat": 3}, True),
+        ("name", {}, False),
+        ("repr", {"tags": ["new"]}, True),
+        ("metrics", {"name": "b", "tags": ["new"]}, False),
+        ("repeat", {"name": "b", "tags": ["new"]}, False),
+    ],
+    ids=lambda value: str(value),
+)
+def test_a_task_that_looks_at_its_case_is_called_again_when_what_it_sees_has_changed(
+    store, look, changed, called
+):
+    def judged(reuse, *, name="a", repeat=2, **more):
+        data = Dataset(name="kept", cases=[Case(name=name, inputs="a", **more)])
+        return run(data, LOOKS[look], repeat=repeat, store=store, reuse=reuse)
+
+    judged(False)
+    report = judged(True, **changed)
+    fresh = judged(False, **changed)
+    assert report.reuse.attempts_made == (len(fresh.cases) if called else max(len(fresh.cases) - 2, 0))
+    assert [case.output for case in report.cases] == [case.output for case in fresh.cases]
+
+
+def test_a_task_that_reads_the_seed_of_the_run_is_called_again_under_another(store):
+    def task(inputs):
+        return current_attempt().run_seed
+
+    outputs = [run(dataset("a"), task, store=store, reuse=True, seed=seed).cases[0].output for seed in (1, 2)]
+    assert outputs == [1, 2]
+
+
+def test_what_a_task_sets_on_its_attempt_is_set(store):
+    def task(inputs):
+        current_attempt().trace = Trace(output_text="set")
+        return 1
+
+    assert run(dataset("a"), task, store=store).cases[0].trace.output_text == "set"
+
+
 def test_an_evaluator_that_asks_for_the_seed_is_asked_again_under_another_seed(store):
     def drawn(seed):
         return seed % 1000

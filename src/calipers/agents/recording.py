@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from calipers.errors import InvalidOptionError, InvalidTraceError
-from calipers.task import Attempt, current_attempt
+from calipers.task import Attempt, running_attempt
 from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
 
 from .event_log import Event, EventLog, error_text, turn_of
@@ -95,7 +95,7 @@ class Recording:
         if self.log.began_at is not None:
             raise InvalidTraceError("a recording is entered once: ask the recorder for another one")
         self.outer = current_recording()
-        self.attempt = current_attempt()
+        self.attempt = running_attempt()
         if self.attempt is not None and self.attempt.recording is None:
             self.attempt.recording = self
         self.log.begin(None if self.outer is None else self.outer.log)

@@ -24,7 +24,7 @@ from calipers.report import Report
 from calipers.result import EvaluatorFailure
 from calipers.scoring import unique
 from calipers.styles import RolloutEvaluator, as_evaluator
-from calipers.task import current_attempt
+from calipers.task import running_attempt
 
 from .environment import Environment
 from .graph import Graph
@@ -156,7 +156,7 @@ class _Rolling:
 
     def __call__(self, seed: Any) -> Any:
         """The rollout, or something to await it by."""
-        if (attempt := current_attempt()) is not None:
+        if (attempt := running_attempt()) is not None:
             self.broken.pop(attempt.name, None)  # what an earlier try of it left says nothing of this one
         try:
             found = self._method(seed) if self._by_position else self._method(seed=seed)
@@ -173,7 +173,7 @@ class _Rolling:
             raise
 
     def _keep(self, error: Exception) -> None:
-        attempt, graph = current_attempt(), getattr(error, "graph", None)
+        attempt, graph = running_attempt(), getattr(error, "graph", None)
         if attempt is not None and graph is not None:
             self.broken[attempt.name] = graph
 

@@ -134,7 +134,7 @@ def _changes(info: RunInfo, attempt: StoredAttempt, earlier: RunInfo, then: Stor
     if then.failed:
         changes.append("nothing is to be had: the task had failed there")
     return changes or [
-        "its place among cases of the same content changed, or the task asked for another seed"
+        "its place among cases of the same content changed, or what the task looks at: the seed, the tags or the like"
     ]
 
 

@@ -319,7 +319,13 @@ class RunJournal:
         )
         if source is not None:
             stored.output = with_attempt_notes(stored.output, attempt_notes(source.attempt.output))
-        elif not as_is or attempt.attributes or attempt.seed_was_read or work.plan.needs_spans:
+        elif (
+            not as_is
+            or attempt.attributes
+            or attempt.seed_was_read
+            or attempt.case_was_read
+            or work.plan.needs_spans
+        ):
             self._note(stored, work, attempt)
         if noted:
             self._note_cells(cells, seat, work, attempt, record, source)
@@ -348,6 +354,11 @@ class RunJournal:
             rich_attributes=not are_plain(attempt.attributes),
             rich_case=not are_plain(case.inputs, case.metadata, case.expected_output),
             seed=self.seed if attempt.seed_was_read else None,
+            case=(
+                setting_key(case, work.name if attempt.name_was_read else work.case_name)
+                if attempt.case_was_read
+                else None
+            ),
             spans=attempt.spans.to_dict() if keeps_spans else None,
         )
         stored.output = with_attempt_notes(stored.output, notes)

@@ -28,6 +28,8 @@ class AttemptNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True
     """Whether they took something out of the case's inputs, metadata or expectation."""
     seed: int | None = None
     """The seed of the run, where the task asked for the seed of the attempt."""
+    case: str | None = None
+    """What stands for the case's name, tags, cluster and timeout, where the task looked at them; empty if unknown."""
     spans: dict[str, Any] | None = None
     """The spans of the attempt, where an evaluator reads them."""
 

@@ -1,6 +1,7 @@
 """What a store knows of an attempt, as what a run can take instead of making it.
 
-A stored attempt stands for the work if case, task and repeat are the same; that is for the caller to know. Of its cells,
+A stored attempt stands for the work if case, task and repeat are the same; that is for the caller to know. If its task
+looked at the seed, or at the case's name, tags and the like, these have to be the same as well. Of its cells,
 those hold whose evaluator is the same, and
 
 - that looked at earlier results, if all evaluators before it are the same as well;
@@ -94,6 +95,8 @@ class Recaller:
         notes = attempt_notes(attempt.output)
         if notes.seed is not None and (notes.seed != self.seed or attempt.case_name != work.case_name):
             return None
+        if notes.case is not None and notes.case not in _seen_of(work):
+            return None
         source = Source(attempt=attempt, as_plain=False, redacted=notes.redacted, cells={})
         record = unpack(attempt, (), self.evaluators(attempt.run))
         _make_present(record, work)
@@ -156,6 +159,11 @@ def _make_present(record: Any, work: Work) -> None:
     record.cluster = case.cluster
     if not isinstance(record, ReportCase):
         record.not_run = work.plan.names
+
+
+def _seen_of(work: Work) -> set[str]:
+    """What may stand for all that a task sees of its case beside the content, if it looks, with or without the repeat."""
+    return {setting_key(work.case, name) for name in (work.case_name, work.name)} - {""}
 
 
 def _spans(notes: AttemptNotes) -> Any:

@@ -26,7 +26,7 @@ from calipers.output import read_parts
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.scoring import unique
-from calipers.task import current_attempt, increment_eval_metric, set_eval_attribute
+from calipers.task import increment_eval_metric, running_attempt, set_eval_attribute
 from calipers.trace import ToolCall, Trace
 
 from .audio import Audio
@@ -363,7 +363,7 @@ class _RememberingTask(VoiceTask):
 
     async def exchange(self, prompt: str) -> Exchange:
         found = await super().exchange(prompt)
-        if (attempt := current_attempt()) is not None:
+        if (attempt := running_attempt()) is not None:
             self.exchanges[attempt.name] = found
         return found
 
@@ -423,7 +423,7 @@ def case_names(prompts: Iterable[Any], *, taken: Iterable[str] = ()) -> Iterator
 
 def _drawn(perturbation: Perturbs) -> Perturbs:
     """The perturbation as the current repeat of its case draws it; the first one as it was given."""
-    attempt = current_attempt()
+    attempt = running_attempt()
     again = 0 if attempt is None else attempt.repeat_index - 1
     if not again or not isinstance(perturbation, Perturbation):
         return perturbation
