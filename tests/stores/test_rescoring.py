@@ -106,6 +106,36 @@ def test_a_better_evaluator_takes_the_place_of_the_one_that_had_its_name(store):
     assert [case.assertions["Above"].value for case in back.cases] == [False, False, False, True]
 
 
+@pytest.mark.parametrize("version", [None, "2"])
+def test_in_a_report_that_was_added_an_evaluator_of_all_cases_can_be_replaced(store, version):
+    class Careful(Above):
+        def evaluate(self, ctx):
+            if ctx.inputs == 0:
+                raise ValueError("nothing")
+            return super().evaluate(ctx)
+
+    first = Careful(3)
+    first.evaluator_version = version
+    cases = [Case(name=str(n), inputs=n) for n in range(5)]
+    report = Dataset(cases=cases, evaluators=[first]).evaluate_sync(task, progress=False)
+    run = store.add_report(report).id
+    assert store.report(run, keep="all").to_dict()["cases"] == report.to_dict()["cases"]
+    report = score_again(store, run, evaluators=[Careful(5)], replace=True, keep="all")
+    assert (store.run(run).columns, report.reuse.notes) == (["Careful"], [])
+    assert [[each.value for each in case.results] for case in report.cases] == [[], [False], [False], [True]]
+    assert (len(report.cases[0].evaluator_failures), report.failures[0].not_run) == (1, ("Careful",))
+
+
+@pytest.mark.parametrize("added", [True, False])
+def test_evaluators_of_single_cases_are_not_replaced_and_a_note_says_so(store, added):
+    cases = [Case(name=str(n), inputs=n, evaluators=[Above(n)]) for n in range(2)]
+    report = Dataset(cases=cases).evaluate_sync(task, progress=False, store=None if added else store)
+    run = store.add_report(report).id if added else report.reuse.run
+    report = score_again(store, run, evaluators=[Above(5)], replace=True)
+    assert store.run(run).columns == ["Above", "Above_2"]
+    assert "the new one is called Above_2, and both count" in report.reuse.notes[0]
+
+
 def test_what_is_dropped_is_left_out_and_kept_for_its_return(store):
     run = stored_run(store, evaluators=[even])
     score_again(store, run, evaluators=[Above(3)])

@@ -125,7 +125,7 @@ def _import(found: FoundRun, store: Store) -> ImportedRun:
     info = msgspec.structs.replace(
         found.info,
         id=found.info.id or f"{_moment(found.info.started_at)}-{digest.hexdigest()[:12]}",
-        evaluators=found.info.evaluators or tuple(census.evaluators),
+        evaluators=found.info.evaluators or census.evaluators(),
         total=found.info.total if found.info.id else found.info.total or count,
     )
     if found.report.incomplete is None and not found.info.id and count != info.total:

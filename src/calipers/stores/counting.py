@@ -130,14 +130,30 @@ class Census:
     """The evaluators that the records of a report name, which a report does not list itself."""
 
     def __init__(self) -> None:
-        self.evaluators: list[StoredEvaluator] = []
+        self._evaluators: list[StoredEvaluator] = []
         self._places: dict[bytes, int] = {}
         self._by_name: dict[str, int] = {}
+        self._finished = 0
+        self._judged: Counter[str] = Counter()
+
+    def evaluators(self) -> tuple[StoredEvaluator, ...]:
+        """Those that the records so far name. One that judged every finished attempt is no evaluator of single cases."""
+        told: dict[str, set[bytes]] = {}
+        for one in self._evaluators:
+            if one.spec != EvaluatorSpec(one.name):  # where no result told more
+                told.setdefault(one.name, set()).add(msgspec.json.encode(one.spec))
+        shared = {
+            name
+            for name, count in self._judged.items()
+            if count == self._finished and len(told.get(name, ())) <= 1
+        }
+        return tuple(msgspec.structs.replace(one, shared=one.name in shared) for one in self._evaluators)
 
     def of(self, record: Record) -> list[int]:
         """The places of a record's evaluators, in the order they ran as far as it tells."""
         if not isinstance(record, ReportCase):
             return [self._of_name(name) for name in record.not_run]
+        self._finished += 1
         places: dict[str, int] = {}
         for result in record.results:
             if result.evaluator not in places:
@@ -149,6 +165,7 @@ class Census:
         for skip in record.skipped:
             if skip.evaluator not in places:
                 places[skip.evaluator] = self._of_name(skip.evaluator)
+        self._judged.update(places.keys())
         return list(places.values())
 
     def _of_name(self, name: str) -> int:
@@ -162,8 +179,8 @@ class Census:
         key = msgspec.json.encode(evaluator)
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = len(self.evaluators)
-            self.evaluators.append(evaluator)
+            place = self._places[key] = len(self._evaluators)
+            self._evaluators.append(evaluator)
             self._by_name.setdefault(name, place)
         return place
 

@@ -187,6 +187,8 @@ class _Again:
         self.info = info
         self.counts = Reuse(run=info.id)
         self.plan, self.places = _seated(store, info, evaluators, replace=replace)
+        if replace:
+            self.counts.notes += _not_replaced(evaluators, self.plan)
         self.evaluators = store.run(info.id).evaluators
         self.panel = Panel(self.evaluators, self.places)
         self.has_rollouts = any(isinstance(judge.evaluator, RolloutEvaluator) for judge in self.plan.judges)
@@ -450,6 +452,17 @@ def _seated(
         known.update({judge.name: place for judge, place in zip(new, added, strict=True)})
         return plan, [known[judge.name] for judge in plan.judges]
     raise AssertionError("unreachable")
+
+
+def _not_replaced(evaluators: Sequence[Any], plan: Plan) -> Iterator[str]:
+    """Which evaluators could not take the place of the one that has their name."""
+    for x, judge in zip(evaluators, plan.judges, strict=True):
+        name = as_evaluator(x).get_default_evaluation_name()
+        if name != judge.name:
+            yield (
+                f"evaluator {name} of the run judged single cases, so that it was not replaced: the new one is called "
+                f"{judge.name}, and both count; leave the other one out with drop=[{name!r}]"
+            )
 
 
 def _named(x: Any, stored: Sequence[StoredEvaluator]) -> Judge:

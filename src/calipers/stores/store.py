@@ -296,7 +296,7 @@ class Store(ABC):
                 total=len(records),
                 metadata=report.metadata,
                 started_at=report.started_at or "",
-                evaluators=tuple(census.evaluators),
+                evaluators=census.evaluators(),
             )
         )
         for start in range(0, len(records), _BATCH):
