@@ -1,9 +1,10 @@
 """Values as bytes: equal content gives equal bytes, different content different ones, in every process.
 
-`1`, `1.0`, `True` and `"1"` differ, and so do a tuple and a list; the order of a mapping's keys and of a set does not
-matter. Dataclasses, msgspec, attrs and pydantic models are their class's name and their fields; of a dataclass, fields
-that are not compared are left out, for they are no content. Objects of the project's own classes are their attributes.
-What has neither, such as an open connection, has no form, and whoever holds it has no identity.
+`1`, `1.0`, `True` and `"1"` differ, and so do a tuple and a list. The order of a mapping's keys counts, though Python
+calls such mappings equal: whoever goes through one, or makes a prompt of it, sees it. That of a set does not.
+Dataclasses, msgspec, attrs and pydantic models are their class's name and their fields; of a dataclass, fields that are
+not compared are left out, for they are no content. Objects of the project's own classes are their attributes. What has
+neither, such as an open connection, has no form, and whoever holds it has no identity.
 """
 
 import dataclasses
@@ -119,10 +120,10 @@ class _Writing:
         return apart
 
     def _mapping(self, mapping: Mapping[Any, Any]) -> None:
-        pairs = sorted((self._apart(key), self._apart(item)) for key, item in mapping.items())
-        self.out.append(b"d%d:" % len(pairs))
-        for key, item in pairs:
-            self.out += (key, item)
+        self.out.append(b"d%d:" % len(mapping))
+        for key, item in mapping.items():
+            self.write(key)
+            self.write(item)
 
     def _other(self, value: Any, kind: type) -> None:
         if isinstance(value, type) or is_named_type(value) or _is_code(value):
