@@ -66,3 +66,48 @@ def test_two_identical_agents_are_failed_at_most_at_the_stated_rate():
         claim = Claim(subject="x", rule="", measure=Change(run=new, baseline=old), limit=0.0, signed=True)
         failed += judge_claims([claim], confidence=0.95, correct=True)[0].outcome == "FAIL"
     assert failed <= 20, "2.5 % of 400 is 10, and 20 is beyond any luck"
+
+
+def advised(measure, limit, **options):
+    claim = Claim(subject="x", rule="", measure=measure, limit=limit, **options)
+    return judge_claims([claim], confidence=0.95, correct=True)[0]
+
+
+SPREAD = [0.9, 0.2, 0.6, 0.1]
+"""The scores of four clusters."""
+
+
+def test_clusters_are_asked_for_where_clusters_are_too_few():
+    """Sixteen independent cases would do for such a limit."""
+    cases, clusters = [[score] for score in SPREAD * 4], [*range(4)] * 4
+    assert advised(Level(cases=cases, bounds=(0.0, 1.0)), 0.1).outcome == "PASS"
+    few = advised(Level(cases=cases, clusters=clusters, bounds=(0.0, 1.0)), 0.1, in_clusters=True)
+    assert few.outcome == "INCONCLUSIVE"
+    assert few.more_cases > 16
+    assert few.advice == f"needs about {few.more_cases} more cases in more clusters"
+
+
+def test_only_what_lies_at_the_limit_is_called_too_close_to_it():
+    cases = [[score] for score in SPREAD]
+    at_limit = advised(Level(cases=cases, bounds=(0.0, 1.0)), 0.45)
+    assert at_limit.more_cases is None
+    assert at_limit.advice.startswith("too close to the limit for any number of cases")
+
+
+class Surprising(Level):
+    """Says that it has cases enough, though its interval does not tell."""
+
+    def needed(self, limit, confidence):
+        del limit, confidence
+        return 2
+
+
+def test_a_plan_that_was_too_hopeful_is_no_reason_to_give_up():
+    found = advised(Surprising(cases=[[score] for score in SPREAD], bounds=(0.0, 1.0)), 0.4)
+    assert (found.more_cases, found.advice) == (None, "more cases would tell; how many is not known")
+
+
+def test_no_number_of_cases_gives_clusters_an_interval_for_many_looks():
+    level = Level(cases=[[1.0], [0.0]] * 8, clusters=[*range(4)] * 4, is_rate=True, anytime=True)
+    found = advised(level, 0.4, anytime=True, in_clusters=True)
+    assert found.advice == "gate a run by it that was not stopped early"

@@ -4,8 +4,10 @@ from math import comb
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from calipers.gate.measure import Change, Level
+from calipers.gate.measure import Change, Grown, Level
 from calipers.gate.ratings import Ratings
 
 
@@ -120,3 +122,46 @@ def test_the_cases_that_are_asked_for_tell_four_times_in_five():
     assert told / 400 == pytest.approx(0.8, abs=0.06)
     turned = Level(cases=[[1 - value] for value in seen], is_rate=True)
     assert turned.needed(0.2, 0.95) == needed
+
+
+def in_clusters(scores, size):
+    """Cases of which each cluster scores alike, and their clusters."""
+    cases = [[score] for score in scores for _ in range(size)]
+    return cases, [cluster for cluster, _ in enumerate(scores) for _ in range(size)]
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), None])
+def test_the_cases_that_are_asked_for_in_clusters_tell_four_times_in_five(bounds):
+    seen = [0.9, 0.8, 1.0, 0.7, 0.95, 0.6]
+    cases, clusters = in_clusters(seen, 4)
+    needed = Level(cases=cases, clusters=clusters, bounds=bounds).needed(0.7, 0.95)
+    assert needed > 2 * Level(cases=cases, bounds=bounds).needed(0.7, 0.95)
+    draw = Random(4)
+    told = 0
+    for _ in range(300):
+        drawn, groups = in_clusters(draw.choices(seen, k=needed // 4), 4)
+        interval = Level(cases=drawn, clusters=groups, bounds=bounds).interval(0.95)
+        told += interval is not None and interval.low > 0.7
+    assert told / 300 == pytest.approx(0.82, abs=0.08)
+
+
+def test_a_total_in_clusters_needs_as_many_more_cases_as_the_clusters_hold():
+    costs = [1.0, 1.4, 0.8, 1.3, 0.9, 1.2]
+    alone = Grown(run=[[cost] for cost in costs], baseline=[[1.0]] * 6)
+    cases, clusters = in_clusters(costs, 5)
+    grown = Grown(run=cases, baseline=[[1.0]] * 30, clusters=clusters)
+    assert grown.interval(0.95).low == pytest.approx(alone.interval(0.95).low)
+    assert grown.needed(0.3, 0.95) == 5 * alone.needed(0.3, 0.95)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.integers(0, 4)), min_size=2, max_size=30),
+    st.floats(0.05, 0.95),
+    st.booleans(),
+)
+def test_what_has_as_many_cases_as_it_needs_is_told(scored, limit, is_clustered):
+    clusters = [cluster for _, cluster in scored] if is_clustered else None
+    level = Level(cases=[[score] for score, _ in scored], clusters=clusters, bounds=(0.0, 1.0))
+    needed, interval = level.needed(limit, 0.95), level.interval(0.95)
+    if needed is not None and needed <= level.n:
+        assert interval.low > limit or interval.high < limit

@@ -36,6 +36,8 @@ class Claim:
     """Whether the value is a difference."""
     noun: str = "case"
     """What there could be more of."""
+    in_clusters: bool = False
+    """Whether the cases come in clusters, so that more help only in more of these."""
     anytime: bool = False
 
     def holds(self, interval: Interval | None) -> bool:
@@ -125,23 +127,22 @@ def _finding(claim: Claim, failed: bool, confidence: float) -> Finding:
     measure = claim.measure
     interval, value = measure.interval(confidence), measure.value
     outcome: Outcome = "FAIL" if failed else "PASS" if claim.holds(interval) else "INCONCLUSIVE"
-    more = None
+    needed = None
     if outcome == "INCONCLUSIVE" and value is not None:
         needed = measure.needed(claim.limit, confidence)
-        more = needed - measure.n if needed is not None and needed > measure.n else None
     return Finding(
         subject=claim.subject,
         rule=claim.rule,
         outcome=outcome,
         said=_said(claim, value, interval),
-        advice=_advice(claim, outcome, value, interval, more),
+        advice=_advice(claim, outcome, value, interval, needed),
         value=value,
         limit=claim.limit,
         above=claim.above,
         interval=interval,
         unit=claim.unit,
         n=measure.n,
-        more_cases=more,
+        more_cases=needed - measure.n if needed is not None and needed > measure.n else None,
     )
 
 
@@ -167,7 +168,7 @@ def _change(claim: Claim, value: float) -> str:
 
 
 def _advice(
-    claim: Claim, outcome: Outcome, value: float | None, interval: Interval | None, more: int | None
+    claim: Claim, outcome: Outcome, value: float | None, interval: Interval | None, needed: int | None
 ) -> str | None:
     if outcome == "PASS":
         return None
@@ -175,13 +176,20 @@ def _advice(
         return "fix it, or change the limit and say why"
     if value is None:
         return "measure it, and gate again"
-    on_good_side = value > claim.limit if claim.above else value < claim.limit
+    if interval is None and claim.anytime:
+        return "gate a run by it that was not stopped early"
     if interval is not None and claim.fails(interval):
         return "beyond the limit, and with so many rules it may still be chance: more cases would tell"
-    if more is not None:
+    where = " in more clusters" if claim.in_clusters else ""
+    on_good_side = value > claim.limit if claim.above else value < claim.limit
+    if needed is not None and needed > claim.measure.n:
         least = "at least " if claim.anytime else "about "
         lean = "" if on_good_side else "; so far it leans to the wrong side"
-        return f"needs {least}{about(more)} more {claim.noun}s{lean}"
+        return f"needs {least}{about(needed - claim.measure.n)} more {claim.noun}s{where}{lean}"
     if interval is None:
-        return f"add {claim.noun}s"
-    return "too close to the limit for any number of cases to tell: widen the limit, or decide by hand"
+        return f"add {claim.noun}s{where}"
+    if needed is not None:
+        return f"more {claim.noun}s{where} would tell; how many is not known"
+    return (
+        f"too close to the limit for any number of {claim.noun}s to tell: widen the limit, or decide by hand"
+    )

@@ -225,6 +225,7 @@ class Limits:
                     limit=limit,
                     above=above,
                     unit=unit,
+                    in_clusters=counted.clusters is not None,
                     anytime=self.anytime,
                 )
 
@@ -274,6 +275,7 @@ class Limits:
             above=above,
             unit=unit,
             signed=True,
+            in_clusters=both.clusters is not None,
             anytime=self.anytime,
         )
 
@@ -375,6 +377,7 @@ class Limits:
                     limit=growth.max_growth,
                     above=False,
                     unit="growth",
+                    in_clusters=both.clusters is not None,
                 )
         if growth.at_most is not None:
             alone = self.sides.alone(values)
@@ -385,6 +388,7 @@ class Limits:
                 limit=growth.at_most,
                 above=False,
                 unit=unit,
+                in_clusters=alone.clusters is not None,
             )
 
     def _unrecorded(self, name: str, growth: Growth) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ they are taken at their word from `ENOUGH_ALIKE` cases.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import ceil, fsum, inf
 from typing import Protocol
 
 from calipers.stats import (
@@ -26,8 +26,12 @@ from calipers.stats import (
 )
 from calipers.stats.bounded import bounded_interval
 from calipers.stats.clearance import cases_to_clear, shape_of
-from calipers.stats.clusters import clustered_interval
-from calipers.stats.moments import Moments
+from calipers.stats.clusters import (
+    clustered_interval,
+    clustered_variance,
+    clusters_agree,
+    independent_groups,
+)
 
 ENOUGH_ALIKE = 30
 """Cases that agree to the last digit, from which numbers without a range are believed."""
@@ -58,7 +62,10 @@ class Measure(Protocol):
         ...
 
     def needed(self, limit: float, confidence: float) -> int | None:
-        """About how many cases would tell the value from the limit, four times in five; `None` if nobody knows."""
+        """About how many cases would tell the value from the limit, four times in five.
+
+        `None` if no number would, or if there is too little to guess by.
+        """
         ...
 
 
@@ -109,7 +116,8 @@ class Level:
 
     def needed(self, limit: float, confidence: float) -> int | None:
         """Cases that would tell the mean from the limit."""
-        return _needed(self.means, limit, self._bounds, confidence, scale=_largest(self.cases))
+        scale = _largest(self.cases)
+        return _needed(self.means, limit, self._bounds, self.clusters, confidence, scale=scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +171,7 @@ class Change:
     def needed(self, limit: float, confidence: float) -> int | None:
         """Cases that would tell the difference from the limit."""
         scale = _largest(self.run, self.baseline)
-        return _needed(self.differences, limit, self.bounds, confidence, scale=scale)
+        return _needed(self.differences, limit, self.bounds, self.clusters, confidence, scale=scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,13 +224,15 @@ class Grown:
     def needed(self, limit: float, confidence: float) -> int | None:
         """Cases that would tell the growth from the limit."""
         tops, bottoms = self._units()
-        return _needed(
+        units = _needed(
             [top - (1 + limit) * bottom for top, bottom in zip(tops, bottoms, strict=True)],
             0.0,
+            None,
             None,
             confidence,
             scale=max(map(abs, [*tops, *bottoms]), default=0.0),
         )
+        return None if units is None else ceil(units * self.n / len(tops))
 
 
 def _anytime(
@@ -286,29 +296,69 @@ def _needed(
     values: list[float],
     limit: float,
     bounds: tuple[float, float] | None,
+    clusters: Sequence[Hashable] | None,
     confidence: float,
     *,
     scale: float,
 ) -> int | None:
-    if len(values) < 2:
+    """Cases after which the interval tells the mean from the limit, if more come in clusters such as these."""
+    groups = range(len(values)) if clusters is None else clusters
+    units = len(set(groups))
+    if units < 2:
         return None
-    centre = fsum(values) / len(values)
-    distance = abs(centre - limit)
+    distance = abs(fsum(values) / len(values) - limit)
     if distance <= _ROUNDING * max(scale, abs(limit)):
         return None
-    if bounds is not None:
-        low, high = bounds
-        if not low < limit < high:
-            return None
-        shape, edge = shape_of(values, low=low, high=high), (limit - low) / (high - low)
-        if limit > centre:
-            shape, edge = [(1 - value, share) for value, share in shape], 1 - edge
-        return cases_to_clear(shape, edge, confidence=confidence, most=_MOST_CASES)
-    variance = Moments.of(values).variance or 0.0
-    if variance <= (_ROUNDING * scale) ** 2:
-        return ENOUGH_ALIKE
+    tiny = _ROUNDING * scale
+    if bounds is None and max(values) - min(values) <= tiny:
+        needed: list[int | None] = [ceil(ENOUGH_ALIKE * len(values) / units)]
+    elif bounds is None:
+        needed = [_needed_by_t(values, groups, distance, confidence, tiny=tiny)]
+    elif not bounds[0] < limit < bounds[1]:
+        return None
+    else:
+        needed = [_needed_between(values, groups, limit, bounds, confidence)]
+        if clusters is not None and not clusters_agree(values, clusters, scale=scale):
+            # The interval of clusters is joined with that of Student's t, so both have to tell.
+            needed.append(_needed_by_t(values, groups, distance, confidence, tiny=tiny))
+    found = max(inf if each is None else each for each in needed)
+    return int(found) if found <= _MOST_CASES else None
+
+
+def _needed_between(
+    values: list[float],
+    groups: Sequence[Hashable],
+    limit: float,
+    bounds: tuple[float, float],
+    confidence: float,
+) -> int | None:
+    """By Gaffke's interval, in which a cluster counts by its mean and with the share of its size."""
+    members: dict[Hashable, list[float]] = {}
+    for group, value in zip(groups, values, strict=True):
+        members.setdefault(group, []).append(value)
+    means = {group: fsum(each) / len(each) for group, each in members.items()}
+    low, high = bounds
+    shape, edge = (
+        shape_of([means[group] for group in groups], low=low, high=high),
+        (limit - low) / (high - low),
+    )
+    if limit > fsum(values) / len(values):
+        shape, edge = [(1 - value, share) for value, share in shape], 1 - edge
+    found = cases_to_clear(shape, edge, confidence=confidence, most=_MOST_CASES)
+    size = len(values) / independent_groups(map(len, members.values()))
+    return None if found is None else ceil(found * size)
+
+
+def _needed_by_t(
+    values: list[float], groups: Sequence[Hashable], distance: float, confidence: float, *, tiny: float
+) -> int | None:
+    """By the t interval of clusters, or of cases that are each one of their own; `None` if clusters agree by luck."""
+    units = len(set(groups))
+    variance = units * (clustered_variance(values, groups) or 0.0)
+    if variance <= tiny**2:
+        return None
     try:
         found = cases_needed(distance, VarianceComponents(variance, 0.0), confidence=confidence)
     except ValueError:  # the distance is too small beside the spread for any plan
         return None
-    return found if found <= _MOST_CASES else None
+    return ceil(found * len(values) / units)

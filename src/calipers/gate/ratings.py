@@ -15,7 +15,9 @@ from calipers.comparison.yardstick import Yardstick
 from calipers.errors import InvalidOptionError
 from calipers.record import ReportCase
 from calipers.report import Report
-from calipers.stats import Interval, clopper_pearson, cohen_kappa
+from calipers.stats import Interval, VarianceComponents, cases_needed, clopper_pearson, cohen_kappa
+from calipers.stats.clearance import cases_to_clear
+from calipers.stats.distributions import student_t_quantile
 
 from .label_file import JUDGE, Rating, read_label_file
 from .policy import HumanAgreement
@@ -89,11 +91,33 @@ class Ratings:
         return None
 
     def needed(self, limit: float, confidence: float) -> int | None:
-        """Labels that would tell the agreement from the limit, by how intervals shrink."""
+        """Labels that would tell the agreement from the limit."""
         interval, value = self.interval(confidence), self.value
         if interval is None or value is None or abs(value - limit) < 1e-9:
             return None
-        return round(self.n * (interval.width / 2 / abs(value - limit)) ** 2) + 1
+        if self.by == "share":
+            return _labels_to_clear(value, limit, confidence)
+        found = cohen_kappa(self.judge, self.human)
+        if interval.method == "clopper-pearson" and found is not None:  # nobody disagreed
+            share = 1 - (1 - limit) * found.chance_disagreement
+            return _labels_to_clear(1.0, max(0.0, share), confidence)
+        # The interval ends at 1 and -1, so the wider half is the one that is not cut off.
+        half = max(value - interval.low, interval.high - value)
+        error = half / -student_t_quantile((1 - confidence) / 2, self.n - 1)
+        try:
+            return cases_needed(
+                value - limit, VarianceComponents(self.n * error**2, 0.0), confidence=confidence
+            )
+        except ValueError:  # the distance is too small beside the spread for any plan
+            return None
+
+
+def _labels_to_clear(share: float, limit: float, confidence: float) -> int | None:
+    """Labels after which the interval of a share lies on its side of the limit, four times in five."""
+    shape = [(1.0, share), (0.0, 1 - share)]
+    if share < limit:
+        shape, limit = [(1 - value, part) for value, part in shape], 1 - limit
+    return cases_to_clear(shape, limit, confidence=confidence)
 
 
 def read_ratings(
