@@ -21,6 +21,7 @@ import pytest
 from click.testing import CliRunner
 
 from calipers.cli.app import app
+from calipers.stores.run_info import process_token
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -80,6 +81,7 @@ def run_here(command, folder):
     """Run `calipers` in this process, which forgets what was imported from the folder."""
     path, modules = list(sys.path), set(sys.modules)
     try:
+        process_token.cache_clear()  # to a store, each command is a process of its own
         return CliRunner().invoke(app, shlex.split(command)[1:], prog_name="calipers")
     finally:
         sys.path[:] = path

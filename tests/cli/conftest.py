@@ -6,6 +6,7 @@ from click.testing import CliRunner
 
 from calipers.cli.app import app
 from calipers.stores import open_store
+from calipers.stores.run_info import process_token
 
 NUMBERS = """
     from calipers import Case, Dataset
@@ -64,9 +65,10 @@ def write_eval(write):
 
 @pytest.fixture
 def calipers(folder):
-    """Run a command line in this process."""
+    """Run a command line in this process; to a store, each is one of its own."""
 
     def run(*args, **options):
+        process_token.cache_clear()
         return CliRunner().invoke(app, list(args), **options)
 
     return run

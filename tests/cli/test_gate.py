@@ -232,9 +232,9 @@ def two(calipers, write):
     """Runs of two datasets under each of two names; of dataset a nothing is right."""
     write("evals.py", TWO)
     write("least.yaml", "evaluators: {right: {at_least: 0.75}}\n")
+    calipers("run", "evals.py:eval_b", "--name", "alone", "--quiet")
     for name in ("main", "pr"):
         calipers("run", "evals.py", "--name", name, "--fail-under", "0", "--quiet")
-    calipers("run", "evals.py:eval_b", "--name", "alone", "--quiet")
 
 
 def test_a_name_that_stands_for_runs_of_several_datasets_means_none_of_them(calipers, two):
@@ -302,3 +302,38 @@ def test_datasets_without_a_name_are_told_apart_by_their_tasks(calipers, write):
     assert done.exit_code == 2
     assert "of a dataset without a name, with the task 'bool'" in done.stderr
     assert calipers("run", "evals.py:eval_a", "evals.py:eval_b", "--name", "x").exit_code == 2
+
+
+@pytest.fixture
+def twins(calipers, write):
+    """Two evaluations of one dataset, run by one command without a name; nothing is right by the task of the first."""
+    write("evals.py", TWO.replace('cases("b"), answer', 'cases("a"), bool'))
+    write("least.yaml", "evaluators: {right: {at_least: 0.75}}\n")
+    calipers("run", "evals.py", "--fail-under", "0", "--quiet")
+
+
+@pytest.mark.parametrize("more", [(), ("--dataset", "a")], ids=["latest", "dataset"])
+def test_runs_of_one_dataset_that_one_process_made_are_not_chosen_from(calipers, twins, kept, more):
+    done = calipers("gate", "latest", "--policy", "least.yaml", *more)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "'latest' is one of several runs of the dataset 'a' that one process made: " in done.stderr
+    newest, older = kept.runs()
+    assert f"{newest.id} with the task 'bool'; {older.id} with the task 'answer'. Name one" in done.stderr
+    for info, code in ((newest, 0), (older, 1)):
+        assert calipers("gate", info.id, "--policy", "least.yaml").exit_code == code
+    assert calipers("show", "latest").exit_code == 0
+
+
+def test_the_name_of_a_task_does_not_choose_either(calipers, write):
+    write("evals.py", TWO.replace('cases("b")', 'cases("a")'))
+    write("least.yaml", "evaluators: {right: {at_least: 0.75}}\n")
+    calipers("run", "evals.py", "--fail-under", "0", "--quiet")
+    done = calipers("gate", "answer", "--policy", "least.yaml")
+    assert done.exit_code == 2
+    assert "'answer' is one of several runs of the dataset 'a' that one process made: " in done.stderr
+
+
+def test_a_run_of_another_command_is_no_twin(calipers, twins):
+    calipers("run", "evals.py:eval_b", "--quiet")
+    for run in ("latest", "bool"):
+        assert calipers("gate", run, "--policy", "least.yaml").exit_code == 0

@@ -5,6 +5,7 @@ only read never make one: a mistyped path must not become an empty store.
 
 A name stands for the newest run of that name. One command that runs a whole folder of evaluations gives all their runs the same
 name: where these are of several datasets, the name means none of them, for whoever gates one must not pass over the others.
+The same goes for runs of one dataset that one process made and nobody gave a name.
 """
 
 import os
@@ -135,7 +136,8 @@ def find_run(store: Store, which: str, *, dataset: str | None = None, concludes:
         which: what it is called.
         dataset: the name of its dataset; `None` if that is not told.
         concludes: whether the command has `--dataset`, since it draws conclusions from the run: then `latest` means none, too,
-            where the process that made the newest run made some of other datasets.
+            where the process that made the newest run made some of other datasets; and a run is refused that nobody named, if
+            its process made another such run of its dataset.
 
     Raises:
         CommandError: there is none, or more than one; it says what may have been meant.
@@ -145,12 +147,16 @@ def find_run(store: Store, which: str, *, dataset: str | None = None, concludes:
     except StoreError as error:
         raise _no_run(store, which, error) from error
     if which != info.id:
-        of = _newest_of_each(_meant(store, which, info, dataset, concludes=concludes))
+        meant = _meant(store, which, info, dataset, concludes=concludes)
+        of = _newest_of_each(meant)
         if dataset is not None:
             of = [each for each in of if each.dataset_name == dataset] or of
         if len(of) > 1:
             raise _ambiguous(which, of, dataset, concludes=concludes)
         info = store.run(of[0].id) if of else info
+        twins = _twins(meant, info) if concludes else []
+        if twins:
+            raise _same_dataset(which, [info, *twins])
     if dataset is not None and info.dataset_name != dataset:
         raise CommandError(f"the run {which!r} ({info.id}) is {run_of(info)}, not of {dataset!r}", USAGE)
     return info
@@ -163,10 +169,24 @@ def _meant(
     if which != "latest":
         return store.runs(name=which)
     if dataset is not None:
-        return store.runs(dataset_name=dataset, limit=1)
+        return store.runs(dataset_name=dataset, limit=_OFFERED)
     if not concludes or info.owner is None:
         return ()
     return [each for each in store.runs(limit=_OFFERED) if each.owner == info.owner]
+
+
+def _twins(runs: Iterable[RunInfo], info: RunInfo) -> list[RunInfo]:
+    """Other runs of its dataset that the process made which made this one, where nobody gave them names: all have their tasks'."""
+    if info.owner is None or info.name != info.task_name:
+        return []
+    return [
+        each
+        for each in runs
+        if each.id != info.id
+        and each.owner == info.owner
+        and each.dataset_name == info.dataset_name
+        and each.name == each.task_name
+    ]
 
 
 def run_of(info: RunInfo) -> str:
@@ -196,6 +216,17 @@ def _ambiguous(which: str, of: Sequence[RunInfo], dataset: str | None, *, conclu
     more = f"; and {len(of) - _TOLD} more" if len(of) > _TOLD else ""
     option = ", or say --dataset NAME" if concludes else ""
     return CommandError(f"{which!r} is {what}{none}: {some}{more}. Name one by its id{option}", USAGE)
+
+
+def _same_dataset(which: str, runs: Sequence[RunInfo]) -> CommandError:
+    some = "; ".join(f"{info.id} with the task {info.task_name!r}" for info in runs[:_TOLD])
+    more = f"; and {len(runs) - _TOLD} more" if len(runs) > _TOLD else ""
+    of = "one dataset" if runs[0].dataset_name is None else f"the dataset {runs[0].dataset_name!r}"
+    return CommandError(
+        f"{which!r} is one of several runs of {of} that one process made: {some}{more}. Name one by its id, or run each by itself "
+        "with a --name of its own",
+        USAGE,
+    )
 
 
 def _no_run(store: Store, which: str, error: StoreError) -> CommandError:

@@ -69,6 +69,8 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     host: str
     """A hash of the machine's name."""
+    token: str | None = None
+    """Drawn by the process: a number is given to many, one after the other, and in a container often to all."""
 
 
 class GitState(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,7 +166,13 @@ def timestamp() -> str:
 
 def this_process() -> Owner:
     """This process as an owner of runs."""
-    return Owner(pid=os.getpid(), host=this_host())
+    return Owner(pid=os.getpid(), host=this_host(), token=process_token())
+
+
+@cache
+def process_token() -> str:
+    """What tells this process from all others that ever had its number."""
+    return secrets.token_hex(4)
 
 
 @cache
