@@ -22,7 +22,8 @@ CalipersError
 ├── ViewError (RuntimeError)            a view of your own that failed to draw or write a report
 ├── StoreError (RuntimeError)           a store that cannot be opened, read or written; it says what is safe
 │   ├── StoreUnavailableError (StoreError)  it cannot be now and may be later: a full disk, a lock, a lost server
-│   └── StoreMissingError (StoreError)      there is none, and it was only to be read
+│   ├── StoreMissingError (StoreError)      there is none, and it was only to be read
+│   └── StoreDamagedError (StoreError)      something in it is not what was written
 ├── SandboxError (RuntimeError)         a program that could not be run as asked; what it does wrong is in the outcome
 └── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
 
@@ -149,6 +150,10 @@ class StoreUnavailableError(StoreError):
 
 class StoreMissingError(StoreError):
     """There is no store in that place, and whoever only reads makes none."""
+
+
+class StoreDamagedError(StoreError):
+    """Something in a store is not what was written: the message says what, and in which run. The rest can be read."""
 
 
 class SandboxError(CalipersError, RuntimeError):

@@ -67,6 +67,39 @@ def test_a_result_of_no_evaluator_ends_a_resumed_run_and_an_explanation_with_its
         why(memory_store, first, "a", "fine")
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "facts = '{'",
+        "cells = '{'",
+        "cells = '{\"0\":null}'",
+        'output = \'{"format":1,"output":\'',
+        'output = \'{"format":1,"output":1,"notes":\'',
+        "output = 'blob:00:5'",
+        "facts = replace(facts, 'duration\":', 'duration\":-')",
+    ],
+)
+def test_a_damaged_attempt_of_another_run_is_made_again_with_a_note(memory_store, damage):
+    called = []
+
+    def task(inputs):
+        called.append(inputs)
+        return inputs
+
+    task.version = "1"
+    dataset = Dataset(cases=[Case(name=str(n), inputs=n) for n in range(20)], evaluators=[fine])
+    dataset.evaluate_sync(task, store=memory_store, progress=False)
+    with memory_store._writing() as db:
+        db.run(f"UPDATE attempts SET {damage} WHERE position IN (5, 13)")
+    called.clear()
+    report = dataset.evaluate_sync(task, store=memory_store, progress=False, reuse=True)
+    assert (report.incomplete, sorted(called), len(report.cases)) == (None, [5, 13], 20)
+    (note,) = report.reuse.notes
+    assert note.startswith("attempts made again, since what earlier runs have of them cannot be read: 2; ")
+    again = dataset.evaluate_sync(task, store=memory_store, progress=False, reuse=True)
+    assert (len(called), again.reuse.notes) == (2, [])
+
+
 def test_what_was_counted_is_counted_again_where_it_is_damaged(memory_store):
     first, _ = damaged(memory_store, "evaluator")
     with memory_store._writing() as db:

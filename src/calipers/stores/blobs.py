@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from calipers.errors import StoreError
+from calipers.errors import StoreDamagedError
 
 LARGEST_INLINE: Final = 1024
 """Characters of the longest text that is stored where it belongs."""
@@ -56,7 +56,7 @@ def reference(text: str | None, run: str | None = None) -> Reference | None:
     """The reference that a stored text is; `None` if it is the text itself.
 
     Raises:
-        StoreError: it begins like a reference and is none.
+        StoreDamagedError: it begins like a reference and is none.
     """
     if text is None or not text.startswith(_MARK):
         return None
@@ -64,7 +64,7 @@ def reference(text: str | None, run: str | None = None) -> Reference | None:
     try:
         return Reference(bytes.fromhex(digest), int(length))
     except ValueError:
-        raise StoreError(f"{_whose(run)} is damaged: {text!r:.100} refers to no value") from None
+        raise StoreDamagedError(f"{_whose(run)} is damaged: {text!r:.100} refers to no value") from None
 
 
 def restore(text: str, bodies: Mapping[bytes, bytes], run: str | None = None) -> str:
@@ -74,12 +74,12 @@ def restore(text: str, bodies: Mapping[bytes, bytes], run: str | None = None) ->
         return text
     body = bodies.get(found.hash)
     if body is None:
-        raise StoreError(f"{_whose(run)} is damaged: it lacks the value {found.hash.hex()}")
+        raise StoreDamagedError(f"{_whose(run)} is damaged: it lacks the value {found.hash.hex()}")
     try:
         data = zlib.decompress(body)
         return data.decode()
     except (zlib.error, UnicodeDecodeError) as error:
-        raise StoreError(
+        raise StoreDamagedError(
             f"{_whose(run)} is damaged: the value {found.hash.hex()} cannot be read ({error})"
         ) from None
 

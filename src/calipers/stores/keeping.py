@@ -33,6 +33,7 @@ from .identities import Columns, Keys, setting_key
 from .kept_metrics import kept_metrics
 from .notes import AttemptNotes, CellNotes, attempt_notes, cell_notes, with_attempt_notes, with_notes
 from .opening import open_store
+from .other_runs import OtherRuns
 from .output_type import are_plain, form_of, output_type
 from .packing import evaluator_of, pack
 from .patience import patiently
@@ -209,6 +210,7 @@ class RunJournal:
             self._seats.evaluators_of,
             seed=self.seed,
         )
+        self._others = OtherRuns(lambda keys: self._patiently(lambda: self.store.find(keys)), self._recaller)
 
     # ------------------------------------------------------------------ before an attempt
 
@@ -228,7 +230,7 @@ class RunJournal:
             known.update(self._from_this_run(self._done, some))
             self._done.all_seen = len(some) < _LOOK_AHEAD
         if self._reuses:
-            known.update(self._from_other_runs([work for work in some if work.position not in known]))
+            known.update(self._others.recall([work for work in some if work.position not in known]))
         for work in some:
             recalled = known.get(work.position)
             if recalled is not None and self._setup.has_lifecycle and not _is_whole(recalled, work):
@@ -260,16 +262,6 @@ class RunJournal:
                 found[work.position] = recalled
             else:
                 done.keep_place(work, place)
-        return found
-
-    def _from_other_runs(self, some: Sequence[Work]) -> dict[int, Recalled | None]:
-        keys = {work.attempt_key: work for work in some if work.attempt_key is not None}
-        found: dict[int, Recalled | None] = {}
-        for key, known in self._patiently(lambda: self.store.find(keys)).items():
-            work = keys[key]
-            found[work.position] = self._recaller.recall(
-                work, known.attempt, known.cells, keep_failures=False
-            )
         return found
 
     # ------------------------------------------------------------------ after it
@@ -401,6 +393,7 @@ class RunJournal:
             counts.notes.append(
                 f"cases that are run every time, since they hold something without form: {self._keys.unknown_cases}"
             )
+        counts.notes += self._others.notes()
         counts.notes += self._seats.not_scored_yet()
         if self._judged_redacted:
             counts.notes.append(f"{WITHOUT_HIDDEN}: {self._judged_redacted}")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
-from calipers.errors import InvalidTraceError, StoreError
+from calipers.errors import InvalidTraceError, StoreDamagedError, StoreError
 from calipers.plain import plain
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.result import (
@@ -490,11 +490,11 @@ def _metrics(stored: Mapping[str, Any]) -> dict[str, int | float]:
     }
 
 
-def _damaged_cell(cell: StoredCell, error: Exception | str) -> StoreError:
-    return StoreError(
-        f"a result of attempt {cell.position} of run {cell.run!r} is damaged in the store: {error}"
-    )
+def _damaged_cell(cell: StoredCell, error: Exception | str) -> StoreDamagedError:
+    whose = f"a result of attempt {cell.position} of run {cell.run!r}"
+    return StoreDamagedError(f"{whose} is damaged in the store: {error}")
 
 
-def _damaged(attempt: StoredAttempt, error: Exception | str) -> StoreError:
-    return StoreError(f"attempt {attempt.name!r} of run {attempt.run!r} is damaged in the store: {error}")
+def _damaged(attempt: StoredAttempt, error: Exception | str) -> StoreDamagedError:
+    whose = f"attempt {attempt.name!r} of run {attempt.run!r}"
+    return StoreDamagedError(f"{whose} is damaged in the store: {error}")

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from calipers.errors import StoreError
+from calipers.errors import StoreDamagedError
 
 from .blobs import LARGEST_INLINE
 from .records import StoredAttempt, StoredCell
@@ -56,7 +56,7 @@ def read_cells(text: str | None, position: int, run: str) -> dict[int, StoredCel
     try:
         found = _read(text)
     except msgspec.DecodeError as error:
-        raise StoreError(
+        raise StoreDamagedError(
             f"the cells of attempt {position} of run {run!r} are damaged in the store: {error}"
         ) from error
     return {

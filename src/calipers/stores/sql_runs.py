@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 from typing_extensions import override
 
-from calipers.errors import InvalidOptionError, StoreError
+from calipers.errors import InvalidOptionError, StoreDamagedError, StoreError
 from calipers.plain import plain
 from calipers.report import Report
 from calipers.result import EvaluatorSpec
@@ -248,7 +248,7 @@ class SqlRuns(Store):
             except ValueError as error:  # of msgspec, among others
                 said = f"run {run!r} is damaged in the store: {error}; `calipers prune --run {run} --yes` removes it"
                 if not even_damaged:
-                    raise StoreError(said) from error
+                    raise StoreDamagedError(said) from error
                 found.append(
                     RunInfo(id=run, name=name, dataset_name=dataset_name, status="failed", damaged=said)
                 )
