@@ -159,6 +159,22 @@ def test_assertions_that_pytest_has_rewritten_are_not_known_by_their_source():
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "match ctx:\n        case EvaluatorContext(name=found): return found",
+        "return getattr(ctx, 'name', None)",
+        "return operator.attrgetter('case.name')(ctx)",
+    ],
+    ids=["match", "getattr", "attrgetter"],
+)
+def test_however_an_evaluator_reads_the_name_of_a_case_it_is_seen(project, body):
+    head = "import operator\nfrom calipers import EvaluatorContext\n"
+    judges = project.load(judges=f"{head}def found(ctx):\n    {body}\ndef other(ctx): return ctx.output\n")
+    assert evaluator_identity(judges.found).reads_name
+    assert not evaluator_identity(judges.other).reads_name
+
+
+@pytest.mark.parametrize(
     ("name", "reads"), [("polite", False), ("greets", True), ("of_case", True), ("Close", False)]
 )
 def test_it_is_known_whether_an_evaluator_may_look_at_the_name_of_a_case(module, name, reads):

@@ -31,6 +31,9 @@ _SILENT = frozenset(
 )  # fmt: skip
 """Decorators and base classes that do nothing with a docstring."""
 
+_READERS = frozenset({"attrgetter", "getattr", "hasattr"})
+"""Functions that are given the name of an attribute as a text."""
+
 
 class NoSourceError(Exception):
     """The source of something cannot be read."""
@@ -145,6 +148,11 @@ def reads(node: ast.AST) -> Reads:
                     chains.add(chain)
             case ast.Name():
                 chains.add((child.id,))
+            case ast.MatchClass():
+                attributes.update(child.kwd_attrs)
+            case ast.Call() if _last_name(child.func) in _READERS:
+                texts = (part.value for part in child.args if isinstance(part, ast.Constant))
+                attributes.update(name for text in texts if isinstance(text, str) for name in text.split("."))
             case ast.Import():
                 imports |= {(0, alias.name, "") for alias in child.names}
             case ast.ImportFrom():
