@@ -54,3 +54,29 @@ def test_a_baseline_in_clusters_cannot_decide_a_run_early():
         StopWhenDecided(
             Policy(evaluators={"good": Rules(margin=0.2)}), run(clustered=True, skill=1.0, seed=1)
         )
+
+
+def alike(names, *, good):
+    """Cases of one content."""
+
+    def right(output):
+        return output
+
+    cases = [Case(name=name, inputs="the same") for name in names]
+    dataset = Dataset(name="d", cases=cases, evaluators=[right])
+    return lambda **options: dataset.evaluate_sync(
+        lambda _: good, progress=False, max_concurrency=1, seed=1, **options
+    )
+
+
+@pytest.mark.parametrize(("there", "compared"), [(1, 1), (2, 2), (60, 60), (80, 60)])
+@pytest.mark.parametrize("name", ["old", "new"])
+def test_a_case_of_the_baseline_is_compared_once_also_while_the_run_goes_on(there, compared, name):
+    policy = Policy(min_cases=60, evaluators={"right": Rules(margin=0.2)})
+    old = alike([f"old {number}" for number in range(there)], good=False)()
+    rule = StopWhenDecided(policy, old)
+    report = alike([f"{name} {number}" for number in range(60)], good=True)(stop_when=rule)
+    verdict = judge_run(report, policy, baseline=old)
+    assert verdict.paired == compared
+    assert verdict.outcome == ("PASS" if compared == 60 else "INCONCLUSIVE")
+    assert (report.stopping.why == "decided: PASS") == (compared == 60)

@@ -78,6 +78,9 @@ class StopWhenDecided:
         self._yardstick = Yardstick()
         self._by_name: dict[str, RunCase] = {}
         self._by_content: defaultdict[tuple[bytes, ...], list[RunCase]] = defaultdict(list)
+        """The cases of each content, the first one last."""
+        self._paired = set[str]()
+        """The names of those that have their partner."""
         for case in [] if self._old is None else self._old.cases:
             if case.cluster is not None:
                 raise InvalidOptionError(
@@ -86,6 +89,8 @@ class StopWhenDecided:
                 )
             self._by_name[case.name] = case
             self._by_content[case.content].append(case)
+        for same in self._by_content.values():
+            same.reverse()
         named = [*policy.evaluators.items(), *([(PASS_RATE, policy.pass_rate)] if policy.pass_rate else [])]
         self._subjects = [
             _Subject(name, rules, policy, self._old, self._yardstick, is_pass_rate=rules is policy.pass_rate)
@@ -164,11 +169,17 @@ class StopWhenDecided:
         return None
 
     def _partner(self, case: RunCase) -> RunCase | None:
-        """The same case in the baseline."""
+        """The same case in the baseline, if no other one is paired with it already: what stands there once tells once."""
         same_name = self._by_name.get(case.name)
-        candidates = ([same_name] if same_name else []) + self._by_content.get(case.content, [])[:1]
-        pairs, _ = pair_cases({each.name: each for each in candidates}.values(), [case])
-        return pairs[0][0] if pairs else None
+        waiting = self._by_content.get(case.content, [])
+        while waiting and waiting[-1].name in self._paired:
+            waiting.pop()
+        free = [each for each in (same_name, *waiting[-1:]) if each and each.name not in self._paired]
+        pairs, _ = pair_cases({each.name: each for each in free}.values(), [case])
+        if not pairs:
+            return None
+        self._paired.add(pairs[0][0].name)
+        return pairs[0][0]
 
     def _decision(self) -> str | None:
         doubt = (1 - self.policy.confidence) / 2
