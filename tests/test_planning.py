@@ -83,6 +83,42 @@ def test_the_more_alike_the_two_are_the_fewer_cases_it_takes():
     assert needed[0] > needed[-1]
 
 
+def test_a_pilot_attempted_once_plans_as_if_the_two_had_nothing_in_common_and_says_so():
+    plan = plan_from_pilot(ONCE, effect=0.1)
+    assert plan.rows == plan_from_pilot(ONCE, effect=0.1, correlation=0).rows
+    assert plan.spread.between > plan_from_pilot(ONCE, effect=0.1, correlation=0.5).spread.between
+    assert "nothing in common (correlation 0), which is the cautious end" in plan_text(plan)
+    assert "with --repeat 2, a second one, or --correlation would tell" in plan_text(plan)
+    for told in (
+        plan_from_pilot(ONCE, effect=0.1, correlation=0.3),
+        plan_from_pilot(REPEATED, effect=0.1),
+        plan_from_pilot(ONCE, baseline=OTHER, effect=0.1),
+    ):
+        assert "nothing in common" not in told.source
+    repeated = plan_from_pilot(REPEATED, effect=0.1)
+    assert repeated.rows == plan_from_pilot(REPEATED, effect=0.1, correlation=0.5).rows
+
+
+@pytest.mark.parametrize("repeat", [1, 3])
+def test_a_gate_on_an_agent_of_pure_noise_passes_as_often_as_one_pilot_planned(repeat):
+    """Each attempt succeeds by itself in 85 of 100, so whatever two versions have in common, it is not their luck."""
+    draw = random.Random(3)
+
+    def resolved(output):
+        return output
+
+    dataset = Dataset(cases=[Case(inputs=number) for number in range(300)], evaluators=[resolved])
+    pilot = dataset.evaluate_sync(
+        lambda number: draw.random() < 0.85, repeat=repeat, progress=False, max_concurrency=1
+    )
+    n = plan_from_pilot(pilot, margin=0.05).rows[0].cases
+    passed = 0
+    for _ in range(150):
+        new, old = ([[float(draw.random() < 0.85)] for _ in range(n)] for _ in range(2))
+        passed += Change(run=new, baseline=old, bounds=(-1.0, 1.0)).interval(0.95).low > -0.05
+    assert passed / 150 == pytest.approx(0.8, abs=0.1), "half the cases would pass in one of two"
+
+
 def test_without_an_effect_it_says_what_the_cases_can_show():
     plan = plan_from_pilot(ONCE, cases=200)
     assert not plan.rows

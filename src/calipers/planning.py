@@ -5,6 +5,10 @@ ways over the same cases; then one pilot, and a guess how alike the two ways are
 attempted several times, the spread has two parts, and the plan can say what repeats would save; where they were attempted once,
 it cannot, and plans for as many attempts as the pilot had.
 
+How alike two ways are is said of what cases are truly like; the noise of single attempts is never shared. One pilot that
+attempted each case once does not tell how much of its spread is noise, so unless somebody says better, the plan takes the two to
+share nothing, which may ask for too many cases, and not for too few.
+
 Cases in clusters resemble each other, so they tell less than as many that are independent. Their spread is that of a clustered
 comparison, and the plan counts clusters, each of as many cases as in the pilot: more cases help where they come from more
 clusters.
@@ -39,6 +43,8 @@ from calipers.stats.design import ComparisonDesign, GateDesign
 PASS_RATE = "pass rate"  # noqa: S105 - no password
 REPEATS = (1, 2, 3, 5, 10)
 """Attempts at each case for which a plan is made, unless others are asked for."""
+_USUAL_CORRELATION = 0.5
+"""Between two ways from case to case: from 0.3 to 0.7 between language models (Miller, "Adding Error Bars to Evals", 2024)."""
 _COSTS = ("cost", "price", "usd", "eur", "token")
 """What a metric is called that somebody pays for."""
 
@@ -110,7 +116,7 @@ def plan_from_pilot(
     repeats: Sequence[int] = REPEATS,
     power: float = 0.8,
     confidence: float = 0.95,
-    correlation: float = 0.5,
+    correlation: float | None = None,
 ) -> Plan:
     """A plan from a run that was made, or from two over the same cases.
 
@@ -125,7 +131,9 @@ def plan_from_pilot(
         repeats: attempts at each case to plan for.
         power: the chance to find the effect, or that an agent as good as its baseline passes the gate.
         confidence: of the interval that will judge it.
-        correlation: how alike the two ways are from case to case, where there is one pilot: 0 not at all, 1 completely.
+        correlation: how alike the two ways are from case to case, where there is one pilot: 0 not at all, 1 completely. It is that
+            of the cases' true means where the pilot repeated cases, and else that of single attempts, noise included. Default:
+            0.5 where it repeated them, and else 0, the cautious end.
 
     Raises:
         InvalidOptionError: the pilot has no such evaluator, or shows no spread; or effect and margin are both given.
@@ -146,7 +154,7 @@ def plan_from_pilot(
     if effect is not None and (key is None or key[1] == "assertion" or _is_share(measured)):
         _check_points(effect)
     if spread is None or spread.between + spread.within == 0:
-        raise _no_spread(measured, correlation=0.0 if baseline is not None else correlation)
+        raise _no_spread(measured, correlation=None if baseline is not None else correlation)
     return _plan(
         subject=evaluator or PASS_RATE,
         unit="number" if key is not None and key[1] == "score" else "rate",
@@ -341,10 +349,11 @@ class _Groups(msgspec.Struct, frozen=True):
 
 
 def _of_one(
-    cases: Sequence[Sequence[float]], correlation: float, groups: _Groups | None
+    cases: Sequence[Sequence[float]], correlation: float | None, groups: _Groups | None
 ) -> tuple[VarianceComponents | None, str]:
     """The spread of a difference, from one run."""
     alone = variance_components(cases)
+    knows_noise = alone is not None
     if alone is None:
         variance = Moments.of(list(map(_mean, cases))).variance if len(cases) > 1 else None
         alone = None if variance is None else VarianceComponents(variance, 0.0)
@@ -352,11 +361,18 @@ def _of_one(
         return None, ""
     if groups is not None:
         alone = groups.widen(alone)
+    shared = correlation if correlation is not None else _USUAL_CORRELATION if knows_noise else 0.0
     try:
-        spread = spread_of_difference(alone, correlation=correlation)
+        spread = spread_of_difference(alone, correlation=shared)
     except ValueError as error:
         raise InvalidOptionError(str(error)) from error
-    source = f"one pilot, and a guess that both ways correlate by {correlation:g} from case to case"
+    source = (
+        "one pilot with one attempt at each case, which does not tell noise from what the cases are like; so both ways are taken "
+        "to have nothing in common (correlation 0), which is the cautious end: a pilot with --repeat 2, a second one, or "
+        "--correlation would tell"
+        if correlation is None and not knows_noise
+        else f"one pilot, and a guess that both ways correlate by {shared:g} from case to case"
+    )
     return spread, source + ("" if groups is None else groups.words())
 
 
@@ -385,7 +401,7 @@ def _of_two(
     return spread, source, parts is not None, groups
 
 
-def _no_spread(cases: Sequence[Sequence[float]], *, correlation: float) -> InvalidOptionError:
+def _no_spread(cases: Sequence[Sequence[float]], *, correlation: float | None) -> InvalidOptionError:
     """The error where nothing varies."""
     if correlation == 1 and len({_mean(each) for each in cases}) > 1:
         return InvalidOptionError(

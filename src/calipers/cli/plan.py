@@ -74,10 +74,8 @@ calipers plan latest --cases 200
     "--correlation",
     metavar="NUMBER",
     type=float,
-    default=0.5,
-    show_default=True,
     help="With one pilot, how alike the two are from case to case: from 0.3 to 0.7 between models, more between versions of "
-    "one agent.",
+    "one agent. Default: 0.5 if the pilot repeated cases, else 0.",
 )
 @click.option(
     "--power",

@@ -24,7 +24,7 @@ def make_plan(
     repeat: Sequence[int] = (),
     rate: float | None = None,
     flips: float | None = None,
-    correlation: float = 0.5,
+    correlation: float | None = None,
     power: float = 0.8,
     confidence: float = 0.95,
     json: bool = False,
