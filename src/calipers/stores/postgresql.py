@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from calipers.errors import MissingExtraError, StoreError, StoreMissingError, StoreUnavailableError
 
+from .forks import no_more_forks, tell_of_forks
 from .schema import VERSION, migrations
 from .sql import Columns, Row, Session, marks
 from .sql_store import SqlStore
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _WORDS: Final = {"number": "BIGSERIAL", "bytes": "BYTEA", "clustered": ""}
 _OPENING: Final = 0x43414C49
 """The advisory lock that is held while tables are made, and between prune and append."""
+_inherited: Final[list[Any]] = []
+"""Connections of a parent, kept for ever: to give one up would be to say so to the server."""
 CONNECT_SECONDS: Final = 10
 """How long to wait for a server that does not answer."""
 
@@ -90,6 +93,18 @@ class _Line:
         self._connection: psycopg.Connection[Row] | None = None
         self._lock = threading.RLock()
         self._closed = False
+        tell_of_forks(self)
+
+    def before_fork(self) -> None:
+        """Nothing: the parent goes on as before."""
+
+    def after_fork(self, *, is_child: bool) -> None:
+        """Leave the connection to the parent: the child makes one of its own."""
+        if is_child:
+            if self._connection is not None:
+                _inherited.append(self._connection)
+                self._connection = None
+            self._lock = threading.RLock()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator["_PostgresqlSession"]:
@@ -129,6 +144,7 @@ class _Line:
     def close(self) -> None:
         with self._lock:
             self._closed = True
+            no_more_forks(self)
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None

@@ -16,13 +16,14 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import quote
 
 from typing_extensions import override
 
 from calipers.errors import StoreError, StoreMissingError, StoreUnavailableError
 
+from .forks import no_more_forks, tell_of_forks
 from .schema import VERSION, migrations
 from .sql import Columns, Row, Session, marks
 from .sql_store import SqlStore
@@ -32,6 +33,8 @@ APPLICATION_ID: Final = 0x43414C49
 """Says in the file's header that it is ours: "CALI"."""
 BUSY_SECONDS: Final = 30.0
 """How long a writer waits for another one."""
+FORK_SECONDS: Final = 10.0
+"""How long a fork waits for a transaction to end; a child cannot use a store in which one had not."""
 _WORDS: Final = {"number": "INTEGER", "bytes": "BLOB", "clustered": "WITHOUT ROWID"}
 _FEWEST_ROWS: Final = 16
 """Rows for which it pays to see what is the same in all of them."""
@@ -48,6 +51,9 @@ _PASSING: Final = (
     "SQLITE_CANTOPEN",
     "SQLITE_PROTOCOL",
 )
+_State: TypeAlias = Literal["open", "closed for a fork", "lost"]
+_inherited: Final[list[sqlite3.Connection]] = []
+"""Connections of a parent: nobody may use them here, nor close them, so that they are kept for ever."""
 
 
 class SqliteStore(SqlStore):
@@ -67,17 +73,25 @@ class SqliteStore(SqlStore):
         super().__init__(f"sqlite:///{quote(os.fspath(self.path))}{'?mode=ro' * read_only}", redact)
         self.read_only = read_only
         _check_place(self.path, read_only=read_only)
-        with _explained(self.url):
-            self._writer = self._connect()
-            try:
-                _prepare(self._writer, self.url, read_only=read_only)
-                self._reader = self._connect()
-            except BaseException:
-                self._writer.close()
-                raise
         # Both connections may be used from any thread, by one at a time.
         self._write_lock = threading.RLock()
         self._read_lock = threading.RLock()
+        self._state: _State = "open"
+        self._opening = threading.Lock()
+        self._is_held = False
+        """Whether a fork holds both locks."""
+        with _explained(self.url):
+            self._open()
+        tell_of_forks(self)
+
+    def _open(self) -> None:
+        self._writer = self._connect()
+        try:
+            _prepare(self._writer, self.url, read_only=self.read_only)
+            self._reader = self._connect()
+        except BaseException:
+            self._writer.close()
+            raise
 
     def _connect(self) -> sqlite3.Connection:
         if not self.read_only:
@@ -99,6 +113,8 @@ class SqliteStore(SqlStore):
     @override
     def _reading(self) -> Iterator[Session]:
         with self._read_lock, _explained(self.url):
+            if self._state != "open":
+                self._open_again()
             yield _SqliteSession(self._reader)
 
     @contextlib.contextmanager
@@ -109,6 +125,8 @@ class SqliteStore(SqlStore):
             way = "leave out mode=ro to write" if may else "make it and its folder writable first"
             raise StoreError(f"the store {os.fspath(self.path)!r} was opened for reading only: {way}")
         with self._write_lock, _explained(self.url):
+            if self._state != "open":
+                self._open_again()
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield _SqliteSession(self._writer)
@@ -129,9 +147,58 @@ class SqliteStore(SqlStore):
 
     @override
     def close(self) -> None:
+        no_more_forks(self)
         with self._write_lock, self._read_lock:
-            self._reader.close()
-            self._writer.close()
+            if self._state != "lost":
+                self._reader.close()
+                self._writer.close()
+                self._state = "open"  # with connections that say that they are closed
+
+    # ------------------------------------------------------------------ forks
+
+    def before_fork(self) -> None:
+        """Close the connections, unless somebody is in the middle of something that takes long."""
+        if not self._write_lock.acquire(timeout=FORK_SECONDS):
+            return
+        if not self._read_lock.acquire(timeout=FORK_SECONDS):
+            self._write_lock.release()
+            return
+        if self._state == "lost" or self._writer.in_transaction:
+            self._read_lock.release()
+            self._write_lock.release()
+            return
+        self._is_held = True
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self._reader.close()
+        self._writer.close()
+        self._state = "closed for a fork"
+
+    def after_fork(self, *, is_child: bool) -> None:
+        """Let the store be used again."""
+        held, self._is_held = self._is_held, False
+        if is_child:
+            self._write_lock, self._read_lock = threading.RLock(), threading.RLock()
+            self._opening = threading.Lock()
+            if not held:
+                _inherited.extend((self._writer, self._reader))
+                self._state = "lost"
+        elif held:
+            self._read_lock.release()
+            self._write_lock.release()
+
+    def _open_again(self) -> None:
+        """Open what was closed for a fork."""
+        with self._opening:
+            if self._state == "lost":
+                raise StoreError(
+                    f"the store {self.url!r} was in use when this process was forked, and SQLite does not "
+                    "allow to go on with it here: open it again in this process"
+                )
+            if self._state == "closed for a fork":
+                self._open()
+                self._state = "open"
 
 
 class MemoryStore(SqliteStore):
@@ -144,6 +211,20 @@ class MemoryStore(SqliteStore):
         _prepare(self._writer, self.url, read_only=False)
         self._reader = self._writer
         self._write_lock = self._read_lock = threading.RLock()
+        self._state = "open"
+        self._opening = threading.Lock()
+        self._is_held = False
+        tell_of_forks(self)
+
+    @override
+    def _let_go(self) -> None:
+        """Nothing: the child has a copy of its own."""
+
+    @override
+    def after_fork(self, *, is_child: bool) -> None:
+        super().after_fork(is_child=is_child)
+        if is_child:
+            self._read_lock = self._write_lock
 
 
 class _SqliteSession:
