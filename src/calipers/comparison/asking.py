@@ -1,7 +1,8 @@
 """Which questions a comparison asks: the pass rate, every column, every measure, of what both runs have."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from .change import Cases, Change, ChangeKind, Clusters, Direction, Question, ch
 from .columns import ColumnKey, Columns, durations, metric, passes
 from .flips import Flip, flips_of
 from .labels import LabelChange, label_change
+from .silence import silences, unrecorded
 from .yardstick import Yardstick
 
 PASS_RATE = "pass rate"  # noqa: S105 - not a password
@@ -108,6 +110,9 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
                 lambda _, case: passes(case),
                 warning=_headline_warning(runs, changed),
             )
+            runs.problems.extend(silences("the pass rate", None, pairs, baseline, candidate))
+        runs.problems.extend(_silences(runs, shared))
+        runs.problems.extend(unrecorded(pairs, baseline, candidate))
         return Answers(
             pass_rate=headline,
             flips=flips_of(
@@ -284,6 +289,14 @@ def _mixed(keys: Sequence[ColumnKey]) -> list[str]:
         for name, found in kinds.items()
         if len(found) > 1
     ]
+
+
+def _silences(runs: Runs, keys: Sequence[ColumnKey]) -> Iterator[str]:
+    """What only one run says of a case; of a name with several kinds of results, that alone is told."""
+    names = Counter(name for side in (runs.baseline, runs.candidate) for name, _ in set(side.by_key))
+    for key in keys:
+        if names[key[0]] == 2:  # one column in each run
+            yield from silences(repr(key[0]), key, runs.pairs, runs.baseline, runs.candidate)
 
 
 def _missing(keys: Sequence[ColumnKey], other: Columns) -> tuple[str, ...]:

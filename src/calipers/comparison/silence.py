@@ -1,0 +1,80 @@
+"""Cases of which one run says nothing though nothing failed, as warnings: what was said of the others may be all that looks good.
+
+An evaluator that is skipped on the hard cases, or a cost that is recorded where it is small, changes what is compared and leaves
+no error behind. Of an evaluator that matters where the other run has its result, since what neither judges was never due. A metric
+belongs to every attempt that finished.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from calipers.record import ReportCase
+
+from .cases import Pair, Record, RunCase
+from .columns import ColumnKey, Columns, metric, without_metric
+
+_NAMED = 3
+"""Cases that a warning names."""
+
+
+def silences(subject: str, key: ColumnKey | None, pairs: Sequence[Pair], *sides: Columns) -> Iterator[str]:
+    """The cases that have the results of a column, or a pass or fail, in one of two runs only.
+
+    Args:
+        subject: what to call it.
+        key: of the column; `None` for the pass rate.
+        pairs: the cases of both runs.
+        sides: the baseline and the candidate.
+    """
+    baseline, candidate = (_silent(side, key) for side in sides)
+    missing = {
+        "candidate": [two.name for one, two in pairs if candidate(two) and _tells(sides[0], one, key)],
+        "baseline": [two.name for one, two in pairs if baseline(one) and _tells(sides[1], two, key)],
+    }
+    for side, names in missing.items():
+        if names:
+            other = "baseline" if side == "candidate" else "candidate"
+            more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+            yield (
+                f"{subject} lacks results on {len(names):,} case{'' if len(names) == 1 else 's'} of the {side} that the {other} "
+                f"has, though nothing failed ({', '.join(map(repr, names[:_NAMED]))}{more}): the others may be the easy ones"
+            )
+
+
+def unrecorded(pairs: Sequence[Pair], baseline: Columns, candidate: Columns) -> Iterator[str]:
+    """The metrics that a run has not recorded in every attempt that finished, or that the candidate has no more."""
+    cases = {
+        "baseline": [one for one, _ in pairs] or baseline.cases,
+        "candidate": [two for _, two in pairs] or candidate.cases,
+    }
+    for name in baseline.metrics:
+        if name not in candidate.metrics:
+            yield f"the metric {name!r} is in no attempt of the candidate, so it is not compared"
+            continue
+        for side, found in cases.items():
+            missing = without_metric(found, name)
+            if missing:
+                total = missing + sum(len(metric(case, name)) for case in found)
+                yield (
+                    f"the metric {name!r} was not recorded in {missing:,} of {total:,} attempts of the {side} that finished: the "
+                    "others may be the cheap ones"
+                )
+
+
+def _silent(side: Columns, key: ColumnKey | None) -> Callable[[RunCase], int]:
+    """Counts the attempts at a case that have no result, though nothing failed."""
+    if key is None:
+        return lambda case: sum(record.passed is None for record in case.attempts)
+    return lambda case: side.silent(case, key) and side.silent(_finished(case), key)
+
+
+def _finished(case: RunCase) -> RunCase:
+    """A case without the attempts whose task failed: why these say nothing is told elsewhere."""
+    kept: list[Record] = [record for record in case.attempts if isinstance(record, ReportCase)]
+    return replace(case, attempts=kept)
+
+
+def _tells(side: Columns, case: RunCase, key: ColumnKey | None) -> bool:
+    """Whether a case has results of all attempts, but for those that failed."""
+    lost = 0 if key is None else side.lost(key, [case]).total()
+    return lost < len(case.attempts) and not _silent(side, key)(case)
