@@ -176,6 +176,25 @@ def test_flips_are_of_the_evaluators_that_were_chosen(attempt, report_of):
     assert [flip.case for flip in compare_reports(one, two, evaluators=["ok"]).flips] == ["b"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "way"),
+    [
+        ({"leaks": True}, {"leaks": False}, "fixed"),
+        ({"leaks": False}, {"leaks": True}, "broken"),
+        ({"leaks": False}, {"error": "Crash", "leaks": False}, "broken"),
+        ({"leaks": False}, {"lost": ["leaks"], "leaks": False}, "broken"),
+        ({"leaks": False, "ok": True}, {"leaks": False, "ok": False}, "broken"),
+        ({"leaks": True, "ok": True}, {"leaks": False, "ok": True}, "fixed"),
+        ({"leaks": True, "ok": True}, {"leaks": False, "ok": False}, None),
+    ],
+)
+def test_a_case_is_fixed_where_what_should_not_hold_holds_no_more(attempt, report_of, before, after, way):
+    rest = [attempt("rest", leaks=False, ok=True)]
+    one, two = (report_of([attempt("a", **each), *rest]) for each in (before, after))
+    found = compare_reports(one, two, evaluators=["leaks", "ok"], lower_is_better=["leaks"])
+    assert [(flip.case, flip.way) for flip in found.flips] == ([] if way is None else [("a", way)])
+
+
 def test_a_pass_rate_that_does_not_mean_the_same_is_told(attempt, report_of):
     one = report_of([attempt("a", ok=True, old=True, size=1.0)])
     two = report_of([attempt("a", ok=True, new=True, version="2")])

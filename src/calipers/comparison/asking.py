@@ -127,7 +127,9 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _passes(self, side: Columns, case: RunCase) -> list[float]:
-        return passes(case) if self.evaluators is None else side.held(case, self.evaluators)
+        if self.evaluators is None:
+            return passes(case)
+        return side.held(case, self.evaluators, lower_is_better=self.lower_is_better)
 
     def _wants(self, key: ColumnKey) -> bool:
         return self.evaluators is None or key[0] in self.evaluators

@@ -111,15 +111,24 @@ class Columns:
             _value(record, key) is None and lost_by(record, makers) is None for record in case.attempts
         )
 
-    def held(self, case: RunCase, names: Collection[str]) -> list[float]:
-        """For every attempt at a case that these assertions were to judge: 1 if all of them held, else 0."""
+    def held(
+        self, case: RunCase, names: Collection[str], *, lower_is_better: Collection[str] = ()
+    ) -> list[float]:
+        """For every attempt at a case that these assertions were to judge: 1 if all of them are as they should be, else 0.
+
+        Args:
+            case: of this run.
+            names: of the assertions.
+            lower_is_better: those that should not hold, such as that something leaked.
+        """
         keys = [key for key in self.by_key if key[0] in names and key[1] == "assertion"]
         found: list[float] = []
         for record in case.attempts:
             values = [_value(record, key) for key in keys]
+            wrong = any(value is (key[0] in lower_is_better) for key, value in zip(keys, values, strict=True))
             lost = [lost_by(record, self.by_key[key].evaluators) is not None for key in keys]
             if any(value is not None or gone for value, gone in zip(values, lost, strict=True)):
-                found.append(float(not any(lost) and False not in values))
+                found.append(float(not any(lost) and not wrong))
         return found
 
     def labels(self, case: RunCase, name: str) -> list[str]:

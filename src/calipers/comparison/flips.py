@@ -1,6 +1,7 @@
 """The cases that passed in one run and not in the other, and how far noise alone explains each.
 
-A case *passes* if most of its attempts do; it flipped if it passes in one run only. What can be said about noise depends on
+A case *passes* if most of its attempts do; it flipped if it passes in one run only. Where evaluators were chosen, an attempt passes
+if their assertions are as they should be: false for those of which less is better. What can be said about noise depends on
 how often the case was attempted:
 
 - **Repeated** in either run: the chance of a change at least as large in a case that did not change, by Fisher's exact test
