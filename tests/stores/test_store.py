@@ -52,6 +52,24 @@ def test_a_report_comes_back_as_it_was(store, options):
     assert list(store.totals(run.id).summaries) == list(report.summaries()), "in the same order"
 
 
+@pytest.mark.parametrize("strange", ["\ud800", "ü\ud800", "a\0b", "\0", "ü", "%", "'"])
+def test_a_run_of_a_strange_name_is_found_or_is_not_there(store, strange):
+    for ask in (
+        store.run,
+        store.report,
+        store.resume_run,
+        store.finish_run,
+        store.delete_run,
+        store.totals,
+        store.beat,
+        lambda run: list(store.judged(run)),
+    ):
+        with pytest.raises(StoreError, match="has no run"):
+            ask(strange)
+    begun = store.begin_run(RunInfo(name=strange))
+    assert store.run(strange).id == begun.id
+
+
 def test_an_empty_report_can_be_stored(memory_store):
     run = memory_store.add_report(report_of(0))
     assert (run.attempts, run.status) == (0, "finished")

@@ -153,7 +153,7 @@ class Keys:
                 case = None if work.problem is not None else case_key(work.case)
                 if case is not None:
                     which = self._which(case, work)
-                elif work.problem is None:
+                elif work.problem is None and work.repeat_index == 1:
                     self.unknown_cases += 1
             if case is not None:
                 work.case_key = case

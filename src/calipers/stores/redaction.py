@@ -9,7 +9,8 @@ A hook is a function that takes plain data and returns what of it may be stored.
 - of the report: its metadata, its notes, what failed, and the texts of its analyses.
 
 A hook never sees the layout around these values, so that whatever it hides, the run can be read. For a text it must return a
-text, and for an object an object. Names of runs, cases and evaluators are not looked at: a run is found by them.
+text, and for an object an object. Names of runs, cases, evaluators and metrics, types of errors, declared versions and the ids
+in traces are not looked at: things are found, counted and put together by them.
 
 Where hooks take something away, that is noted with the attempt: an evaluator that judges it later is not given what the task
 returned, and its results say so. Clusters that are hidden stay apart from each other, by a digest. What evaluators are known

@@ -130,7 +130,7 @@ class SqlRuns(Store):
     def resume_run(self, run: str) -> RunInfo:
         owner = this_process()
         with self._writing() as db:
-            found = self._infos(db, "WHERE id = ?", (run,))
+            found = self._infos(db, "WHERE id = ?", (safe_text(run),))
             if not found:
                 raise unknown(run)
             info = found[0]
@@ -203,18 +203,19 @@ class SqlRuns(Store):
             raise StoreError(
                 f"a run is named by its id, the beginning of its id, its name or 'latest', got {which!r}"
             )
+        wanted = safe_text(which)
         with self._reading() as db:
-            found = self._infos(db, "WHERE id = ?", (which,))
+            found = self._infos(db, "WHERE id = ?", (wanted,))
             if not found and which == "latest":
                 found = self._infos(db, "ORDER BY id DESC LIMIT 1", ())
                 if not found:
                     raise StoreError(f"the store {self.url!r} has no runs yet")
             if not found and which:
-                found = self._infos(db, "WHERE name = ? ORDER BY id DESC LIMIT 1", (safe_text(which),))
+                found = self._infos(db, "WHERE name = ? ORDER BY id DESC LIMIT 1", (wanted,))
             if not found and which:
                 # Ids have no signs that LIKE takes for more than themselves; what was asked for may have.
                 found = self._infos(
-                    db, "WHERE substr(id, 1, ?) = ? ORDER BY id DESC LIMIT 6", (len(which), which)
+                    db, "WHERE substr(id, 1, ?) = ? ORDER BY id DESC LIMIT 6", (len(which), wanted)
                 )
         if not found:
             raise unknown(which)
@@ -228,7 +229,7 @@ class SqlRuns(Store):
     @override
     def _info(self, run: str) -> RunInfo:
         with self._reading() as db:
-            found = self._infos(db, "WHERE id = ?", (run,))
+            found = self._infos(db, "WHERE id = ?", (safe_text(run),))
         if not found:
             raise unknown(run)
         return found[0]
@@ -281,7 +282,7 @@ class SqlRuns(Store):
 
 def run_number(db: Session, run: str) -> int:
     """The number by which rows name a run."""
-    rows = db.run("SELECT no FROM runs WHERE id = ?", (run,))
+    rows = db.run("SELECT no FROM runs WHERE id = ?", (safe_text(run),))
     if not rows:
         raise unknown(run)
     return int(rows[0][0])
@@ -303,12 +304,13 @@ def update_run(db: Session, run: str, generation: int | None, what: str, values:
 
 def of_generation(run: str, generation: int | None) -> tuple[str, list[Any]]:
     """What finds a run, if it is still of that generation; `None`: whatever it is of."""
-    return ("id = ?", [run]) if generation is None else ("id = ? AND generation = ?", [run, generation])
+    wanted = safe_text(run)
+    return ("id = ?", [wanted]) if generation is None else ("id = ? AND generation = ?", [wanted, generation])
 
 
 def not_written(db: Session, run: str) -> StoreError:
     """Why nothing could be written of a run."""
-    if not db.run("SELECT no FROM runs WHERE id = ?", (run,)):
+    if not db.run("SELECT no FROM runs WHERE id = ?", (safe_text(run),)):
         return unknown(run)
     return StoreError(
         f"run {run!r} was taken over by another process, which goes on with it; nothing of what this one has not stored "
