@@ -55,19 +55,31 @@ def test_help_and_version_load_no_command_and_nothing_heavy(option):
     assert len(loaded) <= 100, "a bare click needs most of these"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [*COMMANDS, "voice run", "voice say"],
-)
-def test_the_help_of_a_command_loads_nothing_heavy(command):
-    code = (
-        "import sys; from calipers.cli.app import app\n"
-        f"try:\n    app.main([*{command.split()}, '--help'])\nexcept SystemExit:\n    pass\n"
-        "print(*sys.modules, file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "Examples:" in done.stdout
-    assert not (HEAVY - {"json", "logging"}) & set(done.stderr.split())
+HELP = """
+import os, sys
+from calipers.cli.app import app
+for number, command in enumerate(sys.argv[2:]):
+    if not os.fork():  # each in a process of its own, in which only the app is loaded yet
+        sys.stdout = open(f"{sys.argv[1]}/{number}", "w")
+        try:
+            app.main([*command.split(), "--help"])
+        except SystemExit:
+            print(*sys.modules)
+        sys.stdout.close()
+        os._exit(0)
+    os.wait()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+def test_the_help_of_a_command_loads_nothing_heavy(tmp_path):
+    commands = [*COMMANDS, "voice run", "voice say"]
+    subprocess.run([sys.executable, "-c", HELP, tmp_path, *commands], env=environment(), check=True)
+    for number, command in enumerate(commands):
+        *shown, loaded = (tmp_path / str(number)).read_text().splitlines()
+        assert "Examples:" in shown, command
+        assert "calipers.cli.app" in loaded.split(), command
+        assert not (HEAVY - {"json", "logging"}) & set(loaded.split()), command
 
 
 def test_the_module_is_the_same_program_as_the_script():
@@ -305,15 +317,19 @@ def test_the_memory_of_a_lazy_dataset_does_not_hold_its_attempts(write, folder):
 # ---------------------------------------------------------------------- completion
 
 
-def complete(*words, cwd=None, shell="bash"):
-    """What a shell is offered for the last of the words."""
-    line = ["calipers", *words]
-    more = {
-        "COMP_WORDS": "\n".join(line),
-        "COMP_CWORD": str(len(words)),
-        "_CALIPERS_COMPLETE": f"{shell}_complete",
-    }
-    return run(cwd=cwd, **more).stdout.splitlines()
+@pytest.fixture
+def complete(calipers):
+    """What a shell is offered for the last of the words, by a command line in this process."""
+
+    def complete(*words):
+        more = {
+            "COMP_WORDS": "\n".join(["calipers", *words]),
+            "COMP_CWORD": str(len(words)),
+            "_CALIPERS_COMPLETE": "bash_complete",
+        }
+        return calipers(prog_name="calipers", env=more).stdout.splitlines()
+
+    return complete
 
 
 @pytest.mark.parametrize(
@@ -330,34 +346,34 @@ def complete(*words, cwd=None, shell="bash"):
         (["completion", "z"], ["plain,zsh"]),
     ],
 )
-def test_a_shell_is_offered_what_could_come_next(words, offered):
+def test_a_shell_is_offered_what_could_come_next(complete, words, offered):
     assert complete(*words) == offered
 
 
-def test_a_path_after_a_format_is_completed_from_the_files_there_are(folder, write):
+def test_a_path_after_a_format_is_completed_from_the_files_there_are(complete, write):
     write("out/old.json", "")
-    assert complete("run", "--out", "json:o", cwd=folder) == ["plain,json:out/"]
-    assert complete("run", "--out", "json:out/", cwd=folder) == ["plain,json:out/old.json"]
+    assert complete("run", "--out", "json:o") == ["plain,json:out/"]
+    assert complete("run", "--out", "json:out/") == ["plain,json:out/old.json"]
 
 
-def test_runs_cases_and_evaluators_are_completed_from_the_store(folder, kept):
+def test_runs_cases_and_evaluators_are_completed_from_the_store(complete, folder, kept):
     cases = [Case(name="one", inputs=1), Case(name="two", inputs=2)]
     dataset = Dataset(cases=cases, evaluators=[IsInstance("int")])
     ids = [dataset.evaluate_sync(abs, store=kept, progress=False).reuse.run for _ in range(2)]
     newest, oldest = reversed(ids)
-    assert complete("show", "2", cwd=folder) == [f"plain,{newest}", f"plain,{oldest}"]
-    assert complete("show", "report", cwd=folder) == ["file,report"]
-    assert complete("run", "--resume", oldest[:-3], cwd=folder) == [f"plain,{oldest}"]
-    assert complete("why", newest, "t", cwd=folder) == ["plain,two"]
-    assert complete("why", "latest", "two", "", cwd=folder) == ["plain,IsInstance"]
-    assert not any(complete("prune", "--store", "nowhere.db", "--run", "2", cwd=folder))
+    assert complete("show", "2") == [f"plain,{newest}", f"plain,{oldest}"]
+    assert complete("show", "report") == ["file,report"]
+    assert complete("run", "--resume", oldest[:-3]) == [f"plain,{oldest}"]
+    assert complete("why", newest, "t") == ["plain,two"]
+    assert complete("why", "latest", "two", "") == ["plain,IsInstance"]
+    assert not any(complete("prune", "--store", "nowhere.db", "--run", "2"))
     assert not (folder / "nowhere.db").exists()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_completion_script_asks_this_program(shell):
-    script = run("completion", shell)
-    assert script.returncode == 0
+def test_the_completion_script_asks_this_program(calipers, shell):
+    script = calipers("completion", shell)
+    assert script.exit_code == 0
     assert f"_CALIPERS_COMPLETE={shell}_complete" in script.stdout
 
 
