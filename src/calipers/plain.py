@@ -17,7 +17,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -31,6 +31,27 @@ _LARGEST_INT = 1 << 2000
 def plain(value: Any) -> Any:
     """The value as `None`, bool, int, float, str, list or dict with string keys."""
     return _plain(value, [])
+
+
+class Snapshot(NamedTuple):
+    """A value as plain data, in JSON."""
+
+    text: bytes
+    is_plain: bool
+    """Whether the value is what one reads from it."""
+
+
+def snapshot(value: Any) -> Snapshot | None:
+    """What a value says at this moment, to be compared with what it says later; `None` if it cannot change."""
+    if value is None or type(value) in {str, int, float, bool}:
+        return None
+    quick = b""
+    try:
+        quick = msgspec.json.encode(value)  # most outputs are plain, and this takes next to no time
+        is_plain = bool(msgspec.json.decode(quick) == value)
+    except Exception:  # JSON has no word for it, or it does not let itself be compared
+        is_plain = False
+    return Snapshot(quick if is_plain else msgspec.json.encode(plain(value)), is_plain)
 
 
 def _plain(value: Any, above: list[int]) -> Any:

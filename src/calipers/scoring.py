@@ -22,6 +22,7 @@ from .context import EvaluatorContext
 from .errors import AttemptTimeoutError, NotAnEvaluatorError
 from .evaluator import Evaluator
 from .output import Abstention, read_parts
+from .plain import snapshot
 from .recalled import Cell
 from .record import ReportCase
 from .result import (
@@ -341,7 +342,8 @@ class NotedScoring(Scoring):
     """Judges attempts for a run that keeps a journal.
 
     What is recalled of an attempt is taken as it is, and only the other judges are asked. It is noted which of them
-    looked beyond the attempt: at earlier results, or at the seed.
+    looked beyond the attempt: at earlier results, or at the seed. An output that one of them changed is shown as the task
+    returned it, where that can be told.
     """
 
     async def score(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> ReportCase:
@@ -350,6 +352,8 @@ class NotedScoring(Scoring):
         looked: set[str] = set()
         ctx._asked = looked  # noqa: SLF001 - the scorer asks what judges look at
         self._show(attempt, ctx, said[0])
+        known = {} if attempt.recalled is None else attempt.recalled.cells
+        before = snapshot(attempt.output) if len(known) < len(plan.judges) else None
         if attempt.recalled is None:
             noted: dict[str, frozenset[str]] = {}
             judges = _watched(plan.judges, looked, noted) if plan.may_look else plan.judges
@@ -358,6 +362,10 @@ class NotedScoring(Scoring):
         else:
             noted = attempt.asked = {}
             await self._ask(_lacking(plan, attempt.recalled.cells, said, looked, noted), plan, ctx, said)
+        if before is not None and snapshot(attempt.output) != before:
+            attempt.changed_from = msgspec.json.decode(before.text)
+            if before.is_plain:
+                attempt.output = attempt.changed_from
         return self._record(attempt, said)
 
     def _show(

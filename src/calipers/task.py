@@ -63,6 +63,8 @@ class Attempt(msgspec.Struct):
     """Whether the task looked at its case, with all that this says beside its content, or at its name."""
     name_was_read: bool = False
     """Whether it looked at the name with the repeat."""
+    changed_from: Any = None
+    """What the output was, as plain data, where an evaluator changed it; `None` also where no journal is kept."""
     asked: dict[str, frozenset[str]] | None = None
     """What its evaluators looked at beyond the attempt, by their names; `None` where no journal is kept."""
 

@@ -397,6 +397,78 @@ def test_an_evaluator_that_asks_for_the_seed_is_asked_again_under_another_seed(s
     assert (same.reuse.cells_computed, other.reuse.cells_computed) == (0, 1)
 
 
+def smallest(output):
+    output.sort()
+    return output[0]
+
+
+def first(output):
+    return output[0]
+
+
+def leading(output):
+    return output[0] + 0
+
+
+def shuffled(inputs):
+    return [3, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [[first, smallest], [smallest, first], [smallest, leading, first], [leading], [smallest]],
+    ids=lambda chosen: " ".join(one.__name__ for one in chosen),
+)
+@pytest.mark.parametrize("before", [[smallest], [smallest, first]], ids=["alone", "before another"])
+def test_an_evaluator_that_changes_the_output_changes_nothing_that_is_reused(store, before, after):
+    def said(report):
+        return [(result.name, result.value) for result in report.cases[0].results]
+
+    run(dataset("a", before), shuffled, store=store)
+    again = run(dataset("a", after), shuffled, store=store, reuse=True)
+    third = run(dataset("a", after), shuffled, store=store, reuse=True)
+    assert again.reuse.attempts_made == 0
+    assert again.reuse.cells_reused == (len(after) if after in ([smallest], before) else 0)
+    assert third.reuse.cells_computed == 0
+    assert said(third) == said(again) == said(run(dataset("a", after), shuffled))
+    assert store.report(third.reuse.run).cases[0].output == [3, 1, 2]
+
+
+@dataclass
+class Basket:
+    items: list[int]
+
+
+@pytest.mark.parametrize("change", ["sort", "clear"])
+def test_an_object_that_an_evaluator_changed_is_stored_as_it_was_and_judged_as_plain_data(store, change):
+    def fill(inputs):
+        return [Basket([3, 1, 2])]
+
+    def sort(output):
+        getattr(output[0].items if change == "sort" else output, change)()
+        return True
+
+    def shown(output):
+        return str(output)
+
+    stored = run(dataset("a", [sort]), fill, store=store)
+    assert store.report(stored.reuse.run).cases[0].output == [{"items": [3, 1, 2]}]
+    again = run(dataset("a", [shown]), fill, store=store, reuse=True)
+    assert again.reuse.judged_as_plain == 1
+    assert again.cases[0].labels["shown"].value == "[{'items': [3, 1, 2]}]"
+
+
+def test_that_an_evaluator_changed_an_output_is_said(store):
+    report = run(dataset("ab", [first, smallest]), shuffled, store=store)
+    assert report.reuse.notes == [
+        "outputs that an evaluator changed, so that evaluators after it judged another: 2"
+    ]
+
+
+def test_a_report_shows_an_output_as_the_task_returned_it_though_an_evaluator_changed_it(store):
+    assert run(dataset("a", [smallest]), shuffled, store=store).cases[0].output == [3, 1, 2]
+
+
 def test_keys_of_a_mapping_that_another_evaluator_took_meanwhile_are_named_anew(store):
     def details(output):
         return {"length": len(output)}

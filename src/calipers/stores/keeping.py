@@ -15,6 +15,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
 from calipers.identity.tasks import task_identity
@@ -202,6 +204,7 @@ class RunJournal:
         self._keep_failures = keep_failures
         self._closes = closes
         self._judged_redacted = 0
+        self._changed = 0
         self._writer = Writer(store, info.id, generation=info.generation, pace=pace)
         self._seats = Seats(store, info, columns, setup.plan)
         self._recaller = Recaller(
@@ -293,10 +296,12 @@ class RunJournal:
             else:
                 place = work.position if self._done is None else self._done.place(work)
         looked = asked is not None and asked is not work.plan.nothing_noted and any(asked.values())
-        noted = recalled is not None or seat.has_rollouts or looked
+        changed = attempt.changed_from is not None and isinstance(record, ReportCase)
+        noted = recalled is not None or seat.has_rollouts or looked or changed
         as_is = _is_plain(record, attempt, work)
+        self._changed += changed
         stored, cells = pack(
-            record,
+            msgspec.structs.replace(record, output=attempt.changed_from) if changed else record,
             place,
             seat.panel,
             repeat=work.repeat_index,
@@ -310,9 +315,12 @@ class RunJournal:
             timeout=work.case.timeout,
         )
         if source is not None:
-            stored.output = with_attempt_notes(stored.output, attempt_notes(source.attempt.output))
+            known = attempt_notes(source.attempt.output)
+            known = msgspec.structs.replace(known, changed=True) if changed else known
+            stored.output = with_attempt_notes(stored.output, known)
         elif (
             not as_is
+            or changed
             or attempt.attributes
             or attempt.seed_was_read
             or attempt.case_was_read
@@ -339,9 +347,11 @@ class RunJournal:
         """Add what a later run has to know to tell whether the attempt still holds."""
         case = work.case
         keeps_spans = work.plan.needs_spans and isinstance(attempt.spans, SpanTree)
-        rich = not are_plain(attempt.output)
+        changed = attempt.changed_from is not None
+        rich = not are_plain(attempt.output) or (changed and attempt.output is not attempt.changed_from)
         notes = AttemptNotes(
             rich=rich,
+            changed=changed,
             form=form_of(attempt.output) if rich else None,
             rich_attributes=not are_plain(attempt.attributes),
             rich_case=not are_plain(case.inputs, case.metadata, case.expected_output),
@@ -366,6 +376,7 @@ class RunJournal:
     ) -> None:
         """Add what a later run has to know to tell whether the results still hold."""
         asked = attempt.asked or {}
+        changed = attempt.changed_from is not None
         for cell in cells:
             judge = seat.judges[cell.evaluator]
             if judge.name not in asked and source is not None:
@@ -374,7 +385,7 @@ class RunJournal:
             else:
                 looked = asked.get(judge.name, frozenset())
                 notes = CellNotes(
-                    after=self._columns.before(work.plan, judge) if "results" in looked else None,
+                    after=self._columns.before(work.plan, judge) if "results" in looked or changed else None,
                     seed=self.seed if "seed" in looked else None,
                     case=setting_key(work.case, work.case_name) if "case" in looked else None,
                     as_plain=source is not None and source.as_plain,
@@ -397,6 +408,10 @@ class RunJournal:
         counts.notes += self._seats.not_scored_yet()
         if self._judged_redacted:
             counts.notes.append(f"{WITHOUT_HIDDEN}: {self._judged_redacted}")
+        if self._changed:
+            counts.notes.append(
+                f"outputs that an evaluator changed, so that evaluators after it judged another: {self._changed}"
+            )
         try:
             try:
                 self._writer.close()

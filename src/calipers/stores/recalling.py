@@ -8,7 +8,8 @@ those hold whose evaluator is the same, and
 - that looked at the seed, or whose task did, if the seed is the same;
 - whose code may read the name of the case, if the case has the same name;
 - that looked at the case, if its name, tags, cluster and timeout are the same;
-- that did not fail, unless failures are kept.
+- that did not fail, unless failures are kept;
+- whose attempt has an output that an evaluator changed, if all of them hold.
 
 The record is made anew of the present case: what the store has of inputs, metadata and expectation is only their plain form.
 """
@@ -114,6 +115,9 @@ class Recaller:
             if cell is not None and taken is not None and (keep_failures or not taken.failures):
                 found[judge.name] = taken
                 source.cells[judge.name] = (cell.origin or cell.run, cell_notes(cell.body))
+        if notes.changed and len(found) < len(work.plan.judges):
+            # An evaluator that is asked has to see the output as those before it leave it.
+            found, source.cells = {}, {}
         return Recalled(
             record=record,
             cells=found,
