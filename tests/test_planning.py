@@ -184,6 +184,36 @@ def test_a_pilot_whose_evaluator_gives_several_kinds_is_refused():
         )
 
 
+@pytest.mark.parametrize("broken", ["task", "evaluator"])
+@pytest.mark.parametrize("pilots", [1, 2])
+def test_a_pilot_that_crashed_counts_as_the_comparison_will_count_it(broken, pilots):
+    """Of 40 attempts 10 crash and 1 leaks: where less is good that is 11 of 40, not 1."""
+
+    def leaks(output):
+        if output == "crash":
+            raise ValueError(output)
+        return output == "leak"
+
+    def task(number):
+        if number % 4 == 0 and broken == "task":
+            raise ValueError(number)
+        return "crash" if number % 4 == 0 else "leak" if number == 1 else "fine"
+
+    cases = [Case(name=f"case {number}", inputs=number) for number in range(40)]
+    dataset = Dataset(cases=cases, evaluators=[leaks])
+    report = dataset.evaluate_sync(task, progress=False)
+    baseline = None if pilots == 1 else dataset.evaluate_sync(lambda _: "fine", progress=False)
+    more, less = (
+        plan_from_pilot(
+            report, baseline=baseline, evaluator="leaks", margin=0.1, lower_is_better=each
+        ).spread.between
+        for each in (True, False)
+    )
+    double = 2 if pilots == 1 else 1
+    assert more == pytest.approx(double * 11 / 40 * 29 / 40 * 40 / 39)
+    assert less == pytest.approx(double * 1 / 40 * 39 / 40 * 40 / 39)
+
+
 # ---------------------------------------------------------------------- clusters
 
 

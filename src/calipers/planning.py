@@ -117,6 +117,7 @@ def plan_from_pilot(
     power: float = 0.8,
     confidence: float = 0.95,
     correlation: float | None = None,
+    lower_is_better: bool = False,
 ) -> Plan:
     """A plan from a run that was made, or from two over the same cases.
 
@@ -134,6 +135,8 @@ def plan_from_pilot(
         correlation: how alike the two ways are from case to case, where there is one pilot: 0 not at all, 1 completely. It is that
             of the cases' true means where the pilot repeated cases, and else that of single attempts, noise included. Default:
             0.5 where it repeated them, and else 0, the cautious end.
+        lower_is_better: whether less is good, as of an assertion that something leaked: then an attempt that crashed counts as 1,
+            as it will where the runs are compared, or gated.
 
     Raises:
         InvalidOptionError: the pilot has no such evaluator, or shows no spread; or effect and margin are both given.
@@ -143,14 +146,15 @@ def plan_from_pilot(
         check_report(baseline, "the baseline")
     columns = Columns(cases_of(pilot))
     key = _column(columns, evaluator)
-    found = [(each, case.cluster) for case in columns.cases if (each := _values(columns, case, key))]
+    lost = 1.0 if lower_is_better else 0.0
+    found = [(each, case.cluster) for case in columns.cases if (each := _values(columns, case, key, lost))]
     measured = [each for each, _ in found]
     if baseline is None:
         groups = _Groups.of(list(map(_mean, measured)), [cluster for _, cluster in found])
         spread, source = _of_one(measured, correlation, groups)
         known = any(len(each) > 1 for each in measured)
     else:
-        spread, source, known, groups = _of_two(columns, Columns(cases_of(baseline)), key)
+        spread, source, known, groups = _of_two(columns, Columns(cases_of(baseline)), key, lost)
     if effect is not None and (key is None or key[1] == "assertion" or _is_share(measured)):
         _check_points(effect)
     if spread is None or spread.between + spread.within == 0:
@@ -377,7 +381,7 @@ def _of_one(
 
 
 def _of_two(
-    columns: Columns, old: Columns, key: ColumnKey | None
+    columns: Columns, old: Columns, key: ColumnKey | None, lost: float
 ) -> tuple[VarianceComponents | None, str, bool, _Groups | None]:
     """The spread of the difference between two runs over the same cases, whether it has two parts, and its clusters."""
     if key is not None and key not in old.by_key:
@@ -386,7 +390,7 @@ def _of_two(
     both = [
         (new, before, case.cluster)
         for earlier, case in pairs
-        if (new := _values(columns, case, key)) and (before := _values(old, earlier, key))
+        if (new := _values(columns, case, key, lost)) and (before := _values(old, earlier, key, lost))
     ]
     first, second = [new for new, _, _ in both], [before for _, before, _ in both]
     if len(both) < 2:
@@ -461,8 +465,9 @@ def _column(columns: Columns, name: str | None) -> ColumnKey | None:
     raise InvalidOptionError(f"the pilot has no assertion or score of {name!r}; there are {there}")
 
 
-def _values(columns: Columns, case: RunCase, key: ColumnKey | None) -> list[float]:
-    return passes(case) if key is None else columns.scores(case, key)
+def _values(columns: Columns, case: RunCase, key: ColumnKey | None, lost: float) -> list[float]:
+    """The numbers of a case; an assertion that a crash kept from being made counts as what is given."""
+    return passes(case, lost=lost) if key is None else columns.scores(case, key, lost=lost)
 
 
 def _pace(pilot: Report) -> float | None:

@@ -32,6 +32,14 @@ def test_a_plan_is_printed_for_people_and_for_programs(calipers, pilots):
     assert json.loads(reach.stdout)["reaches"][0]["cases"] == 1000
 
 
+def test_crashes_of_a_pilot_count_against_what_should_be_low(calipers, write_eval):
+    write_eval('def eval_numbers():\n    return numbers(1, -1, -2, -3, "boom", "boom "), task\n')
+    calipers("run", "--fail-under", "0", "--quiet")
+    plan = ("plan", "latest", "--evaluator", "positive", "--effect", "0.1", "--json")
+    high, low = (json.loads(calipers(*plan, *more).stdout) for more in ((), ("--lower-is-better",)))
+    assert low["rows"][0]["cases"] > high["rows"][0]["cases"]
+
+
 @pytest.mark.parametrize(
     ("args", "code", "words"),
     [
@@ -39,6 +47,7 @@ def test_a_plan_is_printed_for_people_and_for_programs(calipers, pilots):
         (["first.json", "--rate", "0.5"], 2, "not both"),
         (["--rate", "0.5"], 2, "--effect"),
         (["--rate", "0.5", "--effect", "0.1", "--repeat", "2"], 2, "need a pilot"),
+        (["--rate", "0.5", "--effect", "0.1", "--lower-is-better"], 2, "need a pilot"),
         (["first.json", "--flips", "0.1"], 2, "--flips"),
         (["first.json", "--effect", "0.1", "--margin", "0.1"], 2, "not both"),
         (["first.json", "--effect", "nan"], 2, "effect"),

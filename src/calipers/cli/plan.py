@@ -37,6 +37,11 @@ calipers plan latest --cases 200
 @store_option
 @click.option("--evaluator", metavar="NAME", help="Whose results will be compared. Default: the pass rate.")
 @click.option(
+    "--lower-is-better",
+    is_flag=True,
+    help="Less of it is good: an attempt of the pilot that crashed counts as 1, as it will in the comparison.",
+)
+@click.option(
     "--effect",
     metavar="NUMBER",
     type=float,

@@ -25,6 +25,7 @@ def make_plan(
     rate: float | None = None,
     flips: float | None = None,
     correlation: float | None = None,
+    lower_is_better: bool = False,
     power: float = 0.8,
     confidence: float = 0.95,
     json: bool = False,
@@ -52,6 +53,7 @@ def make_plan(
             power=power,
             confidence=confidence,
             correlation=correlation,
+            lower_is_better=lower_is_better,
         )
     else:
         assert rate is not None
@@ -59,9 +61,9 @@ def make_plan(
             raise InvalidOptionError(
                 "--rate needs --effect, the difference worth finding, or --margin, that of a gate"
             )
-        if baseline is not None or evaluator is not None or repeat:
+        if baseline is not None or evaluator is not None or repeat or lower_is_better:
             raise InvalidOptionError(
-                "--baseline, --evaluator and --repeat need a pilot, and --rate is a guess"
+                "--baseline, --evaluator, --repeat and --lower-is-better need a pilot, and --rate is a guess"
             )
         found = plan_from_rate(
             rate, effect=effect, margin=margin, flips=flips, cases=cases, power=power, confidence=confidence
