@@ -39,7 +39,7 @@ from .other_runs import OtherRuns
 from .output_type import are_plain, form_of, output_type
 from .packing import evaluator_of, pack
 from .patience import patiently
-from .recalling import WITHOUT_HIDDEN, Recaller, Source
+from .recalling import CHANGED, WITHOUT_HIDDEN, Recaller, Source
 from .records import StoredAttempt, StoredCell
 from .redaction import redacted_evaluator
 from .resuming import (
@@ -409,9 +409,7 @@ class RunJournal:
         if self._judged_redacted:
             counts.notes.append(f"{WITHOUT_HIDDEN}: {self._judged_redacted}")
         if self._changed:
-            counts.notes.append(
-                f"outputs that an evaluator changed, so that evaluators after it judged another: {self._changed}"
-            )
+            counts.notes.append(f"{CHANGED}: {self._changed}")
         try:
             try:
                 self._writer.close()

@@ -41,6 +41,8 @@ NO_SPANS = SpanTreeRecordingError(
 
 WITHOUT_HIDDEN = "attempts that evaluators judged without what was hidden when they were stored"
 
+CHANGED = "outputs that an evaluator changed, so that evaluators after it judged another"
+
 
 class Source(msgspec.Struct, kw_only=True):
     """Where a recalled attempt was found."""

@@ -48,7 +48,7 @@ from .outdated import outdate
 from .output_type import OutputType
 from .packing import pack_cells, setting_of, unpack
 from .panel import Panel
-from .recalling import NO_SPANS, WITHOUT_HIDDEN
+from .recalling import CHANGED, NO_SPANS, WITHOUT_HIDDEN
 from .records import FORMAT, StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
 from .store import NameTakenError, Store
@@ -163,6 +163,8 @@ async def score_again_async(
             again.counts.notes.append(f"{WITHOUT_HIDDEN}: {again.judged_redacted}")
         if again.judged_bare:
             again.counts.notes.append(f"{_WITHOUT_SETTING}: {again.judged_bare}")
+        if again.changed:
+            again.counts.notes.append(f"{CHANGED}: {again.changed}")
         report.incomplete = incomplete or report.incomplete
         return report
     finally:
@@ -195,6 +197,7 @@ class _Again:
         self._output = output
         self.judged_redacted = 0
         self.judged_bare = 0
+        self.changed = 0
         self.asked: set[str] = set()
         """The evaluators that had something to judge."""
         self._cases = GivenCases(dataset)
@@ -316,7 +319,9 @@ class _Again:
                 cells.append(
                     StoredCell(position=work.position, evaluator=place, body=f'{{"format":{FORMAT}}}')
                 )
-        if not (self.has_rollouts or found.as_plain or any(asked.values())):
+        changed = attempt.changed_from is not None
+        self.changed += changed
+        if not (self.has_rollouts or found.as_plain or changed or any(asked.values())):
             return cells
         judges = dict(zip(self.places, self.plan.judges, strict=True))
         self.judged_bare += found.bare and any("case" in looked for looked in asked.values())
@@ -326,7 +331,7 @@ class _Again:
             as_plain = found.as_plain or (found.bare and "case" in looked)
             notes = CellNotes(
                 # The evaluators before it are those of another run: nobody can promise them to a later one.
-                after="" if "results" in looked else None,
+                after="" if "results" in looked or changed else None,
                 seed=self.info.seed if "seed" in looked else None,
                 case="" if "case" in looked else None,
                 as_plain=as_plain,
