@@ -135,8 +135,7 @@ def plan_from_pilot(
         correlation: how alike the two ways are from case to case, where there is one pilot: 0 not at all, 1 completely. It is that
             of the cases' true means where the pilot repeated cases, and else that of single attempts, noise included. Default:
             0.5 where it repeated them, and else 0, the cautious end.
-        lower_is_better: whether less is good, as of an assertion that something leaked: then an attempt that crashed counts as 1,
-            as it will where the runs are compared, or gated.
+        lower_is_better: less is good, as of leaks: an assertion that a crash kept from being made counts as 1, as in a gate.
 
     Raises:
         InvalidOptionError: the pilot has no such evaluator, or shows no spread; or effect and margin are both given.
