@@ -594,7 +594,7 @@ async def as_async_double(inputs):
     return 2 * inputs
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=min(30, settings().max_examples))
 @given(
     steps=st.lists(st.sampled_from(["ok", "raise", "wait", "exit"]), max_size=30),
     limit=st.integers(1, 8),

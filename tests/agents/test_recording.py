@@ -489,7 +489,7 @@ def plans_of(events):
 
 
 @given(EVENTS)
-@settings(max_examples=40)
+@settings(max_examples=min(40, settings().max_examples))
 def test_whatever_tasks_record_in_whatever_order_nothing_is_lost(events):
     plans = plans_of(events)
 
@@ -507,7 +507,7 @@ def test_whatever_tasks_record_in_whatever_order_nothing_is_lost(events):
 
 
 @given(EVENTS)
-@settings(max_examples=25)
+@settings(max_examples=min(25, settings().max_examples))
 def test_whatever_threads_record_in_whatever_order_nothing_is_lost(events):
     plans = plans_of(events)
     with record() as recording:
@@ -525,7 +525,7 @@ def test_whatever_threads_record_in_whatever_order_nothing_is_lost(events):
 
 
 @given(st.lists(st.integers(0, 3), max_size=12))
-@settings(max_examples=40)
+@settings(max_examples=min(40, settings().max_examples))
 def test_each_call_is_in_every_recording_it_was_made_in(depths):
     """Calls at various depths of nested recordings; a recording holds those of its own depth and deeper."""
 

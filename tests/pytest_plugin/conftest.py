@@ -75,8 +75,10 @@ class Folder:
         """Write a file; tests begin with `HEAD`."""
         (self.path / name).write_text(HEAD + text if name.endswith(".py") else text, encoding="utf-8")
 
-    def pytest(self, *arguments: str, plugins: Sequence[str] = (PLUGIN,), **environment: str) -> Outcome:
-        """Run pytest here, with these plugins and no others. A warning is an error."""
+    def pytest(
+        self, *arguments: str, plugins: Sequence[str] = (PLUGIN,), fresh: bool = False, **environment: str
+    ) -> Outcome:
+        """Run pytest here, with these plugins and no others; `fresh`: in which nothing is loaded. A warning is an error."""
         dropped = ("PYTEST_", "GITHUB_")
         env = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
         env |= {
@@ -88,7 +90,7 @@ class Folder:
         named = [word for plugin in plugins for word in ("-p", plugin)]
         command = ["-W", "error", "--strict-markers", *named, *arguments]
         # What Python itself reads from its environment, it reads when it starts.
-        if any(name.startswith("PYTHON") for name in environment) or not hasattr(os, "fork"):
+        if fresh or any(name.startswith("PYTHON") for name in environment) or not hasattr(os, "fork"):
             return self._start(command, env)
         return self._fork(command, env)
 

@@ -99,8 +99,8 @@ def test_what_every_pytest_loads_keeps_to_names_that_pytest_has_had_for_long(mod
 def test_a_suite_that_does_not_use_it_runs_as_if_it_were_not_there(folder):
     (folder.path / "test_it.py").write_text(ORDINARY)
     arguments = ["-p", "no:cacheprovider", "-rA", "--strict-config", "--color=no"]
-    without = folder.pytest(*arguments, plugins=[])
-    with_it = folder.pytest(*arguments)
+    without = folder.pytest(*arguments, plugins=[], fresh=True)
+    with_it = folder.pytest(*arguments, fresh=True)
 
     def told(outcome):
         lines = outcome.out.replace("INI: ", "").splitlines()

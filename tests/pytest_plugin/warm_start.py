@@ -3,7 +3,7 @@
 Loading pytest takes longer than most of what is tested here. This program reads an order per line, as JSON: arguments,
 folder, environment and the files for what is printed. Each is carried out by a fork, which ends as any program does;
 the answer is its exit code. Nothing of Calipers is loaded before the fork, so that each run loads what it would have
-loaded, when it would have.
+loaded, when it would have; of what Calipers depends on, the large ones are.
 """
 
 import asyncio  # noqa: F401
@@ -14,8 +14,11 @@ import runpy
 import signal
 import sys
 
+import msgspec  # noqa: F401
 import numpy  # noqa: F401, ICN001
 import pytest
+import regex  # noqa: F401
+import rich.console  # noqa: F401
 from _pytest.config import get_config
 
 SECONDS = 120

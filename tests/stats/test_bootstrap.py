@@ -66,7 +66,7 @@ def test_the_same_seed_gives_the_same_interval_and_zero_is_a_seed():
 
 
 @given(values=st.lists(st.integers(-50, 50), min_size=3, max_size=12), shift=st.integers(-99, 99))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=min(25, settings().max_examples))
 def test_shifting_the_sample_shifts_the_interval(values, shift):
     plain = bootstrap_interval(values, seed=2, resamples=200)
     moved = bootstrap_interval([v + shift for v in values], seed=2, resamples=200)

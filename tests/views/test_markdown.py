@@ -315,8 +315,9 @@ def large(records, failed, evaluators=1, text="no"):
     ids=["cases", "long text", "evaluators", "marks"],
 )
 def test_a_comment_stays_within_its_limit_and_says_what_was_left_out(records, failed, evaluators, text):
+    report = large(records, failed, evaluators, text)
     for limit in (LIMIT, 20_000):
-        found = report_markdown(large(records, failed, evaluators, text), limit=limit)
+        found = report_markdown(report, limit=limit)
         assert len(found) <= limit
         assert len(found) > limit / 3, "and makes use of it"
         last = found.splitlines()[-1]

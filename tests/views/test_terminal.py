@@ -285,7 +285,7 @@ def printed(report, width: int, **console) -> str:
     return file.getvalue()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=min(60, settings().max_examples))
 @given(text=hostile, width=st.integers(1, 130))
 def test_hostile_text_cannot_leave_its_place(records, text: str, width: int):
     shown = report_text(report_full_of(records, text), width=width, **EVERYTHING)
@@ -293,7 +293,7 @@ def test_hostile_text_cannot_leave_its_place(records, text: str, width: int):
     assert all(cell_len(line) <= width for line in shown.splitlines())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=min(60, settings().max_examples))
 @given(text=hostile, width=st.integers(20, 130))
 def test_in_colour_the_only_sequences_are_ours_and_the_text_is_the_same(records, text: str, width: int):
     report = report_full_of(records, text)
@@ -306,7 +306,7 @@ def test_in_colour_the_only_sequences_are_ours_and_the_text_is_the_same(records,
     assert [line.rstrip() for line in bare.split("\n")] == plain.split("\n")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=min(60, settings().max_examples))
 @given(text=hostile, encoding=st.sampled_from(["ascii", "latin-1", "cp1252", "cp437"]))
 def test_a_console_of_few_characters_shows_all_of_it(records, text: str, encoding: str):
     file = BytesIO()
@@ -337,7 +337,7 @@ def test_what_is_piped_is_plain_text(records, capsys):
     assert shown != on_a_screen, "a screen's lines are filled with blanks"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=min(30, settings().max_examples))
 @given(text=hostile, width=st.integers(20, 130))
 def test_what_is_piped_has_no_blanks_at_the_end_of_a_line(records, text: str, width: int):
     with redirect_stdout(StringIO()) as file:

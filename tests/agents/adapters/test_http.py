@@ -107,7 +107,7 @@ def test_the_request_stands_where_the_body_says(body, request_, sent):
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=[]), max_size=40))
-@settings(max_examples=15)
+@settings(max_examples=min(15, settings().max_examples))
 def test_any_text_survives_the_way_there_and_back(text):
     """Lone surrogates too: they travel as escapes."""
     with HttpAgentServer(lambda received: Reply(raw=received.body)) as server:

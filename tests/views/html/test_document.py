@@ -276,7 +276,7 @@ PAYLOADS = [
 ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=min(40, settings().max_examples))
 @given(TEXTS | st.sampled_from(PAYLOADS))
 def test_no_text_of_a_report_becomes_markup(records, text):
     plain, hostile = (

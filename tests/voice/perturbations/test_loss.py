@@ -25,14 +25,14 @@ def runs(lost):
     return edges[1::2] - edges[::2]
 
 
-@settings(max_examples=20)
+@settings(max_examples=min(20, settings().max_examples))
 @given(rate=st.floats(0.02, 0.95), seed=st.integers())
 def test_the_share_of_lost_packets_is_the_asked_one(rate, seed):
     loss = PacketLoss(rate, seed=seed)
     assert loss.losses(20_000, loss.rng()).mean() == pytest.approx(rate, abs=0.02)
 
 
-@settings(max_examples=20)
+@settings(max_examples=min(20, settings().max_examples))
 @given(rate=st.floats(0.1, 0.6), burst=st.floats(1.6, 10), seed=st.integers())
 def test_bursts_have_the_asked_mean_length_and_the_share_stays(rate, burst, seed):
     loss = PacketLoss(rate, burst=burst, seed=seed)

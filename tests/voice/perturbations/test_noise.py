@@ -24,7 +24,7 @@ def measured_ratio(clean, noisy):
     return 10 * np.log10((signal**2).mean() / (noise**2).mean())
 
 
-@settings(max_examples=40)
+@settings(max_examples=min(40, settings().max_examples))
 @given(
     snr=st.floats(-5, 60),
     color=st.sampled_from(["white", "pink", "brown"]),

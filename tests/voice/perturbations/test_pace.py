@@ -27,7 +27,7 @@ def pitch(audio):
 factors = st.floats(0.4, 2.5)
 
 
-@settings(max_examples=20)
+@settings(max_examples=min(20, settings().max_examples))
 @given(factors)
 def test_speed_divides_duration_and_multiplies_pitch(factor):
     found = Speed(factor).apply(tone())
@@ -35,7 +35,7 @@ def test_speed_divides_duration_and_multiplies_pitch(factor):
     assert pitch(found) == pytest.approx(220 * factor, rel=0.01)
 
 
-@settings(max_examples=20)
+@settings(max_examples=min(20, settings().max_examples))
 @given(factors)
 def test_tempo_divides_duration_and_keeps_pitch(factor):
     found = Tempo(factor).apply(tone())
@@ -43,7 +43,7 @@ def test_tempo_divides_duration_and_keeps_pitch(factor):
     assert pitch(found) == pytest.approx(220, rel=0.01)
 
 
-@settings(max_examples=20)
+@settings(max_examples=min(20, settings().max_examples))
 @given(st.floats(-12, 12))
 def test_pitch_changes_pitch_and_keeps_duration(semitones):
     found = Pitch(semitones).apply(tone())

@@ -84,7 +84,7 @@ def sounds(draw):
 
 
 @pytest.mark.parametrize("name", SAMPLES_OF_EACH)
-@settings(max_examples=25)
+@settings(max_examples=min(25, settings().max_examples))
 @given(sound=sounds())
 def test_any_sound_of_any_kind_comes_out_as_a_sound_of_its_kind(name, sound):
     found = SAMPLES_OF_EACH[name].apply(sound)
@@ -105,7 +105,7 @@ def test_the_same_value_does_the_same_to_the_same_sound(name, sound):
 
 
 @pytest.mark.parametrize("name", WITHOUT_EFFECT)
-@settings(max_examples=25)
+@settings(max_examples=min(25, settings().max_examples))
 @given(sound=sounds())
 def test_no_effect_changes_no_bit(name, sound):
     assert WITHOUT_EFFECT[name].apply(sound).digest == sound.digest
@@ -203,7 +203,7 @@ def test_the_draws_of_a_seed_are_the_same_for_ever():
 parts = st.sampled_from([Noise(10), Gain(-3), Clip(3), PacketLoss(0.3), Silence(0.01), Chain(), Codec()])
 
 
-@settings(max_examples=40)
+@settings(max_examples=min(40, settings().max_examples))
 @given(parts, parts, parts)
 def test_it_does_not_matter_how_a_chain_is_put_together(one, two, three):
     sound = voice(8000)

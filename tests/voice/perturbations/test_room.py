@@ -26,7 +26,7 @@ def test_the_room_dies_away_in_the_asked_time(rt60, seed):
     assert decay_time(tail) == pytest.approx(rt60, rel=0.1)
 
 
-@settings(max_examples=20)
+@settings(max_examples=min(20, settings().max_examples))
 @given(direct=st.floats(-20, 40), rt60=st.floats(0.05, 1))
 def test_the_sound_itself_is_so_far_above_the_answer(direct, rt60):
     response = Reverberation(rt60, direct=direct).response(RATE)
@@ -47,7 +47,7 @@ def test_what_is_heard_of_a_click_is_the_answer_of_the_room():
     assert not Reverberation(0.3).apply(click()).samples()[:100].round(6).any(), "nobody hears it before"
 
 
-@settings(max_examples=20)
+@settings(max_examples=min(20, settings().max_examples))
 @given(rt60=st.floats(0.01, 2), seed=st.integers())
 def test_loudness_stays(rt60, seed):
     speech = Audio.from_samples(0.05 * np.sin(np.arange(RATE) / 9) * np.sin(np.arange(RATE) / 2000), RATE, 4)

@@ -34,7 +34,7 @@ def test_nothing_is_left_outside_the_band(line, rate):
     assert found.sample_rate == rate
 
 
-@settings(max_examples=20)
+@settings(max_examples=min(20, settings().max_examples))
 @given(low=st.floats(0, 3000), width=st.floats(200, 4000))
 def test_a_band_keeps_what_lies_in_it_and_cuts_the_rest(low, width):
     sound = hiss()

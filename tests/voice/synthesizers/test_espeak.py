@@ -163,7 +163,7 @@ def test_a_very_long_text_is_spoken_to_its_end():
     assert EspeakSynthesizer().synthesize_sync(f"{SENTENCE}. " * 200).duration > 200
 
 
-@settings(max_examples=40)
+@settings(max_examples=min(40, settings().max_examples))
 @given(st.text(min_size=1, max_size=40))
 def test_any_text_is_spoken_or_refused_and_always_the_same(text):
     def outcome():
