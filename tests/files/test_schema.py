@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from calipers import Case, Dataset
@@ -173,32 +173,32 @@ def test_types_that_share_a_name_with_ours_do_not_clash():
     assert not jsonschema_rs.validator_for(schema).is_valid({"cases": [{"inputs": {"y": 1}}]})
 
 
-EVALUATORS = st.lists(
-    st.sampled_from(
-        [
-            EqualsExpected(),
-            EqualsExpected(evaluation_name="x"),
-            Contains({"a": 1}),
-            Contains("x", as_strings=True),
-            ContainsAll(["a", "b"]),
-            Equals(None),
-            Equals({"a": {"b": []}}),
-            MaxDuration(timedelta(seconds=90)),
-            MaxDuration(1),
-            Length(1, 5),
-            Length(maximum=5, unit="words"),
-            HasMatchingSpan({"name_equals": "x"}),
-            MatchesJSONSchema({"type": "object"}),
-            Polite("please", Question("a")),
-            close,
-        ]
-    )
-)
+SOME = [
+    EqualsExpected(),
+    EqualsExpected(evaluation_name="x"),
+    Contains({"a": 1}),
+    Contains("x", as_strings=True),
+    ContainsAll(["a", "b"]),
+    Equals(None),
+    Equals({"a": {"b": []}}),
+    MaxDuration(timedelta(seconds=90)),
+    MaxDuration(1),
+    Length(1, 5),
+    Length(maximum=5, unit="words"),
+    HasMatchingSpan({"name_equals": "x"}),
+    MatchesJSONSchema({"type": "object"}),
+    Polite("please", Question("a")),
+    close,
+]
+EVALUATORS = st.lists(st.sampled_from(SOME))
 
 
-@given(EVALUATORS, EVALUATORS, st.sampled_from(["yaml", "json"]))
-def test_whatever_is_written_satisfies_the_schema_beside_it(tmp_path_factory, of_case, of_dataset, form):
-    path = tmp_path_factory.mktemp("schemas") / f"set.{form}"
+# A schema is long to make, and there are few to make: it depends on which evaluators of one's own are among them.
+@settings(max_examples=min(25, settings().max_examples))
+@given(EVALUATORS, EVALUATORS)
+@example(SOME, SOME)
+def test_whatever_is_written_satisfies_the_schema_beside_it(tmp_path_factory, of_case, of_dataset):
+    folder = tmp_path_factory.mktemp("schemas")
     dataset = Dataset[Question, list[int], Any](
         name="set",
         cases=[
@@ -208,7 +208,8 @@ def test_whatever_is_written_satisfies_the_schema_beside_it(tmp_path_factory, of
         evaluators=of_dataset,
         report_evaluators=[ROCEvaluator("s"), claim],
     )
-    dataset.to_file(path)
-    data = yaml.safe_load(path.read_text()) if form == "yaml" else json.loads(path.read_text())
-    schema = json.loads((path.parent / "set_schema.json").read_text())
-    assert [error.message for error in jsonschema_rs.validator_for(schema).iter_errors(data)] == []
+    for form, read in (("yaml", yaml.safe_load), ("json", json.loads)):
+        dataset.to_file(folder / f"set.{form}")
+        data = read((folder / f"set.{form}").read_text())
+        schema = json.loads((folder / "set_schema.json").read_text())
+        assert [error.message for error in jsonschema_rs.validator_for(schema).iter_errors(data)] == []
