@@ -124,7 +124,7 @@ def test_a_call_that_ends_after_the_ctrl_c_is_given_up():
             return inputs
 
         async def slow(output):
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.3)
             return True
 
         dataset.evaluators.append(slow)
