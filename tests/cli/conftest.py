@@ -1,3 +1,4 @@
+import shutil
 import sys
 from textwrap import dedent
 
@@ -72,6 +73,26 @@ def calipers(folder):
         return CliRunner().invoke(app, list(args), **options)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def made():
+    """The folders that `once` keeps, by what made them."""
+    return {}
+
+
+@pytest.fixture
+def once(folder, made, tmp_path_factory):
+    """Fill the current folder with what a function makes, of which all who come later get a copy."""
+
+    def fill(make, *args):
+        if make in made:
+            shutil.copytree(made[make], folder, dirs_exist_ok=True)
+        else:
+            make(*args)
+            made[make] = shutil.copytree(folder, tmp_path_factory.mktemp("made"), dirs_exist_ok=True)
+
+    return fill
 
 
 @pytest.fixture

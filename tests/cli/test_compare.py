@@ -29,15 +29,19 @@ def squeezed(text):
     return " ".join(text.split())
 
 
-@pytest.fixture
-def two_runs(calipers, write):
-    """A store with two runs, `old` and `new`, of 4 cases with 3 attempts each, and a file of each."""
+def make_runs(calipers, write):
     write("eval_questions.py", EVALS)
     for name in ("old", "new"):
         done = calipers(
             "run", f"eval_questions.py:eval_{name}", "--repeat", "3", "--quiet", "--out", f"json:{name}.json"
         )
         assert done.exit_code in {0, 1}, done.output
+
+
+@pytest.fixture
+def two_runs(once, calipers, write):
+    """A store with two runs, `old` and `new`, of 4 cases with 3 attempts each, and a file of each."""
+    once(make_runs, calipers, write)
     return calipers
 
 

@@ -20,8 +20,7 @@ NUMBERS = """
 """
 
 
-@pytest.fixture
-def runs(calipers, write):
+def make_runs(calipers, write):
     write("evals.py", NUMBERS)
     for name in ("good", "bad"):
         calipers(
@@ -36,6 +35,11 @@ def runs(calipers, write):
             "--quiet",
         )
     write("gate.yaml", "evaluators: {positive: {margin: 0.1}}\n")
+
+
+@pytest.fixture
+def runs(once, calipers, write):
+    once(make_runs, calipers, write)
 
 
 @pytest.mark.parametrize(
