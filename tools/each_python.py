@@ -3,26 +3,66 @@
 Looks for python3.11 to python3.14 on the PATH and among pyenv's versions; each gets an environment of its own,
 `.venv-3.x`, which is kept for the next time; with `--set-up` that is all that happens. Laws are tried with fewer examples
 there: the first Python has held them. What cannot differ between Pythons is left out, see `SAME_EVERYWHERE`.
+
+The Pythons are tested side by side, with a share of the processors each: to share out one Python's tests among processes,
+each of these would have to collect all of them, which takes as long as many of the tests.
 """
 
 import os
 import subprocess
 import sys
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 MINORS = (11, 12, 13, 14)
 ROOT = Path(__file__).resolve().parent.parent
 SAME_EVERYWHERE = {
     "tests/test_architecture.py": "reads the source, and does not run it",
     "tests/test_reference.py": "compares pages with names, which are the same",
+    "tests/test_public_names.py::test_the_public_methods_of_a_public_class_are_documented": "reads docstrings",
     "tests/test_docs.py": "what the pages call has tests of its own; here it is how they show it",
     "tests/test_examples.py": "the same of the examples",
+    "tests/plugins/test_example.py": "the same of the example of a plugin; finding plugins is tested everywhere",
     "tests/views/html/test_page.py": "the browser decides; the page that it gets is tested in test_document.py",
     "tests/voice/demo/test_agent.py": "how much is understood is up to a compiled recognizer",
     "tests/voice/recognition/test_decoder.py": "the same",
     "tests/voice/recognition/test_recognizer.py": "the same",
+    "tests/rollouts/test_local_model.py::test_it_says_something_and_the_same_again": "up to a compiled model",
+    "tests/rollouts/test_local_model.py::test_it_draws_by_its_seed": "the same",
+    "tests/rollouts/test_demo.py": "a table of which attack breaks which weakness of a target made for it",
+    "tests/sandbox/test_python.py::TestLimits": "the system sets the limits and ends who exceeds them",
+    "tests/sandbox/test_python.py::TestSecrets": "what a program can reach is up to the system and to bubblewrap",
+    "tests/stores/test_crash.py": "fifty kills; test_sqlite.py kills a writer on every Python",
+    "tests/cli/test_processes.py::test_the_memory_of_a_lazy_dataset": "measures what is held, not whether it runs",
+    "tests/cli/test_processes.py::test_it_fits_terminals_of_any_width": "rich draws the lines",
+    "tests/cli/test_processes.py::test_colours_are_for_terminals": "rich decides by the same variables",
+    "tests/spans/test_query.py::test_a_pattern_with_catastrophic_backtracking": "a compiled library counts the time",
+    "tests/rollouts/moderators/test_keywords.py::test_a_pattern_that_goes_astray": "the same",
+    "tests/views/test_markdown.py::test_a_comment_stays_within_its_limit": "counts characters of very large reports",
+    # Of the plugin, one test of each kind runs everywhere; these are its choices and its messages.
+    "tests/pytest_plugin/test_voice.py::test_a_test_that_cannot_be_run_is_an_error": "a table of messages",
+    "tests/pytest_plugin/test_voice.py::test_parts_that_are_missing": "the same",
+    "tests/pytest_plugin/test_voice.py::test_an_option_that_cannot_be": "the same",
+    "tests/pytest_plugin/test_voice.py::test_the_cache_may_be_left_out": "a table of options",
+    "tests/pytest_plugin/test_voice.py::test_the_marker_comes_before": "the same",
+    "tests/pytest_plugin/test_named_plugins.py::test_what_cannot_take_part": "a table of messages",
+    "tests/pytest_plugin/test_marker.py::test_a_test_that_cannot_measure": "the same",
+    # How often an interval holds the truth is a matter of its formula; what the formula gives is tested everywhere.
+    "tests/stats/test_sequential.py::test_a_true_null_is_refuted": "a simulation",
+    "tests/stats/test_sequential.py::test_identical_agents_are_called": "a simulation",
+    "tests/stats/test_estimate.py::test_repeated_rates_are_covered": "a simulation",
+    "tests/stats/test_estimate.py::test_clustered_rates_are_covered": "a simulation",
+    "tests/stats/test_judge.py::test_corrected_rates_are_covered": "a simulation",
+    "tests/stats/test_judge.py::test_scores_are_covered": "a simulation",
+    "tests/stats/test_bootstrap.py::test_the_interval_covers": "a simulation",
+    "tests/stats/test_clearance.py::test_scores_of_many_values_are_cleared": "a simulation",
+    "tests/stats/test_power.py::test_an_unpaired_plan_of_rates": "a simulation",
+    "tests/comparison/test_change.py::test_the_intervals_cover": "a simulation",
+    "tests/gate/test_claims.py::test_two_identical_agents_are_failed": "a simulation",
 }
-"""What is tested on the first Python only, and why that is enough."""
+"""What is tested on the first Python only, and why that is enough: files, and tests by how their names begin."""
 
 
 def find(minor: int) -> Path | None:
@@ -45,13 +85,47 @@ def _version(python: Path) -> tuple[int, int] | None:
     return (int(numbers[0]), int(numbers[1])) if done.returncode == 0 and len(numbers) == 2 else None
 
 
-def test(own: Path, minor: int) -> bool:
-    """Test in the environment of that Python; whether all tests passed."""
-    print(f"\n== Python 3.{minor}", flush=True)
-    left_out = [f"--ignore={path}" for path in SAME_EVERYWHERE]
-    options = ["-q", "-n", "auto", "--dist", "worksteal", "-p", "no:cacheprovider"]
-    command = [own, "-m", "pytest", *options, "--hypothesis-profile=brief", *left_out]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+def start(own: Path, processors: int, output: IO[bytes] | None) -> subprocess.Popen[bytes]:
+    """Start the tests in the environment of a Python."""
+    options = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile=brief"]
+    if processors > 1:
+        options += ["-n", str(processors), "--dist", "worksteal"]
+    left_out = [f"--{'deselect' if '::' in name else 'ignore'}={name}" for name in SAME_EVERYWHERE]
+    return subprocess.Popen(
+        [own, "-m", "pytest", *options, *left_out], cwd=ROOT, stdout=output, stderr=output
+    )
+
+
+def test(environments: dict[str, Path]) -> list[str]:
+    """Test on these Pythons at the same time; those on which a test failed."""
+    processors = max(1, (os.cpu_count() or 1) // len(environments))
+    print(f"\n== Python {' and '.join(environments)}, side by side", flush=True)
+    running, failed = [], []
+    with ExitStack() as files:
+        for version, own in environments.items():
+            # What the first prints is seen at once, and what the others print when it is their turn.
+            output = files.enter_context(tempfile.TemporaryFile()) if running else None
+            running.append((version, start(own, processors, output), output))
+        for version, process, output in running:
+            if process.wait():
+                failed.append(version)
+            if output is not None:
+                output.seek(0)
+                print(f"\n== Python {version}", output.read().decode(errors="replace"), sep="\n", flush=True)
+    return failed
+
+
+def missing() -> list[str]:
+    """What `SAME_EVERYWHERE` names and is not there."""
+
+    def there(name: str) -> bool:
+        path, _, test = name.partition("::")
+        words = (f"def {test}", f"class {test}")
+        return (ROOT / path).exists() and any(
+            word in (ROOT / path).read_text(encoding="utf-8") for word in words
+        )
+
+    return [name for name in SAME_EVERYWHERE if not there(name)]
 
 
 def install(python: Path, own: Path) -> None:
@@ -71,10 +145,10 @@ def install(python: Path, own: Path) -> None:
 
 def main(*, only_set_up: bool) -> int:
     """Test on each Python but the one that runs this; 1 if any failed."""
-    if gone := [path for path in SAME_EVERYWHERE if not (ROOT / path).exists()]:
+    if gone := missing():
         print(f"SAME_EVERYWHERE names {gone[0]!r}, which is not there: correct it in tools/each_python.py")
         return 1
-    failed = []
+    environments = {}
     for minor in MINORS:
         if minor == sys.version_info.minor:
             continue
@@ -85,8 +159,8 @@ def main(*, only_set_up: bool) -> int:
             continue
         own = ROOT / f".venv-3.{minor}" / "bin" / "python"
         install(python, own)
-        if not only_set_up and not test(own, minor):
-            failed.append(f"3.{minor}")
+        environments[f"3.{minor}"] = own
+    failed = test(environments) if environments and not only_set_up else []
     if failed:
         print(f"tests failed on Python {', '.join(failed)}")
     return 1 if failed else 0
