@@ -1,5 +1,6 @@
 """What a gate says of a run: intervals decide, what is missing never passes, and every outcome says what to do."""
 
+import csv
 import random
 
 import msgspec
@@ -318,8 +319,18 @@ BAD_LABELS = {
 }
 
 
+@pytest.fixture
+def usual_fields():
+    """The longest field as Python has it: who has read a dataset from CSV has raised it for the whole process."""
+    before = csv.field_size_limit(131_072)
+    yield
+    csv.field_size_limit(before)
+
+
 @pytest.mark.parametrize(("name", "data", "line", "words"), BAD_LABELS.values(), ids=BAD_LABELS.keys())
-def test_labels_that_cannot_be_read_are_refused_with_file_and_line(tmp_path, name, data, line, words):
+def test_labels_that_cannot_be_read_are_refused_with_file_and_line(
+    tmp_path, usual_fields, name, data, line, words
+):
     path = tmp_path / name
     path.write_bytes(data)
     policy = Policy(evaluators={"right": Rules(agreement=HumanAgreement(labels=str(path), kappa=0.5))})
