@@ -201,6 +201,11 @@ def git_state() -> GitState | None:
     """The commit of the working directory; `None` where there is none, or git does not answer within two seconds."""
     words = ("status", "--porcelain=v2", "--branch", "--untracked-files=no", "--ignore-submodules=dirty")
     try:
+        here = Path.cwd()
+        if "GIT_DIR" not in os.environ and not any(
+            (folder / ".git").exists() for folder in (here, *here.parents)
+        ):
+            return None  # which git would take as long to say as storing hundreds of attempts takes
         done = subprocess.run(  # noqa: S603 - fixed words, no shell
             ["git", "--no-optional-locks", *words],  # noqa: S607 - the user's own git
             capture_output=True,
