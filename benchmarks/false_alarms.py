@@ -132,9 +132,13 @@ def looks_table(sets, pool):
     yield "|---|---:|" + "---:|" * len(RATES)
     for margin in MARGINS:
         for way in WAYS:
-            cells = [found[way, rate, margin, sets] for rate in RATES]
-            shown = " | ".join(f"{100 * failed:.1f} / {100 * passed:.1f}" for failed, passed in cells)
+            shown = both_ways(found[way, rate, margin, sets] for rate in RATES)
             yield f"| {way} | {100 * margin:.0f} points | {shown} |"
+
+
+def both_ways(cells):
+    """How often each failed and passed, in percent."""
+    return " | ".join(f"{100 * failed:.1f} / {100 * passed:.1f}" for failed, passed in cells)
 
 
 def alarms(cell):
@@ -182,8 +186,7 @@ def agreeing_table(sets, pool):
     yield "|---:|---:|" + "---:|" * len(SIZES)
     for gain in GAINS:
         for margin in LOSSES:
-            cells = [found[n, gain, margin, sets] for n in SIZES]
-            shown = " | ".join(f"{100 * failed:.1f} / {100 * passed:.1f}" for failed, passed in cells)
+            shown = both_ways(found[n, gain, margin, sets] for n in SIZES)
             yield f"| {gain:.0%} of cases | {100 * margin:.0f} points | {shown} |"
 
 

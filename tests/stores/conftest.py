@@ -12,11 +12,21 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="session")
 def postgres():
+    yield from server(password="s3cret")
+
+
+@pytest.fixture(scope="module")
+def fragile():
+    """A server of a module's own, to be stopped in the middle."""
+    yield from server()
+
+
+def server(**options):
     missing = TemporaryPostgres.missing()
     if missing is not None:
         pytest.skip(missing)
-    with TemporaryPostgres(password="s3cret") as server:
-        yield server
+    with TemporaryPostgres(**options) as started:
+        yield started
 
 
 @pytest.fixture

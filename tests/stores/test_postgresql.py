@@ -8,7 +8,6 @@ from calipers.errors import StoreError, StoreUnavailableError
 from calipers.stores import PostgresqlStore, RunInfo, open_store
 from calipers.stores.postgresql import without_password
 from calipers.stores.schema import VERSION
-from calipers.testing import TemporaryPostgres
 
 
 @pytest.mark.parametrize(
@@ -127,16 +126,6 @@ def test_a_closed_store_says_that_it_is_closed(postgresql_store):
     postgresql_store.close()
     with pytest.raises(StoreError, match="used after it was closed"):
         postgresql_store.runs()
-
-
-@pytest.fixture(scope="module")
-def fragile():
-    """A server of our own, to be stopped in the middle."""
-    missing = TemporaryPostgres.missing()
-    if missing is not None:
-        pytest.skip(missing)
-    with TemporaryPostgres() as server:
-        yield server
 
 
 def test_a_lost_connection_is_made_again(fragile):

@@ -8,7 +8,6 @@ import pytest
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError, StoreError, StoreUnavailableError
 from calipers.stores import MemoryStore, Pace, Panel, PostgresqlStore, RunInfo, Writer, pack
-from calipers.testing import TemporaryPostgres
 from calipers.testing.stores import record
 
 QUICK = Pace(every=0.01, patience=0.3)
@@ -219,19 +218,16 @@ def test_a_pace_that_cannot_be_is_refused(wrong):
         Pace(**wrong)
 
 
-def test_a_server_that_is_stopped_and_started_again_loses_nothing():
-    missing = TemporaryPostgres.missing()
-    if missing is not None:
-        pytest.skip(missing)
-    with TemporaryPostgres() as server, PostgresqlStore(server.url) as store:
+def test_a_server_that_is_stopped_and_started_again_loses_nothing(fragile):
+    with PostgresqlStore(fragile.url) as store:
         run = begin(store)
         with Writer(store, run, pace=Pace(batch=10, every=0.01, patience=60)) as writer:
             for number, attempt in enumerate(attempts(range(400))):
                 if number == 200:
                     writer.flush()
-                    server.stop()
+                    fragile.stop()
                 if number == 300:
-                    server.start()
+                    fragile.start()
                 writer.add(attempt)
         assert store.done(run) == [range(400)]
         assert store.run(run).attempts == 400

@@ -11,7 +11,7 @@ is met within a point.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import fsum, sqrt
 
@@ -19,7 +19,7 @@ from calipers.stats.bounded import weighted_low
 from calipers.stats.distributions import normal_quantile
 from calipers.stats.interval import check_confidence
 
-__all__ = ["Shape", "cases_to_clear", "expected_low", "shape_of"]
+__all__ = ["Shape", "cases_to_clear", "expected_low", "least_number", "shape_of"]
 
 Shape = Sequence[tuple[float, float]]
 """The values that are expected, from 0 to 1, and the share of each."""
@@ -82,12 +82,19 @@ def cases_to_clear(
     def clears(n: int) -> bool:
         return expected_low(shape, n, power=power, confidence=confidence) > limit
 
-    if not fsum(value * share for value, share in shape) > limit or not clears(most):
+    if not fsum(value * share for value, share in shape) > limit:
         return None
-    few, enough = 1, 2
-    while not clears(enough):
+    return least_number(clears, first=2, most=most)
+
+
+def least_number(holds: Callable[[int], bool], *, first: int, most: int) -> int | None:
+    """The least number from `first` to `most` for which something holds that holds for every larger one, too."""
+    if not holds(most):
+        return None
+    few, enough = first - 1, first
+    while not holds(enough):
         few, enough = enough, min(2 * enough, most)
     while enough - few > 1:
         middle = (few + enough) // 2
-        few, enough = (few, middle) if clears(middle) else (middle, enough)
+        few, enough = (few, middle) if holds(middle) else (middle, enough)
     return enough

@@ -6,7 +6,7 @@ margin; how small an effect or margin a number of units allows; and how many att
 
 from dataclasses import dataclass
 
-from calipers.stats.clearance import Shape, cases_to_clear, expected_low
+from calipers.stats.clearance import Shape, cases_to_clear, expected_low, least_number
 from calipers.stats.power import cases_needed, repeats_needed, smallest_effect
 from calipers.stats.variance import VarianceComponents
 
@@ -68,15 +68,7 @@ class GateDesign(ComparisonDesign):
 
     def repeats(self, effect: float, n: int) -> int | None:
         """Attempts at each unit that pass the margin; `None` if no number does."""
-        few, enough = 0, 1
-        while self.reach(n, enough) > effect:
-            few, enough = enough, 2 * enough
-            if enough > _MOST_REPEATS:
-                return None
-        while enough - few > 1:
-            middle = (few + enough) // 2
-            few, enough = (few, middle) if self.reach(n, middle) <= effect else (middle, enough)
-        return enough
+        return least_number(lambda repeats: self.reach(n, repeats) <= effect, first=1, most=_MOST_REPEATS)
 
     def _shape(self, repeats: int) -> Shape:
         share = min(1.0, self.spread.of_mean(1, repeats=repeats))
