@@ -248,7 +248,7 @@ def test_a_name_that_stands_for_runs_of_several_datasets_means_none_of_them(cali
         (["gate", "alone", "--baseline", "main", "--policy", "least.yaml"], by_dataset),
         (["gate", "latest", "--policy", "least.yaml"], by_dataset),
         (["compare", "main", "pr"], by_dataset),
-        (["plan", "pr", "--effect", "0.05"], by_id),
+        (["plan", "pr", "--effect", "0.05"], by_dataset),
         (["show", "pr"], by_id),
         (["why", "pr", "Case 1", "right"], by_id),
         (["score", "pr", "--drop", "right"], by_id),
@@ -271,6 +271,11 @@ def test_the_dataset_says_which_of_the_runs_is_gated(calipers, two, run, dataset
     assert done.exit_code == code
     assert "60 compared" in done.stdout
     assert calipers("compare", "main", run, "--dataset", dataset).exit_code == 0
+    planned = calipers("plan", "main", "--baseline", run, "--dataset", dataset, "--effect", "0.05")
+    assert "60 cases, all alike" in planned.stderr, "the run was found"
+    refused = calipers("plan", "--rate", "0.8", "--effect", "0.05", "--dataset", dataset)
+    assert "--dataset" in refused.stderr
+    assert "need a pilot" in refused.stderr
 
 
 @pytest.mark.parametrize(

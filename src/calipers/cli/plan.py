@@ -6,7 +6,7 @@ import click
 
 from .command import Command, Share
 from .completing import complete_run_or_file
-from .store_options import store_option
+from .store_options import dataset_option, store_option
 
 EXAMPLES = """
 # from a run that was made: what would show 3 points?
@@ -34,12 +34,15 @@ calipers plan latest --cases 200
     shell_complete=complete_run_or_file,
     help="A second pilot over the same cases, of what the first will be compared with.",
 )
+@dataset_option
 @store_option
-@click.option("--evaluator", metavar="NAME", help="Whose results will be compared. Default: the pass rate.")
+@click.option(
+    "--evaluator", metavar="NAME", help="Of a pilot, whose results will be compared. Default: the pass rate."
+)
 @click.option(
     "--lower-is-better",
     is_flag=True,
-    help="Less of it is good: an attempt of the pilot that crashed counts as 1, as it will in the comparison.",
+    help="With a pilot: less of it is good, so an attempt of the pilot that crashed counts as 1, as it will in the comparison.",
 )
 @click.option(
     "--effect",
@@ -64,7 +67,7 @@ calipers plan latest --cases 200
     metavar="N",
     type=click.IntRange(min=1),
     multiple=True,
-    help="Attempts at each case to plan for. Repeatable. Default: 1, 2, 3, 5 and 10.",
+    help="With a pilot that repeated cases, attempts at each case to plan for. Repeatable. Default: 1, 2, 3, 5 and 10.",
 )
 @click.option(
     "--rate", metavar="SHARE", type=Share(), help="Without a pilot: the pass rate that is expected."

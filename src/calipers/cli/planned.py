@@ -16,6 +16,7 @@ def make_plan(
     *,
     pilot: str | None = None,
     baseline: str | None = None,
+    dataset: str | None = None,
     store: str | None = None,
     evaluator: str | None = None,
     effect: float | None = None,
@@ -41,7 +42,8 @@ def make_plan(
     if pilot is not None:
         if flips is not None:
             raise InvalidOptionError("--flips is for --rate: a pilot tells how many cases flip")
-        reports = named_reports([pilot] if baseline is None else [pilot, baseline], store)
+        names = [pilot] if baseline is None else [pilot, baseline]
+        reports = named_reports(names, store, dataset=dataset, concludes=True)
         found = plan_from_pilot(
             reports[0].report,
             baseline=reports[1].report if baseline is not None else None,
@@ -61,9 +63,9 @@ def make_plan(
             raise InvalidOptionError(
                 "--rate needs --effect, the difference worth finding, or --margin, that of a gate"
             )
-        if baseline is not None or evaluator is not None or repeat or lower_is_better:
+        if any(each is not None for each in (baseline, dataset, evaluator)) or repeat or lower_is_better:
             raise InvalidOptionError(
-                "--baseline, --evaluator, --repeat and --lower-is-better need a pilot, and --rate is a guess"
+                "--baseline, --dataset, --evaluator, --repeat and --lower-is-better need a pilot, and --rate is a guess"
             )
         found = plan_from_rate(
             rate, effect=effect, margin=margin, flips=flips, cases=cases, power=power, confidence=confidence
