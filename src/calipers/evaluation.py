@@ -107,7 +107,7 @@ async def evaluate(
             metadata=metadata,
         )
         journal = keeping(setup)
-        options = msgspec.structs.replace(options, seed=journal.seed)
+        name, options = journal.name, msgspec.structs.replace(options, seed=journal.seed)
     run = make_run(the_task, cases, plan, options, journal)
     workers: LoopWorkers | ThreadWorkers
     if the_task.is_async or options.lifecycle is not None or run.announces:

@@ -42,6 +42,8 @@ class Setup(msgspec.Struct, kw_only=True, frozen=True):
 class Journal(Protocol):
     """Knows what earlier runs did, and keeps what this one does."""
 
+    name: str
+    """Of the run: what it was called when it was begun."""
     seed: int
     """The seed of the run."""
 

@@ -1,5 +1,6 @@
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -175,3 +176,13 @@ def test_other_cases_of_the_same_name_are_named_and_left_out(calipers, write_eva
     assert "1 case has the same name and another content, and is left out" in squeezed(done.stdout)
     assert "number 1: another inputs" in done.stdout
     assert "3 cases in both" in calipers("compare", "one", "two", "--pair-by", "name").stdout
+
+
+@pytest.mark.parametrize("arguments", [("old", "loop.json"), ("old", "new", "--out", "loop.json")])
+def test_a_link_that_leads_to_itself_is_told(two_runs, arguments):
+    loop = Path("loop.json")
+    loop.symlink_to(loop)
+    done = two_runs("compare", *arguments)
+    assert done.exit_code in {2, 3}
+    assert "'loop.json'" in done.stderr
+    assert "should not have happened" not in done.stderr

@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.errors import InvalidOptionError
+from calipers import Case, Dataset
+from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.rollouts import (
     Graph,
     Node,
     attack_success,
     bound_text,
     calls_per_success,
+    compare_targets,
     turns_to_success,
 )
 from calipers.stats import pass_at_k, rate, upper_bound, wilson
@@ -175,3 +177,15 @@ def test_nineteen_of_twenty_bounds_hold():
         wins = sum(draw.random() < true for _ in range(n))
         held += attack_success(rollouts([(wins, n)])).bound >= true
     assert held >= 0.93 * rounds
+
+
+def test_what_an_interrupted_report_says_names_that_it_is_incomplete():
+    cases = [Case(name=str(number), inputs=number) for number in range(3)]
+    task = Dataset(cases=cases)
+    report = task.evaluate_sync(lambda number: rollout(False, str(number)), progress=False)
+    assert "incomplete" not in str(attack_success(report))
+    report.incomplete = "interrupted by Ctrl-C after 3 of 64"
+    assert "incomplete: interrupted by Ctrl-C after 3 of 64" in str(attack_success(report))
+    other = [rollout(False, str(number)) for number in range(4)]
+    with pytest.raises(InvalidRolloutError, match="old target is incomplete: interrupted"):
+        compare_targets(report, other)

@@ -63,6 +63,14 @@ def test_a_case_without_form_that_is_made_again_is_counted_once(memory_store):
     assert names == [*"012345"]
 
 
+def test_a_resumed_run_keeps_its_name(memory_store):
+    data = dataset("abc")
+    run_until(2, data, memory_store, name="nightly")
+    report = run_until(None, data, memory_store, resume="nightly")
+    assert (report.name, memory_store.run("nightly").name) == ("nightly", "nightly")
+    assert memory_store.report(report.reuse.run).name == "nightly"
+
+
 @pytest.mark.parametrize("count", [4, 70], ids=["few", "more than are looked up at once"])
 def test_an_edited_case_takes_the_place_of_the_old_one(memory_store, count):
     run_until(None, dataset(range(count)), memory_store)

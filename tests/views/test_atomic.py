@@ -67,3 +67,11 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
     reader.join(timeout=30)
     assert read == [b"one two"]
     assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_a_link_that_leads_to_itself_is_refused(tmp_path):
+    loop = tmp_path / "loop.json"
+    loop.symlink_to(loop)
+    with pytest.raises(CalipersError, match="leads back to itself"):
+        write_whole(loop, [b"new"])
+    assert loop.is_symlink()

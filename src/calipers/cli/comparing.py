@@ -1,8 +1,8 @@
 """What `calipers compare` does: read the reports, compare them, show and write what was found."""
 
+import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from calipers.comparison.cases import PairBy
 from calipers.comparison.comparison import Comparison, Correction, compare_many
@@ -99,12 +99,12 @@ def _check_targets(runs: Sequence[str], targets: Sequence[Target]) -> None:
     """Let nothing be written over what is compared, nor two files to one place."""
     seen: set[str] = set()
     for target in targets:
-        place = "-" if target.path == "-" else str(Path(target.path).resolve())
+        place = "-" if target.path == "-" else os.path.realpath(target.path)
         if place in seen:
             raise InvalidOptionError(f"two --out write to {target.path!r}")
         seen.add(place)
         for name in runs:
-            if target.path != "-" and is_file(name) and str(Path(name).resolve()) == place:
+            if target.path != "-" and is_file(name) and os.path.realpath(name) == place:
                 raise InvalidOptionError(
                     f"--out {target.path!r} would overwrite a report that is compared: name another file"
                 )

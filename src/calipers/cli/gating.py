@@ -1,5 +1,6 @@
 """What `calipers gate` does: read the policy and the runs, judge, show and write the verdict."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -104,12 +105,12 @@ def _check_targets(sources: Sequence[str], targets: Sequence[Target]) -> None:
     """Let nothing be written over what is judged, nor two files to one place."""
     seen: set[str] = set()
     for target in targets:
-        place = "-" if target.path == "-" else str(Path(target.path).resolve())
+        place = "-" if target.path == "-" else os.path.realpath(target.path)
         if place in seen:
             raise InvalidOptionError(f"two --out write to {target.path!r}")
         seen.add(place)
         for name in sources:
-            if target.path != "-" and is_file(name) and str(Path(name).resolve()) == place:
+            if target.path != "-" and is_file(name) and os.path.realpath(name) == place:
                 raise InvalidOptionError(
                     f"--out {target.path!r} would overwrite what is judged: name another file"
                 )

@@ -58,7 +58,7 @@ def named_reports(
         kept: Store | None = None
         for name in names:
             if is_file(name):
-                key = ("file", str(Path(name).resolve()))
+                key = ("file", os.path.realpath(name))
                 each = NamedReport(read_file(name, "compared"), name)
             else:
                 kept = opened.enter_context(open_kept(store)) if kept is None else kept

@@ -28,7 +28,16 @@ from calipers.stats.interval import check_confidence
 from calipers.views.numbers import confidence_text, number, plural
 
 from .graph import Graph
-from .outcome import Rollouts, Unit, as_text, first_success, goal_of, rollouts_of, succeeded
+from .outcome import (
+    Rollouts,
+    Unit,
+    as_text,
+    first_success,
+    goal_of,
+    rollouts_of,
+    succeeded,
+    why_incomplete,
+)
 
 _SHOWN = 5
 """Rollouts without a counterpart that an error lists."""
@@ -128,6 +137,7 @@ def compare_targets(old: Rollouts, new: Rollouts, *, confidence: float = 0.95) -
         InvalidRolloutError: a rollout has no counterpart of the same goal and seed, or more than one.
     """
     check_confidence(confidence)
+    partly = {"old": why_incomplete(old), "new": why_incomplete(new)}
     old, new, broke_off = _both_finished(old, new)
     before, after = _by_identity(old, "old"), _by_identity(new, "new")
     for name, other, mine, theirs in (("new", "old", after, before), ("old", "new", before, after)):
@@ -135,9 +145,12 @@ def compare_targets(old: Rollouts, new: Rollouts, *, confidence: float = 0.95) -
         if alone:
             shown = ", ".join(f"goal {goal!r:.80} with seed {seed}" for goal, seed in alone[:_SHOWN])
             more = f" and {len(alone) - _SHOWN} more" if len(alone) > _SHOWN else ""
+            why = (
+                f" (the report of the {other} target is incomplete: {partly[other]})" if partly[other] else ""
+            )
             raise InvalidRolloutError(
                 f"{plural(len(alone), 'rollout')} of the {name} target have no counterpart among those of the {other} one: "
-                f"{shown}{more}; run both targets on the same goals and seeds"
+                f"{shown}{more}{why}; run both targets on the same goals and seeds"
             )
     kinds: dict[tuple[bool, bool] | None, list[RolloutPair]] = {}
     for key, graph in before.items():

@@ -67,6 +67,11 @@ def failed_attempts(rollouts: Any) -> int:
     return len(rollouts.failures) if isinstance(rollouts, Report) else 0
 
 
+def why_incomplete(rollouts: Any) -> str | None:
+    """Why a report does not have all the rollouts it should; `None` if it has, and of a list of rollouts."""
+    return rollouts.incomplete if isinstance(rollouts, Report) else None
+
+
 def succeeded(graph: Graph[Any, Any] | Mapping[str, Any]) -> bool | None:
     """Whether the target gave way in some turn; `None` if nobody knows.
 

@@ -37,6 +37,7 @@ from .outcome import (
     rollouts_of,
     succeeded,
     success_of,
+    why_incomplete,
 )
 
 __all__ = ["AttackSuccess", "GoalSuccess", "attack_success", "bound_text"]
@@ -64,6 +65,8 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
     """Attempts of a report that failed, so that there is no rollout to count."""
     copies: int = 0
     """Rollouts with the goal and the seed of another one: if their players draw by the seed alone, they tell nothing new."""
+    incomplete: str | None = None
+    """Why a report does not have all the rollouts it should; `None` if it has."""
     confidence: float = 0.95
 
     @property
@@ -133,11 +136,14 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
         found = self.rate
         if found is None:
             failed = f", {self.failed:,} failed" if self.failed else ""
-            return f"no rollout was judged ({plural(self.unjudged, 'rollout')} left out{failed})"
+            broken = f"; incomplete: {self.incomplete}" if self.incomplete is not None else ""
+            return f"no rollout was judged ({plural(self.unjudged, 'rollout')} left out{failed}{broken})"
         counts = ((self.unjudged, "not judged"), (self.failed, "failed"))
         missing = [f"{plural(count, 'rollout')} {why}, left out" for count, why in counts if count]
         if self.copies:
             missing.append(f"{plural(self.copies, 'rollout')} with the goal and seed of another: copies?")
+        if self.incomplete is not None:
+            missing.append(f"incomplete: {self.incomplete}")
         left_out = f" ({'; '.join(missing)})" if missing else ""
         if self.successes == 0:
             if not 1 < len(self.goals) < self.n:
@@ -183,6 +189,7 @@ def attack_success(rollouts: Rollouts, *, confidence: float = 0.95) -> AttackSuc
         unjudged=unjudged,
         failed=failed_attempts(rollouts),
         copies=copies,
+        incomplete=why_incomplete(rollouts),
         confidence=confidence,
     )
 

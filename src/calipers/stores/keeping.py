@@ -194,6 +194,7 @@ class RunJournal:
     ) -> None:
         self.store = store
         self.info = info
+        self.name = info.name
         self.seed = info.seed
         self.reuse = Reuse(run=info.id, notes=notes)
         self._setup = setup

@@ -384,6 +384,7 @@ class _Journal:
     def __init__(self, again: _Again, writer: Writer) -> None:
         self._again = again
         self._writer = writer
+        self.name = again.info.name
         self.seed = again.info.seed
 
     def prepared(self, items: Iterator[Work]) -> Iterator[Work]:

@@ -25,7 +25,11 @@ def write_whole(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
         with named.open("wb") as file:
             file.writelines(chunks)
         return
-    target = named.resolve()
+    target = Path(os.path.realpath(named))
+    if target.is_symlink():
+        raise InvalidOptionError(
+            f"{os.fspath(path)!r} is a link that leads back to itself: name another file"
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".calipers-{secrets.token_hex(8)}.tmp")
     try:
