@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types mypy pyright docs pythons bench clean
+.PHONY: help demo test check search lint types mypy pyright docs pythons bench clean
 
 help: ## Show this help
 	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET\n" } /^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,9 @@ test: $(VENV)/.dev ## Set up and run everything: lint, types, docs, tests on eac
 
 check: $(VENV)/.dev ## Run the tests on this Python alone
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
+
+search: $(VENV)/.dev ## Try every law with a thousand new examples: takes an hour, and may find what no test has found
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m hypothesis --hypothesis-profile=search
 
 lint: $(VENV)/.dev ## Check style and formatting
 	$(BIN)/ruff check .

@@ -10,10 +10,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # No test asserts how long something takes, so hypothesis does not either: machines differ, and are busy.
-settings.register_profile("calipers", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same source is tested with the same examples, so that a change is not blamed for what another draw would have found.
+settings.register_profile(
+    "calipers", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
 settings.load_profile("calipers")
 # On the second and third Python, what laws hold is not the question any more, but whether the code runs.
 settings.register_profile("brief", settings.get_profile("calipers"), max_examples=10)
+# `make search` looks where nobody has looked yet.
+settings.register_profile("search", settings.get_profile("calipers"), derandomize=False, max_examples=1000)
 
 # A job started in the background by a shell ignores Ctrl-C, and so would every program that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

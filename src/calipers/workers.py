@@ -56,15 +56,18 @@ class LoopWorkers:
             self.done.set_result(None)
 
     def _hire(self) -> None:
-        """Hire more workers. Runs only when the event loop has a turn, that is, when every worker waits."""
+        """Hire one worker more. Runs only when the event loop has a turn, that is, when every worker waits.
+
+        One in a turn: if many begin together, each step of theirs waits for that step of all others, and the first request
+        is on its way when the last one is ready.
+        """
         if self.exhausted or self.run.stopping:
             return
         loop = asyncio.get_running_loop()
-        for _ in range(min(_more_than(self.hired), self.limit - self.hired)):
-            task = loop.create_task(self._work())
-            self.tasks.add(task)
-            task.add_done_callback(self._leave)
-            self.hired += 1
+        task = loop.create_task(self._work())
+        self.tasks.add(task)
+        task.add_done_callback(self._leave)
+        self.hired += 1
         if self.hired < self.limit:
             loop.call_soon(self._hire)
 
@@ -89,15 +92,6 @@ class LoopWorkers:
             if perf_counter() > fair_until:
                 await asyncio.sleep(0)
                 fair_until = perf_counter() + FAIR_SECONDS
-
-
-def _more_than(hired: int) -> int:
-    """How many workers to add to those there are.
-
-    At first as many again, soon an eighth: a turn in which many begin is a long one, and those who began before them wait
-    for its end, with requests that might be on their way.
-    """
-    return min(max(1, hired), max(4, hired // 8))
 
 
 class ThreadWorkers:
