@@ -26,6 +26,7 @@ _DEEPEST = 100
 """Nesting beyond this is shown by its repr: nothing a person would read."""
 _LARGEST_INT = 1 << 2000
 """Python itself refuses to print integers of more than a few thousand digits, and so does its JSON."""
+_UNCHANGING = frozenset({str, int, float, bool})
 
 
 def plain(value: Any) -> Any:
@@ -43,7 +44,7 @@ class Snapshot(NamedTuple):
 
 def snapshot(value: Any) -> Snapshot | None:
     """What a value says at this moment, to be compared with what it says later; `None` if it cannot change."""
-    if value is None or type(value) in {str, int, float, bool}:
+    if value is None or type(value) in _UNCHANGING:
         return None
     quick = b""
     try:

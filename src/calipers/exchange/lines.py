@@ -17,6 +17,7 @@ from calipers.plain import plain
 from calipers.record import ReportCase
 from calipers.report import Report
 from calipers.stores.counting import bare_report
+from calipers.stores.not_judged import NOT_JUDGED
 from calipers.stores.notes import (
     AttemptNotes,
     CellNotes,
@@ -26,7 +27,6 @@ from calipers.stores.notes import (
     with_notes,
 )
 from calipers.stores.packing import (
-    NOT_JUDGED,
     Record,
     cells_in_order,
     facts_of,

@@ -18,7 +18,8 @@ from calipers.result import EvaluatorSpec
 from calipers.runner import KEPT_FAILED
 from calipers.summary import Tally, Totals
 
-from .packing import NOT_JUDGED, Record, unpack
+from .not_judged import NOT_JUDGED
+from .packing import Record, unpack
 from .panel import scored_places
 from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator

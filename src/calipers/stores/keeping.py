@@ -39,6 +39,7 @@ from .other_runs import OtherRuns
 from .output_type import are_plain, form_of, output_type
 from .packing import evaluator_of, pack
 from .patience import patiently
+from .plain_attempts import are_whole, pack_plain
 from .recalling import CHANGED, WITHOUT_HIDDEN, Recaller, Source
 from .records import StoredAttempt, StoredCell
 from .redaction import redacted_evaluator
@@ -222,9 +223,9 @@ class RunJournal:
         """The work with its keys and with what is known of it."""
         self._writer.start()  # the first attempt may take longer than a run may be silent
         keyed = self._keys.of(items)
-        if self._done is None and not self._reuses:
-            yield from keyed
-            return
+        return keyed if self._done is None and not self._reuses else self._with_recalled(keyed)
+
+    def _with_recalled(self, keyed: Iterator[Work]) -> Iterator[Work]:
         while some := list(islice(keyed, _LOOK_AHEAD)):
             yield from self._recalled(some)
 
@@ -272,11 +273,18 @@ class RunJournal:
 
     def append(self, work: Work, attempt: Attempt, record: ReportCase | ReportCaseFailure) -> None:
         """Hand a finished attempt to the writer, unless it is stored as it is."""
-        if self._done is not None:
-            self._done.finished(work)
-        recalled = attempt.recalled
         asked = attempt.asked
         seat = self._seats.of(work.plan)
+        if self._done is not None:
+            self._done.finished(work)
+        elif asked is not None and not seat.has_rollouts:
+            plainly = pack_plain(work, attempt, record, seat.panel)
+            if plainly is not None:
+                self.reuse.attempts_made += 1
+                self.reuse.cells_computed += len(asked)
+                self._writer.add(plainly)
+                return
+        recalled = attempt.recalled
         source = origin = None
         scored: list[StoredCell] = []
         if recalled is None:
@@ -299,7 +307,7 @@ class RunJournal:
         looked = asked is not None and asked is not work.plan.nothing_noted and any(asked.values())
         changed = attempt.changed_from is not None and isinstance(record, ReportCase)
         noted = recalled is not None or seat.has_rollouts or looked or changed
-        as_is = _is_plain(record, attempt, work)
+        as_is = isinstance(record, ReportCase) and are_whole(record, attempt, work)
         self._changed += changed
         stored, cells = pack(
             msgspec.structs.replace(record, output=attempt.changed_from) if changed else record,
@@ -457,19 +465,6 @@ class RunJournal:
             self.reuse.notes.append(
                 f"stored attempts left out, since their cases are gone or have changed: {count}"
             )
-
-
-def _is_plain(record: ReportCase | ReportCaseFailure, attempt: Attempt, work: Work) -> bool:
-    """Whether a record holds what its case gave and its task returned, all of it plain data, as most records do."""
-    case = work.case
-    return (
-        isinstance(record, ReportCase)
-        and record.output is attempt.output
-        and record.inputs is case.inputs
-        and record.metadata is case.metadata
-        and record.expected_output is case.expected_output
-        and are_plain(record.output, record.inputs, record.metadata, record.expected_output)
-    )
 
 
 def _is_whole(recalled: Recalled, work: Work) -> bool:

@@ -25,14 +25,12 @@ from calipers.result import (
 from calipers.trace_data import read_trace, trace_data
 
 from .blobs import LARGEST_INLINE
+from .not_judged import not_judged
 from .panel import Panel, plain_spec, quick_plain, shared_places
 from .records import FORMAT, StoredAttempt, StoredCell
 from .run_info import StoredEvaluator
 
 Record: TypeAlias = ReportCase | ReportCaseFailure
-
-NOT_JUDGED: Final = "NotJudged"
-"""The error's type of an evaluator that was added by scoring, on attempts that it has yet to judge."""
 
 
 class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -56,7 +54,9 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The evaluators that would have judged it, where their names are not those of `evaluators`."""
 
 
-class _Given(msgspec.Struct, omit_defaults=True):
+class Given(msgspec.Struct, omit_defaults=True):
+    """What an attempt was made with."""
+
     format: int
     inputs: Any = None
     metadata: Any = None
@@ -65,7 +65,9 @@ class _Given(msgspec.Struct, omit_defaults=True):
     timeout: float | None = None
 
 
-class _Output(msgspec.Struct, omit_defaults=True):
+class Output(msgspec.Struct, omit_defaults=True):
+    """What came of it."""
+
     format: int
     output: Any = None
     attributes: dict[str, Any] = {}
@@ -92,10 +94,10 @@ class _Cell(msgspec.Struct, kw_only=True, omit_defaults=True):
     skipped: list[SkippedEvaluation] = []
 
 
-_encode: Final = msgspec.json.Encoder().encode
+encode: Final = msgspec.json.Encoder().encode
 _read_facts: Final = msgspec.json.Decoder(Facts).decode
-_read_given: Final = msgspec.json.Decoder(_Given).decode
-_read_output: Final = msgspec.json.Decoder(_Output).decode
+_read_given: Final = msgspec.json.Decoder(Given).decode
+_read_output: Final = msgspec.json.Decoder(Output).decode
 _read_cell: Final = msgspec.json.Decoder(_Cell).decode
 _read_value: Final = msgspec.json.Decoder(Scalar).decode
 _read_any: Final = msgspec.json.Decoder().decode
@@ -138,16 +140,16 @@ def pack(
     inside: str | None = None
     cells: list[StoredCell] = []
     if isinstance(record, ReportCase):
-        output = _Output(FORMAT, record.output if as_is else quick_plain(record.output))
+        output = Output(FORMAT, record.output if as_is else quick_plain(record.output))
         if record.attributes:
             output.attributes = plain(record.attributes)
         inside = _bare_cells(record, panel) if in_row else None
         cells = [] if inside else pack_cells(record, position, panel)
     else:
-        output = _Output(
+        output = Output(
             FORMAT, None, {}, quick_plain(record.error_message), quick_plain(record.error_stacktrace)
         )
-    given = _Given(FORMAT, record.inputs, record.metadata, record.expected_output)
+    given = Given(FORMAT, record.inputs, record.metadata, record.expected_output)
     if not as_is:
         given.inputs = quick_plain(given.inputs)
         given.metadata = quick_plain(given.metadata)
@@ -158,17 +160,17 @@ def pack(
         given.timeout = float(timeout)
     attempt = StoredAttempt(
         position=position,
-        name=_name(record.name),
-        source_case_name=None if record.source_case_name is None else _name(record.source_case_name),
+        name=searchable(record.name),
+        source_case_name=None if record.source_case_name is None else searchable(record.source_case_name),
         repeat=repeat,
         failed=facts.error_type is not None,
         key=key,
         case_hash=case_hash,
         origin=origin,
-        facts=_encode(facts).decode(),
-        given=_encode(given).decode(),
-        output=_encode(output).decode(),
-        trace=None if record.trace is None else _encode(trace_data(record.trace)).decode(),
+        facts=encode(facts).decode(),
+        given=encode(given).decode(),
+        output=encode(output).decode(),
+        trace=None if record.trace is None else encode(trace_data(record.trace)).decode(),
         cells=inside,
     )
     return attempt, cells
@@ -211,8 +213,8 @@ def _bare_cells(record: ReportCase, panel: Panel) -> str | None:
     values = panel.bare_values(record.results)
     if values is None:
         return None
-    text = _encode(values).decode()
-    if len(text) > LARGEST_INLINE and any(len(_encode(one)) > LARGEST_INLINE for one in values.values()):
+    text = encode(values).decode()
+    if len(text) > LARGEST_INLINE and any(len(encode(one)) > LARGEST_INLINE for one in values.values()):
         return None
     return text
 
@@ -227,14 +229,14 @@ def pack_cells(record: ReportCase, position: int, panel: Panel) -> list[StoredCe
         if known is None or index in bare or index in rich:
             _open(rich, bare, index).results.append(_pack_result(result, panel))
         else:
-            bare[index] = StoredCell(position=position, evaluator=index, body=_encode(known[2]).decode())
+            bare[index] = StoredCell(position=position, evaluator=index, body=encode(known[2]).decode())
     for failure in record.evaluator_failures:
         told = msgspec.structs.replace(failure, source=plain_spec(failure.source))
         _open(rich, bare, panel.find(failure.name)[0]).failures.append(told)
     for skip in record.skipped:
         _open(rich, bare, panel.find(skip.evaluator)[0]).skipped.append(skip)
     for index, cell in rich.items():
-        body = _encode(plain(msgspec.to_builtins(cell))).decode()
+        body = encode(plain(msgspec.to_builtins(cell))).decode()
         bare[index] = StoredCell(position=position, evaluator=index, body=body)
     return list(bare.values())
 
@@ -270,7 +272,7 @@ def _number(value: float) -> float:
     return value
 
 
-def _name(text: Any) -> Any:
+def searchable(text: Any) -> Any:
     """A name as what a database can search for: there is no NUL in the texts of PostgreSQL."""
     return quick_plain(text).replace("\0", "\\x00")
 
@@ -325,8 +327,8 @@ def unpack(
     """
     facts = facts_of(attempt)
     try:
-        given = _read_given(attempt.given) if parts else _Given(FORMAT)
-        output = _read_output(attempt.output) if parts else _Output(FORMAT)
+        given = _read_given(attempt.given) if parts else Given(FORMAT)
+        output = _read_output(attempt.output) if parts else Output(FORMAT)
         # What failed and what finished share these.
         common: dict[str, Any] = {
             "name": attempt.name,
@@ -388,27 +390,6 @@ def unpack_cells(
         failures += body.failures
         skipped += body.skipped
     return tuple(results), tuple(failures), tuple(skipped)
-
-
-def not_judged(
-    cells: Iterable[StoredCell], evaluators: Sequence[StoredEvaluator], scored: Iterable[int]
-) -> tuple[EvaluatorFailure, ...]:
-    """What stands for the judgements that an attempt lacks: without them, nobody knows whether it passes.
-
-    Whoever scores a run leaves a cell with every attempt, also if there is nothing to say. One that has none was made
-    later, or the scoring ended before its turn.
-    """
-    there = {cell.evaluator for cell in cells}
-    return tuple(
-        EvaluatorFailure(
-            name=evaluators[place].name,
-            error_type=NOT_JUDGED,
-            error_message=f"{NOT_JUDGED}: it has not judged this attempt yet: score the run with it again",
-            source=evaluators[place].spec,
-        )
-        for place in scored
-        if place not in there
-    )
 
 
 def evaluator_of(cell: StoredCell, evaluators: Sequence[StoredEvaluator]) -> StoredEvaluator:

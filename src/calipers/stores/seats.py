@@ -16,7 +16,8 @@ from calipers.work import Work
 
 from .counting import unjudged_by
 from .identities import Columns
-from .packing import Facts, Record, facts_of, not_judged, setting_of, unpack_cells
+from .not_judged import not_judged
+from .packing import Facts, Record, facts_of, setting_of, unpack_cells
 from .panel import Panel, shared_places
 from .patience import patiently
 from .records import FORMAT, StoredAttempt, StoredCell
