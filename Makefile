@@ -29,7 +29,7 @@ test: $(VENV)/.dev ## Set up and run everything: lint, types, docs, tests on eac
 check: $(VENV)/.dev ## Run the tests on this Python alone
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
-search: $(VENV)/.dev ## Try every law with a thousand new examples: takes an hour, and may find what no test has found
+search: $(VENV)/.dev ## Try every law with a thousand new examples: takes ten minutes, and may find what no test has found
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m hypothesis --hypothesis-profile=search
 
 lint: $(VENV)/.dev ## Check style and formatting
