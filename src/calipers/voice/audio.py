@@ -20,7 +20,7 @@ numpy and soxr load when samples are first asked for; building an `Audio`, and r
 import hashlib
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -75,6 +75,8 @@ class Audio:
     """Samples per frame: the header's where the data has one. Of compressed data, what was claimed."""
     sample_width: int = 2
     """Bytes per sample: the header's where the data has one. Of compressed data, what was claimed."""
+    _layout: wav_file.Layout | None = field(init=False, compare=False)
+    """What the WAV header says, where there is one."""
 
     def __post_init__(self) -> None:
         if isinstance(self.data, bytearray | memoryview):
@@ -86,25 +88,14 @@ class Audio:
             )
         if self.format not in _FORMATS:
             raise InvalidAudioError(f"format={self.format!r} is none of {', '.join(_FORMATS)}")
-        if (layout := self._layout) is not None:
+        layout = _layout_of(self.data) if self.format == "wav" else None
+        object.__setattr__(self, "_layout", layout)
+        if layout is None:
+            _check_numbers(self.sample_rate, self.channels, self.sample_width)
+        else:
             object.__setattr__(self, "sample_rate", layout.sample_rate)
             object.__setattr__(self, "channels", layout.channels)
             object.__setattr__(self, "sample_width", layout.sample_width)
-        else:
-            _check_numbers(self.sample_rate, self.channels, self.sample_width)
-
-    @cached_property
-    def _layout(self) -> wav_file.Layout | None:
-        """What the WAV header says, where there is one."""
-        if self.format != "wav":
-            return None
-        if wav_file.is_wav(self.data):
-            return wav_file.read_layout(self.data)
-        if found := _MAGIC.get(self.data[:4]):
-            raise InvalidAudioError(
-                f"the data is labelled 'wav' and begins like {found}: say format={found!r}"
-            )
-        return None
 
     # ------------------------------------------------------------------ other ways to make one
 
@@ -380,6 +371,15 @@ def _format_of(path: str | os.PathLike[str]) -> AudioFormat:
             f"{os.fspath(path)!r} does not say what kind of sound it is: end it in {', '.join(_SUFFIXES)}"
         )
     return _SUFFIXES[suffix]
+
+
+def _layout_of(data: bytes) -> wav_file.Layout | None:
+    """What the WAV header says, if there is one."""
+    if wav_file.is_wav(data):
+        return wav_file.read_layout(data)
+    if found := _MAGIC.get(data[:4]):
+        raise InvalidAudioError(f"the data is labelled 'wav' and begins like {found}: say format={found!r}")
+    return None
 
 
 def _check_numbers(sample_rate: int, channels: int, sample_width: int) -> None:

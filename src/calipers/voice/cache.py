@@ -47,6 +47,8 @@ _VERSION = 2
 """Of keys and entries: another version finds nothing of this one."""
 _CHECK_LINE = 18
 """Bytes of the first line of an entry."""
+_JUST_NOW = 10.0
+"""Seconds in which a sound that is used again and again need not be marked again."""
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _BY_NUMBER = os.utime in os.supports_fd
 _ENTRY = re.compile(r"[0-9a-f]{64}\.audio")
@@ -118,10 +120,12 @@ class AudioCache:
         except NotADirectoryError:
             raise _no_folder(self.directory) from None
         try:
-            audio = _read_entry(key, file)
+            status = os.fstat(file)
+            audio = _read_entry(key, file, status.st_size)
             # The time of the file is that of the last use, which is what `prune` goes by. A folder may be read-only.
-            with suppress(OSError):
-                os.unlink(path) if audio is None else os.utime(file if _BY_NUMBER else path)  # noqa: PTH108 - see `_path`
+            if audio is None or status.st_mtime < time.time() - _JUST_NOW:
+                with suppress(OSError):
+                    os.unlink(path) if audio is None else os.utime(file if _BY_NUMBER else path)  # noqa: PTH108 - see `_path`
         finally:
             os.close(file)
         return audio
@@ -389,13 +393,12 @@ def _entry(key: str, audio: Audio, text: str) -> list[bytes]:
     return [_check_line(head, audio.data), head, audio.data]
 
 
-def _read_entry(key: str, file: int) -> Audio | None:
-    """The sound of an entry, or `None` if it is damaged or another's.
+def _read_entry(key: str, file: int, size: int) -> Audio | None:
+    """The sound of an entry of this size, or `None` if it is damaged or another's.
 
     A warm cache is read for every request of a run, so the sound is read into its place, not copied there, and by the
     number of the file: an object for it would take as long as the reading.
     """
-    size = os.fstat(file).st_size
     line = os.read(file, _CHECK_LINE)
     try:
         head = os.read(file, min(int(line[9:], 16), size))
