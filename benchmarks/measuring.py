@@ -20,9 +20,6 @@ from typing import Any
 HERE = Path(__file__).parent
 TIMEOUT = 900
 """Seconds after which a measurement is given up."""
-OFTEN = 3
-"""So many times as many rounds where a short measurement keeps several processors busy: whatever else the machine does
-falls into nearly each of them, and few show what is measured."""
 QUIET = {
     "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
     "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0",

@@ -9,7 +9,7 @@ import dataclasses
 import tempfile
 
 from command import alone, sized
-from measuring import OFTEN, Subject, in_fresh_process, measure
+from measuring import Subject, in_fresh_process, measure
 from outcome import Outcome, Promise, against_ideal, ratio, rows
 
 COUNT = 500
@@ -32,7 +32,7 @@ def benchmark(options):
             ),
             Subject("only waiting", "subjects.spoken:with_sleep", {"count": count}, note="asyncio.sleep"),
         ]
-        times = measure(subjects, rounds=OFTEN * options.rounds)
+        times = measure(subjects, rounds=options.rounds)
         works = measure([by_processor(subject) for subject in subjects], rounds=options.rounds)
     ideal = count * SECONDS / IN_FLIGHT
     drawn = [against_ideal(row, ideal) for row in rows(what, times, "s")]

@@ -21,6 +21,8 @@ from calipers.voice.synthesizers import EspeakSynthesizer
 WAIT = 0.02
 """Seconds until the agent answers."""
 IN_FLIGHT = 50
+RUNS = 5
+"""One lasts a quarter of a second and keeps two processors busy, so that few are left alone by whatever else goes on."""
 CALL = tool_call("switch", thing="lights", to="on")
 VERBS = ("turn on", "turn off", "open", "close", "check")
 ROOMS = ("kitchen", "bathroom", "bedroom", "garage", "hall", "attic", "office", "cellar", "nursery", "study")
@@ -74,9 +76,9 @@ async def by_workers(job, work):
 
 
 def measured(by, run, count, check):
-    """A run of all prompts, by one of the functions of `clock`, after one that pays for first use."""
+    """The best of several runs of all prompts, by one of the functions of `clock`, after one that pays for first use."""
     run(count)
-    return getattr(clock, by)(lambda: run(count), check)
+    return min(getattr(clock, by)(lambda: run(count), check) for _ in range(RUNS))
 
 
 # ---------------------------------------------------------------------- what the benchmark calls
