@@ -52,6 +52,11 @@ class Blobs:
         return f"{_MARK}{digest.hex()}:{len(text)}"
 
 
+def is_reference(text: str | None) -> bool:
+    """Whether a stored text is a reference, or begins like one."""
+    return text is not None and text.startswith(_MARK)
+
+
 def reference(text: str | None, run: str | None = None) -> Reference | None:
     """The reference that a stored text is; `None` if it is the text itself.
 

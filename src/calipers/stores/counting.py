@@ -54,8 +54,8 @@ def count(judged: Callable[[bool], Judged], evaluators: Sequence[StoredEvaluator
         for attempt, cells in judged(failed):
             record = unpack(attempt, cells, evaluators, parts=False, scored=scored)
             tally.add(record)
-            if scored:
-                lacking.update(unjudged_by(record))
+            for name in unjudged_by(record) if scored else ():
+                lacking[name] += 1
             if found < KEPT_FAILED and record.passed is False:
                 lost.append(attempt.position)
                 found += 1

@@ -21,6 +21,8 @@ def not_judged(
     later, or the scoring ended before its turn.
     """
     there = {cell.evaluator for cell in cells}
+    if there.issuperset(scored):
+        return ()
     return tuple(
         EvaluatorFailure(
             name=evaluators[place].name,

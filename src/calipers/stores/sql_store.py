@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from calipers.errors import StoreError
 
-from .blobs import Blobs, references, restore
+from .blobs import Blobs, is_reference, references, restore
 from .records import Known, StoredAttempt, StoredCell
 from .redaction import redacted_attempt, redacted_cell
 from .reuse import find_known
@@ -203,12 +203,12 @@ class SqlStore(SqlRuns):
         waiting: list[StoredAttempt] = []
         size = 0
         for attempt in attempts:
-            large = references((attempt.given, attempt.output, attempt.trace), attempt.run)
-            if not large and not waiting:
+            given, output, trace = attempt.given, attempt.output, attempt.trace
+            if not (waiting or is_reference(given) or is_reference(output) or is_reference(trace)):
                 yield attempt
                 continue
             waiting.append(attempt)
-            size += sum(one.length for one in large)
+            size += sum(one.length for one in references((given, output, trace), attempt.run))
             if size >= _MOST_TEXT:
                 yield from self._inflated(waiting)
                 waiting, size = [], 0
