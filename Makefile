@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check search lint types mypy pyright docs pythons bench clean
+.PHONY: help demo test check search lint types mypy pyright docs pythons versions bench clean
 
 help: ## Show this help
 	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET\n" } /^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
@@ -19,8 +19,8 @@ help: ## Show this help
 demo: $(VENV)/.base ## Set up, run a small evaluation and show its report
 	@$(BIN)/python examples/demo.py
 
-# The checks before the tests keep one core busy each; beside them, the other Pythons get what they need.
-test: $(VENV)/.dev ## Set up and run everything: lint, types, docs, tests on each Python found
+# The checks before the tests keep one core busy each; beside them, the other Python gets what it needs.
+test: $(VENV)/.dev ## Set up and run everything: lint, types, docs, tests on this Python and on the newest found
 	@$(BIN)/python tools/system_packages.py
 	@$(MAKE) --no-print-directory --jobs lint mypy pyright docs pythons
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -50,6 +50,9 @@ docs: $(VENV)/.dev ## Build the documentation into site/
 
 pythons: $(VENV)/.dev
 	@$(BIN)/python tools/each_python.py --set-up
+
+versions: $(VENV)/.dev ## Run the tests on each other Python found
+	@$(BIN)/python tools/each_python.py --all
 
 bench: .venv-bench/.done ## Measure speed and memory, side by side with the peers
 	.venv-bench/bin/python benchmarks/run.py

@@ -1,10 +1,11 @@
-"""Run the test suite on every other supported Python that this machine has.
+"""Run the test suite on other supported Pythons that this machine has: on the newest, or with `--all` on each.
 
 Looks for python3.11 to python3.14 on the PATH and among pyenv's versions; each gets an environment of its own,
 `.venv-3.x`, which is kept for the next time; with `--set-up` that is all that happens. Laws are tried with fewer examples
-there: the first Python has held them. What cannot differ between Pythons is left out, see `SAME_EVERYWHERE`.
+there: the first Python has held them. What cannot differ between Pythons is left out, see `SAME_EVERYWHERE`. What runs on
+the oldest and on the newest rarely fails between them, and a suite that takes long is not run.
 
-The Pythons are tested side by side, with a share of the processors each: to share out one Python's tests among processes,
+Several Pythons are tested side by side, with a share of the processors each: to share out one Python's tests among processes,
 each of these would have to collect all of them, which takes as long as many of the tests.
 """
 
@@ -143,22 +144,19 @@ def install(python: Path, own: Path) -> None:
     done.touch()
 
 
-def main(*, only_set_up: bool) -> int:
-    """Test on each Python but the one that runs this; 1 if any failed."""
+def main(*, only_set_up: bool, every: bool) -> int:
+    """Test on other Pythons than the one that runs this; 1 if any failed."""
     if gone := missing():
         print(f"SAME_EVERYWHERE names {gone[0]!r}, which is not there: correct it in tools/each_python.py")
         return 1
+    others = [minor for minor in MINORS if minor != sys.version_info.minor]
+    found = {minor: python for minor in others if (python := find(minor)) is not None}
+    if not found and not only_set_up:
+        print("this machine has no other Python to test on")
     environments = {}
-    for minor in MINORS:
-        if minor == sys.version_info.minor:
-            continue
-        python = find(minor)
-        if python is None:
-            if not only_set_up:
-                print(f"Python 3.{minor} is not on this machine: not tested on it")
-            continue
+    for minor in sorted(found) if every else sorted(found)[-1:]:
         own = ROOT / f".venv-3.{minor}" / "bin" / "python"
-        install(python, own)
+        install(found[minor], own)
         environments[f"3.{minor}"] = own
     failed = test(environments) if environments and not only_set_up else []
     if failed:
@@ -167,4 +165,4 @@ def main(*, only_set_up: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(only_set_up="--set-up" in sys.argv[1:]))
+    sys.exit(main(only_set_up="--set-up" in sys.argv[1:], every="--all" in sys.argv[1:]))
