@@ -39,7 +39,7 @@ from .other_runs import OtherRuns
 from .output_type import are_plain, form_of, output_type
 from .packing import evaluator_of, pack
 from .patience import patiently
-from .plain_attempts import are_whole, pack_plain
+from .plain_attempts import holds_plain_data, pack_plain
 from .recalling import CHANGED, WITHOUT_HIDDEN, Recaller, Source
 from .records import StoredAttempt, StoredCell
 from .redaction import redacted_evaluator
@@ -307,7 +307,7 @@ class RunJournal:
         looked = asked is not None and asked is not work.plan.nothing_noted and any(asked.values())
         changed = attempt.changed_from is not None and isinstance(record, ReportCase)
         noted = recalled is not None or seat.has_rollouts or looked or changed
-        as_is = isinstance(record, ReportCase) and are_whole(record, attempt, work)
+        as_is = isinstance(record, ReportCase) and holds_plain_data(record, attempt, work)
         self._changed += changed
         stored, cells = pack(
             msgspec.structs.replace(record, output=attempt.changed_from) if changed else record,

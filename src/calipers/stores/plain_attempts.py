@@ -39,7 +39,7 @@ def pack_plain(work: Work, attempt: Attempt, record: Record, panel: Panel) -> St
         or plan.needs_spans
         or case.tags
         or case.timeout is not None
-        or not are_whole(record, attempt, work)
+        or not holds_plain_data(record, attempt, work)
     ):
         return None
     values = panel.bare_values(record.results)
@@ -66,7 +66,7 @@ def pack_plain(work: Work, attempt: Attempt, record: Record, panel: Panel) -> St
     )
 
 
-def are_whole(record: ReportCase, attempt: Attempt, work: Work) -> bool:
+def holds_plain_data(record: ReportCase, attempt: Attempt, work: Work) -> bool:
     """Whether a record holds what its case gave and its task returned, all of it plain data, as most records do."""
     case = work.case
     return (
