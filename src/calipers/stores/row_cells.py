@@ -60,7 +60,7 @@ def read_cells(text: str | None, position: int, run: str) -> dict[int, StoredCel
             f"the cells of attempt {position} of run {run!r} are damaged in the store: {error}"
         ) from error
     return {
-        place: StoredCell(position=position, evaluator=place, body=bytes(body).decode(), run=run)
+        place: StoredCell(position=position, evaluator=place, body=str(body, "utf-8"), run=run)
         for place, body in found.items()
     }
 

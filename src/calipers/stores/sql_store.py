@@ -184,10 +184,9 @@ class SqlStore(SqlRuns):
         for row in others:
             outside.setdefault(row[0], []).append(_cell(row, run))
         any_large = bool(references((row[2] for row in others), run))
-        inside = {row[0]: row[-1] for row in rows}
-        for attempt in self._restored([_attempt(row, run) for row in rows]):
+        for row, attempt in zip(rows, self._restored([_attempt(row, run) for row in rows]), strict=True):
             position = attempt.position
-            cells = read_cells(inside[position], position, run)
+            cells = read_cells(row[-1], position, run)
             if position in outside:
                 own = outside[position]
                 # One attempt at a time: what evaluators say of one may be as long as it likes.
