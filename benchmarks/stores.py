@@ -49,7 +49,7 @@ def scored_again(options):
     count = sized(ATTEMPTS, options)
     label = f"one new evaluator on {count:,} stored attempts"
     samples = measure(
-        [Subject(label, "subjects.stored:scored_again", {"count": count})], rounds=min(2, options.rounds)
+        [Subject(label, "subjects.stored:scored_again", {"count": count})], rounds=options.rounds
     )
     rate = ratio(1, samples[label].best)
     share = ratio(rate, 20_000)
