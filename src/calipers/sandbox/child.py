@@ -313,9 +313,14 @@ def _kill_marked(marker: str) -> None:
         found = False
         for environment in Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):  # other users' processes are closed to us, and processes end
-                if wanted in environment.read_bytes().split(b"\0"):
+                said = environment.read_bytes()
+                if wanted in said.split(b"\0"):
                     found = True
                     os.kill(int(environment.parent.name), signal.SIGKILL)
+                elif not said and (environment.parent / "exe").exists():
+                    # It is just becoming another program, and has an environment again in a moment. What has none for ever
+                    # is of the kernel, and no program.
+                    found = True
         if not found:
             return
         time.sleep(0.001)
