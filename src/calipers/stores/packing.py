@@ -136,7 +136,7 @@ def pack(
         tags: of its case, which evaluators may look at and records do not have.
         timeout: of its case.
     """
-    facts = _facts(record, panel)
+    facts = pack_facts(record, panel)
     inside: str | None = None
     cells: list[StoredCell] = []
     if isinstance(record, ReportCase):
@@ -176,7 +176,12 @@ def pack(
     return attempt, cells
 
 
-def _facts(record: Record, panel: Panel) -> Facts:
+def pack_facts(record: Record, panel: Panel) -> Facts:
+    """The small part of an attempt.
+
+    Raises:
+        StoreError: its durations are no numbers of seconds.
+    """
     facts = Facts(
         format=FORMAT,
         task_duration=record.task_duration,

@@ -11,7 +11,7 @@ from calipers.work import Work
 
 from .blobs import LARGEST_INLINE
 from .output_type import are_plain
-from .packing import Facts, Given, Output, Record, encode, searchable
+from .packing import Given, Output, Record, encode, pack_facts, searchable
 from .panel import Panel
 from .records import FORMAT, StoredAttempt
 
@@ -45,21 +45,13 @@ def pack_plain(work: Work, attempt: Attempt, record: Record, panel: Panel) -> St
     values = panel.bare_values(record.results)
     if not values or len(cells := encode(values)) > LARGEST_INLINE:
         return None
-    facts = Facts(
-        format=FORMAT,
-        task_duration=record.task_duration,
-        total_duration=record.total_duration,
-        tries=record.tries,
-        has_expected_output=record.has_expected_output,
-        evaluators=panel.stored,
-    )
     return StoredAttempt(
         position=work.position,
         name=searchable(record.name),
         repeat=work.repeat_index,
         key=work.attempt_key,
         case_hash=work.case_key,
-        facts=encode(facts).decode(),
+        facts=encode(pack_facts(record, panel)).decode(),
         given=encode(Given(FORMAT, record.inputs, record.metadata, record.expected_output)).decode(),
         output=encode(Output(FORMAT, record.output)).decode(),
         cells=cells.decode(),
