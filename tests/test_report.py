@@ -34,6 +34,8 @@ from calipers.record import Failure
 from calipers.report import FORMAT_VERSION, Averages, PrintOptions
 from calipers.result import EvalResult, EvaluatorSpec, SkippedEvaluation
 from calipers.scoring import BlockedLoop
+from calipers.stats import rate
+from calipers.stores import open_store
 from calipers.views.terminal import print_report
 
 
@@ -225,6 +227,87 @@ def test_confidence_widens_every_interval():
     ):
         narrow, wide = estimate(0.8).interval, estimate(0.99).interval
         assert wide.low < narrow.low < narrow.high < wide.high
+
+
+# ---------------------------------------------------------------------- slices
+
+
+def tagged(**options):
+    def task(inputs):
+        if inputs == 3:
+            raise ValueError("three")
+        return inputs
+
+    cases = [
+        Case(name=f"c{i}", inputs=i, tags=tags, metadata={"level": i % 2 == 0, "words": ["a", "b"][: i + 1]})
+        for i, tags in enumerate([["big", "odd"], ["big"], ["odd", "odd"], ["big"]])
+    ]
+    dataset = Dataset(cases=cases, evaluators=[named("small", lambda output: output < 2)])
+    return dataset.evaluate_sync(task, progress=False, **options)
+
+
+def test_the_cases_with_a_tag_are_a_slice_with_an_interval_of_its_own():
+    slices = tagged().slices()
+    assert list(slices) == ["big", "odd"], "most attempts first"
+    assert slices["big"].pass_rate == rate([(1, 1), (1, 1), (0, 1)]), "a failed task did not pass"
+    assert slices["odd"].pass_rate == rate([(1, 1), (0, 1)]), "a tag that stands twice counts once"
+    assert (slices["odd"].passed, slices["odd"].attempts) == (1, 2)
+
+
+def test_slices_know_repeats_as_one_case():
+    odd = tagged(repeat=3).slices()["odd"]
+    assert (odd.attempts, odd.pass_rate.n_units, odd.pass_rate.value) == (6, 2, 0.5)
+
+
+def test_a_slice_of_one_case_has_an_interval_that_says_how_little_it_proves():
+    report = run([named("ok", lambda output: True)], inputs=(0,))
+    report.cases[0].tags = ("rare",)
+    assert report.slices()["rare"].pass_rate.interval.low < 0.3
+
+
+def test_slices_are_the_same_whether_every_attempt_is_kept_or_not_and_after_storage(tmp_path):
+    whole, some = tagged(), tagged(keep="failed")
+    assert len(some.cases) == 1
+    assert some.slices() == whole.slices() == stored(some).slices() == stored(whole).slices()
+    assert whole.with_totals().slices() == whole.slices()
+    kept = tagged(store=tmp_path / "runs.db")
+    assert kept.slices() == whole.slices()
+    with open_store(tmp_path / "runs.db") as store:
+        for keep in ("all", "failed", "none"):
+            assert store.report(kept.reuse.run, keep=keep).slices() == whole.slices()
+        assert [case.tags for case in store.report(kept.reuse.run).cases] == [
+            case.tags for case in kept.cases
+        ]
+
+
+def test_without_tags_there_are_no_slices_and_without_assertions_no_rates():
+    assert run([named("ok", lambda output: True)]).slices() == {}
+    report = run([named("size", lambda output: output)], inputs=(1,))
+    report.cases[0].tags = ("t",)
+    assert report.slices()["t"].pass_rate is None
+
+
+def test_a_metadata_field_can_be_a_slice():
+    slices = tagged().sliced_by("level", "words").slices()
+    assert {name: (one.passed, one.attempts) for name, one in slices.items()} == {
+        "words=a": (2, 4),
+        "big": (2, 3),
+        "words=b": (1, 3),
+        "level=false": (1, 2),
+        "level=true": (1, 2),
+        "odd": (1, 2),
+    }
+    with pytest.raises(InvalidOptionError, match="no case has a field 'lvl'"):
+        tagged().sliced_by("lvl")
+    with pytest.raises(InvalidOptionError, match="need every attempt"):
+        tagged(keep="failed").sliced_by("level")
+
+
+def test_tags_beyond_a_thousand_are_not_counted():
+    report = run([named("ok", lambda output: True)], inputs=range(1_001))
+    for i, case in enumerate(report.cases):
+        case.tags = (f"t{i}",)
+    assert len(report.slices()) == 1_000
 
 
 # ---------------------------------------------------------------------- stored and read back
@@ -531,6 +614,7 @@ def reports(given_values, text):
         "total_duration": st.floats(0, 1e9),
         "source_case_name": st.none() | text,
         "cluster": st.none() | text,
+        "tags": st.lists(text, max_size=2).map(tuple),
         "tries": st.integers(1, 5),
         "has_expected_output": st.booleans(),
         "trace_id": st.none() | text,

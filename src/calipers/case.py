@@ -5,7 +5,7 @@ An expectation of `None` is an expectation: `Case(inputs=x, expected_output=None
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic
 
 from .context import InputsT, MetadataT, OutputT
@@ -48,7 +48,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
     cluster: str | None
     """Cases that stand or fall together (one document, one user) share a cluster; intervals widen accordingly."""
     tags: tuple[str, ...]
-    """Words to choose cases by."""
+    """Words to choose cases by, and to see the pass rate of: each tag is a slice of the report."""
     timeout: float | None
     """Seconds the task may take for this case; `None`: what the run allows (`task_timeout`)."""
 
@@ -112,6 +112,21 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         if self.timeout is not None:
             shown.append(f"timeout={self.timeout!r}")
         return f"Case({', '.join(shown)})"
+
+
+def field_tags(metadata: Any, field: str) -> list[str]:
+    """The tags that a field of a case's metadata stands for: `difficulty=hard`; of a list, one for each item.
+
+    Only texts, numbers and flags make tags. What has no such field has no tags.
+    """
+    value = metadata.get(field) if isinstance(metadata, Mapping) else getattr(metadata, field, None)
+    values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+    found = [
+        f"{field}={str(each).lower() if isinstance(each, bool) else each}"
+        for each in values
+        if isinstance(each, str | int | float)
+    ]
+    return sorted(found) if isinstance(value, set | frozenset) else found
 
 
 def is_timeout(value: Any) -> bool:

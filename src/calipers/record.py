@@ -45,6 +45,8 @@ class ReportCase(msgspec.Struct, kw_only=True, gc=False):
     source_case_name: str | None = None
     """The case's name without the repeat; `None` when nothing is repeated."""
     cluster: str | None = None
+    tags: tuple[str, ...] = ()
+    """The tags of the case: each makes a slice of the report."""
     tries: int = 1
     """How often the task was called."""
     has_expected_output: bool = False
@@ -102,6 +104,7 @@ class ReportCaseFailure(msgspec.Struct, kw_only=True, gc=False):
     total_duration: float = 0.0
     source_case_name: str | None = None
     cluster: str | None = None
+    tags: tuple[str, ...] = ()
     tries: int = 1
     has_expected_output: bool = False
     trace_id: str | None = None

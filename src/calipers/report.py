@@ -10,11 +10,12 @@ import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 import msgspec
 
 from .analysis import Analysis
+from .case import field_tags
 from .errors import InvalidOptionError, InvalidTraceError, ReportFormatError
 from .plain import plain, safe_repr
 from .recalled import Reuse
@@ -22,13 +23,15 @@ from .record import ReportCase, ReportCaseFailure
 from .result import EvaluatorFailure
 from .scoring import BlockedLoop
 from .stats import Estimate, pass_at_k, pass_hat_k
-from .summary import Counts, Durations, Summary, Tally, Totals, durations, passes, tally
+from .summary import Counts, Durations, Slice, Summary, Tally, Totals, durations, passes, tally
 from .trace import Trace
 from .trace_data import read_trace, trace_data
 from .unit import CasePasses
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_RecordT = TypeVar("_RecordT", ReportCase, ReportCaseFailure)
 
 FORMAT_VERSION = 1
 """The version of `to_dict`; a release reads its own version and every earlier one."""
@@ -147,6 +150,37 @@ class Report(msgspec.Struct, kw_only=True):
         if totals is not None:
             return totals.pass_rate
         return self._tally().pass_rate(confidence=confidence)
+
+    def slices(self, *, confidence: float = 0.95) -> dict[str, Slice]:
+        """What the cases with each tag say together, by tag, the tag with the most attempts first.
+
+        A case with several tags is in several slices. At most 1,000 tags are counted.
+        """
+        totals = self._counted(confidence)
+        if totals is not None:
+            return totals.slices
+        return self._tally().slices(confidence=confidence)
+
+    def sliced_by(self, *fields: str) -> "Report":
+        """The same report, in which the value of a metadata field is a tag too: `difficulty=hard`.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt, or no case has such a field.
+        """
+        if not self._keeps_all():
+            raise InvalidOptionError("slices by metadata need every attempt: run with keep='all'")
+        records: list[ReportCase | ReportCaseFailure] = [*self.cases, *self.failures]
+        for field in fields:
+            if not any(field_tags(record.metadata, field) for record in records):
+                raise InvalidOptionError(
+                    f"the metadata of no case has a field {field!r} that holds a text, a number or a flag"
+                )
+        return msgspec.structs.replace(
+            self,
+            cases=[_retagged(record, fields) for record in self.cases],
+            failures=[_retagged(record, fields) for record in self.failures],
+            totals=None,
+        )
 
     def pass_at_k(self, k: int, *, evaluator: str | None = None, confidence: float = 0.95) -> Estimate | None:
         """The chance that at least one of `k` attempts at a case passes, by the unbiased estimate.
@@ -289,6 +323,11 @@ class Report(msgspec.Struct, kw_only=True):
         from .views.terminal import print_report
 
         print_report(self, console=console, width=width, **options)
+
+
+def _retagged(record: _RecordT, fields: Sequence[str]) -> _RecordT:
+    more = [tag for field in fields for tag in field_tags(record.metadata, field)]
+    return msgspec.structs.replace(record, tags=tuple(dict.fromkeys((*record.tags, *more))))
 
 
 def _check_k(k: Any) -> None:

@@ -314,6 +314,7 @@ class Run:
             total_duration=perf_counter() - start,
             source_case_name=attempt.case_name if attempt.name is not attempt.case_name else None,
             cluster=case.cluster,
+            tags=case.tags,
             tries=attempt.tries,
             has_expected_output=case.has_expected_output,
             trace_id=attempt.trace_id,

@@ -330,6 +330,7 @@ class Scoring:
             total_duration=attempt.duration,
             source_case_name=attempt.case_name if attempt.name is not attempt.case_name else None,
             cluster=case.cluster,
+            tags=case.tags,
             tries=attempt.tries,
             has_expected_output=case.has_expected_output,
             trace_id=attempt.trace_id,

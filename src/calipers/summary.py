@@ -8,6 +8,8 @@ A *column* is a result name together with its kind. For every column:
   raises a pass rate. What was skipped is left out.
 - The mean of a score is over the results there are: a crash has no score, and inventing a zero would be a guess.
 - The case is the unit. Repeats of a case are averaged first, and cases of one cluster count as one source.
+
+A *slice* is the cases that share a tag. A case with several tags is in several slices.
 """
 
 from collections import Counter, defaultdict
@@ -95,6 +97,18 @@ class Counts(msgspec.Struct, kw_only=True):
     """Evaluators that were skipped and never gave a result, by name."""
 
 
+class Slice(msgspec.Struct, kw_only=True):
+    """What the cases with one tag say together."""
+
+    tag: str
+    attempts: int
+    """Attempts at these cases, asserted or not."""
+    passed: int
+    """Attempts that passed."""
+    pass_rate: Estimate | None
+    """The share of these cases that passed, over `pass_rate.n_units` cases; `None` if nothing was asserted."""
+
+
 class Totals(msgspec.Struct, kw_only=True):
     """What all attempts of a run say together, for a report that does not keep all of them."""
 
@@ -103,7 +117,9 @@ class Totals(msgspec.Struct, kw_only=True):
     pass_rate: Estimate | None
     durations: Durations | None
     confidence: float
-    """Of every interval above."""
+    """Of every interval here."""
+    slices: dict[str, Slice] = {}
+    """By tag, the tag with the most attempts first."""
 
 
 class _Column:
@@ -176,6 +192,21 @@ class _Ledger:
         return Silence(attempts=self.ran, reason=self.reasons.most_common(1)[0][0])
 
 
+_MOST_TAGS = 1_000
+"""Tags that are counted; where each case has its own, the first ones are no worse than others."""
+
+
+class _Tagged:
+    """The attempts at cases with one tag."""
+
+    __slots__ = ("asserted", "attempts", "lost")
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self.asserted = Passes()
+        self.lost = Passes()
+
+
 class Tally:
     """The attempts of a run, counted one by one; of most it keeps no more than the count."""
 
@@ -187,10 +218,13 @@ class Tally:
         self._lost = Passes()
         self._seconds = QuantileSketch()
         self._failed_tasks: Counter[str] = Counter()
+        self._tagged: dict[str, _Tagged] = {}
 
     def add(self, record: ReportCase | ReportCaseFailure) -> None:
         """Count an attempt."""
         unit = self._units.of(record)
+        if record.tags:
+            self._add_to_slices(unit, record)
         if isinstance(record, ReportCaseFailure):
             self._lost.add(unit, False)
             self._failed_tasks[record.error_type] += 1
@@ -219,6 +253,35 @@ class Tally:
         passed = record.passed
         if passed is not None:
             self._asserted.add(unit, passed)
+
+    def _add_to_slices(self, unit: int, record: ReportCase | ReportCaseFailure) -> None:
+        passed = record.passed
+        for tag in dict.fromkeys(record.tags):
+            tagged = self._tagged.get(tag)
+            if tagged is None:
+                if len(self._tagged) == _MOST_TAGS:
+                    continue
+                tagged = self._tagged[tag] = _Tagged()
+            tagged.attempts += 1
+            if isinstance(record, ReportCaseFailure):
+                tagged.lost.add(unit, False)
+            elif passed is not None:
+                tagged.asserted.add(unit, passed)
+
+    def slices(self, *, confidence: float = 0.95) -> dict[str, Slice]:
+        """What the cases with each tag say together, the tag with the most attempts first."""
+        found = sorted(self._tagged.items(), key=lambda item: (-item[1].attempts, item[0]))
+        return {tag: self._slice(tag, tagged, confidence) for tag, tagged in found}
+
+    def _slice(self, tag: str, tagged: _Tagged, confidence: float) -> Slice:
+        # Failed tasks alone say something only where the run asserts anything.
+        known = tagged.asserted.count or (tagged.lost.count and not self._nothing_asserted())
+        return Slice(
+            tag=tag,
+            attempts=tagged.attempts,
+            passed=tagged.asserted.held,
+            pass_rate=tagged.asserted.rate(self._units, [tagged.lost], confidence) if known else None,
+        )
 
     def summaries(self, *, confidence: float = 0.95) -> dict[str, Summary]:
         """The summary of each column, by name, in the order the columns first appeared."""
@@ -277,6 +340,7 @@ class Tally:
             pass_rate=self.pass_rate(confidence=confidence),
             durations=self.durations(),
             confidence=confidence,
+            slices=self.slices(confidence=confidence),
         )
 
 

@@ -39,6 +39,7 @@ def report(records):
             has_expected_output=True,
             metrics={"tokens": 12},
             cluster="europe",
+            tags=("easy", "two words"),
         ),
         records.case(
             "peru",
@@ -59,11 +60,11 @@ def report(records):
 
 
 GOLDEN = '''\
-name,case,passed,right,sure,sure.reason,route,task_failure,evaluator_failures,skipped,task_duration,total_duration,tries,cluster,metrics.tokens,metrics.cost,inputs,expected_output,output,metadata
-france [1/2],france,true,true,-0.5,,,,,,0.25,0.5,1,europe,12,,"""question france [1/2]""","""Paris""","""answer france [1/2]""",
-peru,peru,false,,2,"quite, so",south,,Judge: ValueError: bad; Tone: OSError: x,right: no answer,0.25,0.5,1,,,-1.5,"{""country"":""Peru""}",,null,"{""level"":1}"
+name,case,passed,right,sure,sure.reason,route,task_failure,evaluator_failures,skipped,task_duration,total_duration,tries,cluster,tags,metrics.tokens,metrics.cost,inputs,expected_output,output,metadata
+france [1/2],france,true,true,-0.5,,,,,,0.25,0.5,1,europe,"[""easy"",""two words""]",12,,"""question france [1/2]""","""Paris""","""answer france [1/2]""",
+peru,peru,false,,2,"quite, so",south,,Judge: ValueError: bad; Tone: OSError: x,right: no answer,0.25,0.5,1,,,,-1.5,"{""country"":""Peru""}",,null,"{""level"":1}"
 chile,chile,false,,,,,"TimeoutError: ""slow""
-very",,,0.25,0.0,2,,,,"""question chile""",,,
+very",,,0.25,0.0,2,,,,,"""question chile""",,,
 '''
 
 

@@ -206,6 +206,22 @@ def test_the_numbers_are_properties(records):
     assert found["metadata.model"] == '{"name":"m","size":7}'
 
 
+def test_tags_are_properties_of_a_test_case_and_their_pass_rates_of_the_suite(records):
+    report = records.report(
+        records.case("a", records.result("x", True), tags=("easy", "de")),
+        records.failure("b", not_run=("x",), tags=("de",)),
+    )
+    suite = parsed(report_junit(report))
+    first = suite.find("testcase[@name='a']")
+    assert [(each.get("name"), each.get("value")) for each in first.find("properties")] == [
+        ("tag", "easy"),
+        ("tag", "de"),
+    ]
+    found = properties(suite)
+    assert (found["slice.de"], found["slice.de.cases"]) == ("0.5", "2")
+    assert float(found["slice.easy.low"]) < 0.3, "one case proves little"
+
+
 def test_a_run_whose_times_are_not_known_adds_up_those_of_its_tasks(records):
     report = records.report(records.case("a"), records.failure("b"), duration=None, started_at=None)
     suite = parsed(report_junit(report))

@@ -70,7 +70,6 @@ class Kept(msgspec.Struct, kw_only=True, omit_defaults=True):
     case_hash: bytes | None = None
     origin: str | None = None
     evaluators: tuple[int, ...] | None = None
-    tags: tuple[str, ...] = ()
     timeout: float | None = None
     notes: AttemptNotes | None = None
     cells: list[KeptCell] = []
@@ -96,7 +95,7 @@ def run_lines(store: Store, run: RunInfo) -> Iterator[bytes]:
 
 def _kept(attempt: StoredAttempt, cells: Sequence[StoredCell], evaluators: Sequence[StoredEvaluator]) -> Kept:
     facts = facts_of(attempt)
-    tags, timeout = setting_of(attempt)
+    _, timeout = setting_of(attempt)
     kept = Kept(
         position=attempt.position,
         repeat=attempt.repeat,
@@ -104,7 +103,6 @@ def _kept(attempt: StoredAttempt, cells: Sequence[StoredCell], evaluators: Seque
         case_hash=attempt.case_hash,
         origin=attempt.origin,
         evaluators=facts.evaluators,
-        tags=tags,
         timeout=timeout,
     )
     if (notes := attempt_notes(attempt.output)) != AttemptNotes():
@@ -266,7 +264,6 @@ def _pack_kept(
         key=kept.key,
         case_hash=kept.case_hash,
         origin=kept.origin,
-        tags=kept.tags,
         timeout=kept.timeout,
     )
     if kept.notes is not None:

@@ -320,7 +320,6 @@ class RunJournal:
             origin=origin,
             in_row=not noted,
             as_is=as_is,
-            tags=work.case.tags,
             timeout=work.case.timeout,
         )
         if source is not None:

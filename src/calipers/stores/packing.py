@@ -42,6 +42,7 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     metrics: dict[str, Any] = {}
     tries: int = 1
     cluster: str | None = None
+    tags: tuple[str, ...] = ()
     has_expected_output: bool = False
     error_type: str | None = None
     """Only of a task that did not finish."""
@@ -61,7 +62,6 @@ class Given(msgspec.Struct, omit_defaults=True):
     inputs: Any = None
     metadata: Any = None
     expected_output: Any = None
-    tags: tuple[str, ...] = ()
     timeout: float | None = None
 
 
@@ -117,7 +117,6 @@ def pack(
     origin: str | None = None,
     in_row: bool = False,
     as_is: bool = False,
-    tags: tuple[str, ...] = (),
     timeout: float | None = None,
 ) -> tuple[StoredAttempt, list[StoredCell]]:
     """A finished attempt and its results as what a store keeps.
@@ -133,8 +132,7 @@ def pack(
         in_row: let the attempt hold its results (`StoredAttempt.cells`) if they are no more than values, which most are:
             there are no cells then, and storing it takes half the time.
         as_is: inputs, metadata, expectation and output are known to be plain data, so that nobody need look again.
-        tags: of its case, which evaluators may look at and records do not have.
-        timeout: of its case.
+        timeout: of its case, which evaluators may look at and records do not have.
     """
     facts = pack_facts(record, panel)
     inside: str | None = None
@@ -154,8 +152,6 @@ def pack(
         given.inputs = quick_plain(given.inputs)
         given.metadata = quick_plain(given.metadata)
         given.expected_output = quick_plain(given.expected_output)
-    if tags:
-        given.tags = tuple(map(quick_plain, tags))
     if timeout is not None:
         given.timeout = float(timeout)
     attempt = StoredAttempt(
@@ -197,6 +193,8 @@ def pack_facts(record: Record, panel: Panel) -> Facts:
         )
     if record.cluster is not None:
         facts.cluster = quick_plain(record.cluster)
+    if record.tags:
+        facts.tags = tuple(map(quick_plain, record.tags))
     if record.trace_id is not None or record.span_id is not None:
         facts.trace_id, facts.span_id = record.trace_id, record.span_id
     if record.teardown_failure is not None:
@@ -301,13 +299,13 @@ def facts_of(attempt: StoredAttempt) -> Facts:
 
 def setting_of(attempt: StoredAttempt) -> tuple[tuple[str, ...], float | None]:
     """The tags and the timeout of an attempt's case."""
-    if '"tags":' not in attempt.given and '"timeout":' not in attempt.given:
-        return (), None
+    tags = facts_of(attempt).tags
+    if '"timeout":' not in attempt.given:
+        return tags, None
     try:
-        given = _read_given(attempt.given)
+        return tags, _read_given(attempt.given).timeout
     except msgspec.DecodeError as error:
         raise _damaged(attempt, error) from error
-    return given.tags, given.timeout
 
 
 def unpack(
@@ -345,6 +343,7 @@ def unpack(
             "task_duration": facts.task_duration,
             "total_duration": facts.total_duration,
             "cluster": facts.cluster,
+            "tags": facts.tags,
             "tries": facts.tries,
             "trace_id": facts.trace_id,
             "span_id": facts.span_id,

@@ -37,7 +37,6 @@ def pack_plain(work: Work, attempt: Attempt, record: Record, panel: Panel) -> St
         or attempt.case_was_read
         or attempt.asked is not plan.nothing_noted
         or plan.needs_spans
-        or case.tags
         or case.timeout is not None
         or not holds_plain_data(record, attempt, work)
     ):

@@ -162,7 +162,7 @@ def _make_present(record: Any, work: Work) -> None:
     record.source_case_name = work.case_name if work.name is not work.case_name else None
     record.inputs, record.metadata = case.inputs, case.metadata
     record.expected_output, record.has_expected_output = case.expected_output, case.has_expected_output
-    record.cluster = case.cluster
+    record.cluster, record.tags = case.cluster, case.tags
     if not isinstance(record, ReportCase):
         record.not_run = work.plan.names
 

@@ -99,10 +99,13 @@ def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredA
         msgspec.json.decode(text) for text in (attempt.given, attempt.output, attempt.facts)
     )
     trace = None if attempt.trace is None else msgspec.json.decode(attempt.trace)
+    hidden_facts = _hidden_facts(facts, hooks)
     hidden_given, hidden_output = _hidden(given, _GIVEN, hooks), _hidden(output, _OUTPUT, hooks)
     hidden_trace = _hidden(trace, _TRACE, hooks)
     # Read once more to compare with: a hook may have changed what it was given.
-    noted = {"redacted_case": True} if hidden_given != msgspec.json.decode(attempt.given) else {}
+    hides_tags = hidden_facts.get("tags") != msgspec.json.decode(attempt.facts).get("tags")
+    hides_case = hides_tags or hidden_given != msgspec.json.decode(attempt.given)
+    noted = {"redacted_case": True} if hides_case else {}
     if hidden_output != msgspec.json.decode(attempt.output) or (
         attempt.trace is not None and hidden_trace != msgspec.json.decode(attempt.trace)
     ):
@@ -113,7 +116,7 @@ def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredA
         hidden_output["notes"].pop("form", None)
     return msgspec.structs.replace(
         attempt,
-        facts=_text(_hidden_facts(facts, hooks)),
+        facts=_text(hidden_facts),
         given=_text(hidden_given),
         output=_text(hidden_output),
         trace=None if trace is None else _text(hidden_trace),
@@ -122,7 +125,7 @@ def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredA
 
 
 def _hidden_facts(facts: dict[str, Any], hooks: Sequence[Redact]) -> dict[str, Any]:
-    told: dict[str, Any] = _hidden(facts, {"teardown_failure": _FAILURE}, hooks)
+    told: dict[str, Any] = _hidden(facts, {"teardown_failure": _FAILURE, "tags": [str]}, hooks)
     cluster = facts.get("cluster")
     if isinstance(cluster, str) and (hidden := _hidden(cluster, str, hooks)) != cluster:
         # Attempts of two clusters must not become attempts of one: error bars are computed of clusters.
@@ -195,7 +198,7 @@ _SCALAR: Final = (bool, int, float, str)
 _FAILURE: Final = {"error_message": str, "error_stacktrace": str}
 _SOURCED: Final = {**_FAILURE, "source": {"arguments": dict}}
 _EVENT: Final = {"name": _NAME, "attributes": dict}
-_GIVEN: Final = {**dict.fromkeys(("inputs", "metadata", "expected_output"), object), "tags": [str]}
+_GIVEN: Final = dict.fromkeys(("inputs", "metadata", "expected_output"), object)
 _OUTPUT: Final = {
     "output": object,
     "attributes": dict,

@@ -2,8 +2,8 @@ r"""A report as a table for spreadsheets and data frames: one row per attempt, i
 
 From left to right: who (`name`, `case`, `passed`); one column per result, with a column `NAME.reason` beside it where
 any attempt has a reason; what failed (`task_failure`, `evaluator_failures`) and what did not apply (`skipped`); times in
-seconds, `tries`, `cluster`; one column `metrics.NAME` per metric; and `inputs`, `expected_output`, `output`, `metadata` as
-JSON text. What was not measured is an empty cell. A title that is taken gets `_2`, `_3`.
+seconds, `tries`, `cluster`, `tags` (a JSON list); one column `metrics.NAME` per metric; and `inputs`, `expected_output`, `output`,
+`metadata` as JSON text. What was not measured is an empty cell. A title that is taken gets `_2`, `_3`.
 
 A spreadsheet takes text that begins with `=`, `+`, `-` or `@` for a formula, and a model may write such text. It gets an
 apostrophe in front, in titles as well. Numbers stay numbers, negative ones too. Control characters other than tab and
@@ -157,7 +157,7 @@ class _Rows:
             "total_duration",
             "tries",
         ]
-        titles += ["cluster", *(f"metrics.{name}" for name in self._metrics)]
+        titles += ["cluster", "tags", *(f"metrics.{name}" for name in self._metrics)]
         titles += ["inputs", "expected_output", "output", "metadata"]
         return _unique(titles)
 
@@ -180,7 +180,7 @@ def _how(record: Record) -> list[Any]:
         failed = record.error_message
     times = [record.task_duration, record.total_duration, record.tries]
     cells: list[Any] = plain([failed, broken, skipped, *times, record.cluster])
-    return cells
+    return [*cells, _json(record.tags) if record.tags else None]
 
 
 def _what(record: Record) -> list[str]:

@@ -1,11 +1,17 @@
-"""A report as one JSON document: `Report.to_dict`, strict and in UTF-8."""
+"""A report as one JSON document: `Report.to_dict`, strict and in UTF-8.
+
+After it come `pass_rate`, `durations`, `summaries` and `slices`. They are for readers of the file: reading a report
+computes its own.
+"""
 
 from typing import Any
 
 import msgspec
 
 from calipers.errors import ReportFormatError
+from calipers.plain import plain
 from calipers.report import Report
+from calipers.summary import Tally
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -17,8 +23,18 @@ def report_json(report: Report, *, pretty: bool = False) -> str:
 
 def json_bytes(report: Report, *, pretty: bool = False) -> bytes:
     """The same, as it stands in a file."""
-    data = msgspec.json.encode(report.to_dict())
+    data = msgspec.json.encode({**report.to_dict(), **counted_data(report)})
     return (msgspec.json.format(data, indent=2) if pretty else data) + b"\n"
+
+
+def counted_data(counted: Report | Tally) -> dict[str, Any]:
+    """What the attempts say together, as plain data."""
+    return {
+        "pass_rate": plain(counted.pass_rate()),
+        "durations": plain(counted.durations()),
+        "summaries": plain(counted.summaries()),
+        "slices": plain(counted.slices()),
+    }
 
 
 def parse_json(data: bytes, *, what: str) -> Any:

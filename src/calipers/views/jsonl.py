@@ -4,9 +4,9 @@ r"""A report as lines of JSON, one per attempt, which can be written while the r
 |---|---|
 | first | `{"calipers_report": 1, "layout": "jsonl", …}`: what is known when the run begins, such as name and seed |
 | each of the next | `{"case": {…}, "passed": true}` or `{"failure": {…}, "passed": false}`, as in `Report.to_dict` |
-| last | `{"end": {…}, "attempts": 2, "pass_rate": {…}, "durations": {…}, "summaries": {…}}` |
+| last | `{"end": {…}, "attempts": 2, "pass_rate": {…}, "durations": {…}, "summaries": {…}, "slices": {…}}` |
 
-`end` is the report without its attempts; what it says replaces what the first line said. The summaries are for readers
+`end` is the report without its attempts; what it says replaces what the first line said. The numbers are for readers
 of the file: reading a report computes its own.
 
 Every line is handed to the operating system when it is written, so a process that is killed loses no attempt it has
@@ -23,12 +23,11 @@ from typing import IO, Any, Self
 import msgspec
 
 from calipers.errors import CalipersError, ReportFormatError
-from calipers.plain import plain
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import FORMAT_VERSION, Report
 from calipers.summary import Tally
 
-from .json_file import parse_json
+from .json_file import counted_data, parse_json
 from .numbers import plural
 from .outcome import Record
 
@@ -213,9 +212,7 @@ def last_line(report: Report, counted: Report | Tally, attempts: int) -> bytes:
         {
             "end": _facts(report),
             "attempts": attempts,
-            "pass_rate": plain(counted.pass_rate()),
-            "durations": plain(counted.durations()),
-            "summaries": plain(counted.summaries()),
+            **counted_data(counted),
         }
     )
 

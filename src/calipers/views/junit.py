@@ -7,7 +7,7 @@ r"""A report as JUnit XML, which CI servers read: one test case per attempt.
 | `skipped` | nothing was asserted: never a pass |
 | `time` | seconds the task took; for the suite, seconds the run took |
 | `system-out` | inputs, expected output, output, scores, labels and metrics |
-| `properties` | seed, pass rate, what each evaluator found, and what the caller noted, as numbers or JSON |
+| `properties` | seed, pass rate, what each evaluator found, the pass rate of each tag, and what the caller noted, as numbers or JSON; of a test case: its tags |
 
 An attempt has one outcome, and an error comes before a failure. A run that ended early, that tried nothing, or whose
 report evaluators failed has one test case more, which is an error: a server that looks at test cases alone must not
@@ -49,7 +49,7 @@ _LINES = 200
 _LINE = 2_000
 """Cells of one of them."""
 
-_TAGS: dict[Outcome, str] = {"failed": "failure", "error": "error", "skipped": "skipped"}
+_ELEMENTS: dict[Outcome, str] = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
 
 def report_junit(report: Report) -> str:
@@ -87,9 +87,13 @@ def _test_case(record: Record, *, classname: str) -> ET.Element:
     case = ET.Element(
         "testcase", classname=classname, name=fit(record.name, _NAME), time=_seconds(record.task_duration)
     )
+    if record.tags:
+        properties = ET.SubElement(case, "properties")
+        for tag in record.tags:
+            ET.SubElement(properties, "property", name="tag", value=fit(tag, _NAME))
     outcome = outcome_of(record)
-    if outcome in _TAGS:
-        found = ET.SubElement(case, _TAGS[outcome], message=_message(record), type=_type(record))
+    if outcome in _ELEMENTS:
+        found = ET.SubElement(case, _ELEMENTS[outcome], message=_message(record), type=_type(record))
         found.text = _lines(_why(record))
     ET.SubElement(case, "system-out").text = _lines(_seen(record))
     if record.teardown_failure is not None:
@@ -182,6 +186,10 @@ def _properties(report: Report) -> Iterator[tuple[str, str]]:
         yield from _estimate(f"result.{name}", summary.estimate)
         for label, count in (summary.labels or {}).items():
             yield f"result.{name}.{label}", str(count)
+    for tag, part in report.slices().items():
+        yield from _estimate(f"slice.{tag}", part.pass_rate)
+        if part.pass_rate is not None:
+            yield f"slice.{tag}.cases", str(part.pass_rate.n_units)
     for name, value in (report.metadata or {}).items():
         yield f"metadata.{name}", msgspec.json.encode(plain(value)).decode()
 
