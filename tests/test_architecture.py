@@ -72,6 +72,7 @@ LAYERS = (
 """The modules and packages of `calipers`; each imports only those before it."""
 
 FRONT_DOORS = {
+    ("calipers.context", "calipers.rollouts.graph_data"),
     ("calipers.dataset", "calipers.evaluation"),
     ("calipers.dataset", "calipers.files.load"),
     ("calipers.dataset", "calipers.files.save"),
@@ -81,7 +82,6 @@ FRONT_DOORS = {
     ("calipers.dataset", "calipers.views.progress"),
     ("calipers.gate.policy", "calipers.files.policy_file"),
     ("calipers.report", "calipers.views.terminal"),
-    ("calipers.styles", "calipers.rollouts.graph_data"),
 }
 """Methods that open a door to another module when they are called: one-line entry points, and nothing else.
 

@@ -137,10 +137,28 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
             return list(output)
         return None
 
+    def conversations(self, calls: Sequence[ToolCall]) -> list[Sequence[ToolCall]]:
+        """These calls of the attempt by conversation: one list, or where a rollout branches, one for each of its paths.
+
+        The calls of one branch come neither before nor after those of another, so each path is judged by itself.
+        """
+        if self.trace is None or not callable(getattr(graph := rollout_of(self.output), "call_paths", None)):
+            return [calls]
+        return graph.call_paths() or [calls]
+
     @property
     def input_text(self) -> str:
         """The inputs as text, in the words of trace evaluators."""
         return self.inputs if isinstance(self.inputs, str) else str(self.inputs)
+
+
+def rollout_of(output: Any) -> Any:
+    """The rollout that an output is, whether as it was returned or as a report stored it; `None` if it is none."""
+    if isinstance(output, Mapping) and "calipers_rollout" in output:
+        from .rollouts.graph_data import read_graph
+
+        return read_graph(output)
+    return output if hasattr(output, "children") else None
 
 
 def are_tool_calls(value: Any) -> TypeGuard[Sequence[ToolCall]]:

@@ -20,10 +20,10 @@ import dataclasses
 import difflib
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from .context import NO_TOOL_CALLS, EvaluatorContext, are_tool_calls
+from .context import NO_TOOL_CALLS, EvaluatorContext, are_tool_calls, rollout_of
 from .errors import NotAnEvaluatorError, SpanTreeRecordingError
 from .evaluator import Evaluator, changed_fields
 from .output import EvaluatorOutput
@@ -124,13 +124,8 @@ def _actual(ctx: EvaluatorContext) -> Any:
 
 
 def _graph(ctx: EvaluatorContext) -> Any:
-    if hasattr(ctx.output, "children"):
-        return ctx.output
-    if isinstance(ctx.output, Mapping) and "calipers_rollout" in ctx.output:  # of a report that was stored
-        from .rollouts.graph_data import read_graph
-
-        return read_graph(ctx.output)
-    return _Lacking("the attempt is no rollout: its output has no `children`")
+    graph = rollout_of(ctx.output)
+    return _Lacking("the attempt is no rollout: its output has no `children`") if graph is None else graph
 
 
 def _nothing(_: EvaluatorContext) -> Any:

@@ -13,7 +13,8 @@ import inspect
 import math
 import threading
 import types
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from time import perf_counter
 from typing import Any, Protocol, TypeAlias, TypeGuard, cast
@@ -24,7 +25,16 @@ from .case import Case
 from .errors import InvalidOptionError, InvalidTraceError, TaskContractError
 from .plain import safe_repr
 from .recalled import Recalled
-from .trace import Trace
+from .trace import Trace, joined
+
+
+class Recorded(Protocol):
+    """Part of an attempt that is or was recorded: a recording of an agent, a conversation."""
+
+    @property
+    def trace(self) -> Trace:
+        """What happened in it, so far or in all."""
+        ...
 
 
 class Attempt(msgspec.Struct):
@@ -49,8 +59,8 @@ class Attempt(msgspec.Struct):
     tries: int = 1
     """How often the task was called: more than one when it was retried."""
     trace: Trace | None = None
-    recording: Any = None
-    """What records the task while it runs: an object whose `trace` is the one so far; `None` if nothing does."""
+    recorded: list[Recorded] = []
+    """The parts of it that were recorded, in the order in which they began. Their traces make its trace."""
     spans: Any = None
     """A `SpanTree`, or the error that says why there is none."""
     trace_id: str | None = None
@@ -71,7 +81,18 @@ class Attempt(msgspec.Struct):
     @property
     def trace_so_far(self) -> Trace | None:
         """The trace; of a task that was given up while it was recorded, what it had done by then."""
-        return self.trace if self.recording is None else self.recording.trace
+        return joined([part.trace for part in self.recorded]) if self.recorded else self.trace
+
+    def record(self, part: Recorded) -> None:
+        """Make something that is recorded a part of the attempt, unless this code runs inside of another part."""
+        if not _INSIDE.get():
+            with _COUNTING:
+                self.recorded.append(part)
+
+    def attach(self, part: Recorded) -> None:
+        """Take over the trace of a part that has come to its end."""
+        if any(part is each for each in self.recorded):
+            self.trace = self.trace_so_far
 
     @property
     def seed(self) -> int:
@@ -92,6 +113,18 @@ BLOCKING_SECONDS = 0.1
 
 _CURRENT: ContextVar[Attempt | None] = ContextVar("calipers_attempt", default=None)
 _COUNTING = threading.Lock()
+_INSIDE: ContextVar[bool] = ContextVar("calipers_inside_part", default=False)
+"""Whether this code runs inside of a part of an attempt that tells all there is to tell."""
+
+
+@contextmanager
+def inside_part() -> Iterator[None]:
+    """A block in which recordings are no parts of the attempt: what surrounds them tells what they recorded."""
+    token = _INSIDE.set(True)
+    try:
+        yield
+    finally:
+        _INSIDE.reset(token)
 
 
 def current_attempt() -> Attempt | None:
@@ -160,6 +193,8 @@ def set_eval_attribute(name: str, value: Any) -> None:
 def record_trace(trace: Trace) -> None:
     """Attach a trace to the current attempt, for tasks that return something else. Outside a run it does nothing.
 
+    It stands for all that was recorded until then; what is recorded afterwards is added to it.
+
     Raises:
         InvalidTraceError: it is no `Trace`.
     """
@@ -167,7 +202,14 @@ def record_trace(trace: Trace) -> None:
         raise InvalidTraceError(f"record_trace takes a Trace, got {safe_repr(trace):.200}")
     attempt = _CURRENT.get()
     if attempt is not None:
+        attempt.recorded = [_Told(trace)]
         attempt.trace = trace
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """A part of an attempt that the task told by itself."""
+
+    trace: Trace
 
 
 class Invokable(Protocol):
@@ -298,11 +340,16 @@ async def _await(awaitable: Any) -> Any:
 def settle(attempt: Attempt, output: Any) -> None:
     """Store what the task returned: a trace gives both output and trace, a generator is no output.
 
+    A trace that was recorded in this attempt is one part of it: the calls of the other parts count as well. Any other trace
+    stands as it is. An output that has a method `attempt_trace`, as a rollout does, gives the trace where nothing else did.
+
     Raises:
         TaskContractError: the output is a generator that nobody has run.
     """
     if isinstance(output, Trace):
-        attempt.trace = output
+        parts = [part.trace for part in attempt.recorded]
+        is_part = any(part.trace_id == output.trace_id for part in parts)
+        attempt.trace = joined(parts) if is_part and len(parts) > 1 else output
         attempt.output = output.output_text
     elif isinstance(output, types.GeneratorType | types.AsyncGeneratorType):
         raise TaskContractError(
@@ -311,6 +358,8 @@ def settle(attempt: Attempt, output: Any) -> None:
         )
     else:
         attempt.output = output
+        if attempt.trace is None and callable(getattr(type(output), "attempt_trace", None)):
+            attempt.trace = output.attempt_trace()
         if attempt.trace is not None:
             attempt.trace = _with_texts(attempt.trace, attempt.inputs, output)
 
@@ -330,6 +379,6 @@ def begin(attempt: Attempt) -> None:
         attempt.metrics = {}
         attempt.attributes = {}
         attempt.trace = None
-        attempt.recording = None
+        attempt.recorded = []
         attempt.error = None
     _CURRENT.set(attempt)

@@ -10,6 +10,9 @@ so they always do. Calls without turns become turns in the order of their timest
 order is not known, requests to models stand before tool calls.
 
 Totals follow from the calls unless they are given. A total of zero says that nothing was measured.
+
+`joined` makes one trace of several executions, such as the turns of a conversation. A total is the sum of theirs, and
+unknown where one of them did not measure it.
 """
 
 import contextlib
@@ -316,12 +319,12 @@ class Trace:
 
     @property
     def latency_measured(self) -> bool:
-        """Whether anything is known about time."""
-        return (
-            self.total_latency_ms > 0
-            or any(call.latency_ms is not None for call in self.llm_calls)
-            or any(call.latency_ms is not None for call in self.tool_calls)
-        )
+        """Whether the total time is known. A total of 0 beside calls that took longer says that it is not."""
+        if self.total_latency_ms > 0:
+            return True
+        latencies = [call.latency_ms for call in self.llm_calls]
+        latencies += [call.latency_ms for call in self.tool_calls]
+        return any(latency is not None for latency in latencies) and not any(latencies)
 
     def replace(self, **changes: Any) -> "Trace":
         """A copy with some fields changed, under a new `trace_id`.
@@ -341,6 +344,38 @@ class Trace:
         if dropped:
             dropped |= {name for name, total in _totals(self).items() if getattr(self, name) == total}
         return Trace(**{name: value for name, value in kept.items() if name not in dropped}, **changes)
+
+
+def joined(traces: Sequence[Trace]) -> Trace:
+    """Several executions, one after the other, as one: all their turns, the first input and the last output.
+
+    Raises:
+        InvalidTraceError: there are none.
+    """
+    if not traces:
+        raise InvalidTraceError("there are no traces to join")
+    if len(traces) == 1:
+        return traces[0]
+    counted = all(trace.tokens_measured for trace in traces)
+    timed = all(trace.latency_measured for trace in traces)
+    models = {trace.model for trace in traces}
+    names = list(dict.fromkeys(trace.agent_name for trace in traces if trace.agent_name))
+    metadata: dict[str, Any] = {}
+    for trace in traces:
+        metadata |= trace.metadata
+    return Trace(
+        agent_name=", ".join(names),
+        model=models.pop() if len(models) == 1 else None,
+        input_text=traces[0].input_text,
+        output_text=traces[-1].output_text,
+        turns=[turn for trace in traces for turn in trace.turns],
+        total_input_tokens=sum(trace.total_input_tokens for trace in traces) if counted else 0,
+        total_output_tokens=sum(trace.total_output_tokens for trace in traces) if counted else 0,
+        total_latency_ms=sum(trace.total_latency_ms for trace in traces) if timed else 0,
+        tags=list(dict.fromkeys(tag for trace in traces for tag in trace.tags)),
+        metadata=metadata,
+        created_at=traces[0].created_at,
+    )
 
 
 def _totals(trace: Trace) -> dict[str, float]:

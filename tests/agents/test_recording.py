@@ -641,7 +641,7 @@ def test_a_trace_that_the_task_gave_itself_is_not_replaced_by_one_recorded_befor
     assert report.evaluate_sync(task, progress=False).cases[0].passed
 
 
-def test_executions_side_by_side_in_one_attempt_need_one_recorder_around_them_to_be_seen_together():
+def test_executions_side_by_side_or_one_after_the_other_in_one_attempt_are_one_trace():
     async def sub_agent(word):
         async with TraceRecorder("sub"):
             await look_up_later(word)
@@ -654,8 +654,17 @@ def test_executions_side_by_side_in_one_attempt_need_one_recorder_around_them_to
         async with record():
             return await apart(text)
 
-    seen = [
-        words(Dataset(cases=[Case(inputs="x")]).evaluate_sync(task, progress=False).cases[0].trace)
-        for task in (apart, together)
-    ]
-    assert seen == [["a"], ["a", "b"]]
+    async def in_turn(text):
+        await sub_agent("a")
+        await sub_agent("b")
+        return text
+
+    async def the_last_alone(text):
+        await sub_agent("a")
+        async with TraceRecorder("sub") as recording:
+            await look_up_later("b")
+        return recording.trace
+
+    for task in (apart, together, in_turn, the_last_alone):
+        (case,) = Dataset(cases=[Case(inputs="x")]).evaluate_sync(task, progress=False).cases
+        assert words(case.trace) == ["a", "b"], task

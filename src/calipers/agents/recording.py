@@ -10,8 +10,9 @@ takes the context there. Two recordings in different tasks or threads know nothi
 - A call that is still running at the end is in the trace as one that failed, with an error that says so. What it does
   later changes nothing.
 - If the block is left by an exception, the trace so far is kept and has it under `metadata["error"]`.
-- In a run, the outermost recording of an attempt gives its trace to the attempt: evaluators find it as `ctx.trace`. A task
-  that fails or runs out of time leaves the trace so far in the report.
+- In a run, the outermost recordings of an attempt make its trace: evaluators find it as `ctx.trace`. Several, one after the
+  other or side by side, are one trace, in the order in which they began. A task that fails or runs out of time leaves the
+  trace so far in the report.
 """
 
 import functools
@@ -96,8 +97,8 @@ class Recording:
             raise InvalidTraceError("a recording is entered once: ask the recorder for another one")
         self.outer = current_recording()
         self.attempt = running_attempt()
-        if self.attempt is not None and self.attempt.recording is None:
-            self.attempt.recording = self
+        if self.attempt is not None and (self.outer is None or self.outer.attempt is not self.attempt):
+            self.attempt.record(self)
         self.log.begin(None if self.outer is None else self.outer.log)
         self.resume()
         return self
@@ -286,14 +287,9 @@ class Recording:
         )
 
     def attach(self) -> None:
-        """Give the trace to the attempt it was recorded in, if this is the outermost recording of it."""
-        attempt = self.attempt
-        if attempt is None:
-            return
-        if attempt.recording is self:
-            attempt.recording, attempt.trace = None, self.trace
-        elif attempt.trace is not None and attempt.trace.trace_id == self._trace_id:
-            attempt.trace = self.trace
+        """Give the trace to the attempt it was recorded in, if this is one of its outermost recordings."""
+        if self.attempt is not None:
+            self.attempt.attach(self)
 
     def _check_open(self) -> None:
         if not self.log.is_open:

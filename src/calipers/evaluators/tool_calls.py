@@ -2,7 +2,7 @@
 
 The calls are those of the attempt (`ctx.tool_calls`), or plain data: mappings with a `name` and `arguments`, listed under
 the output's `tool_calls`. Where a case expects calls, an output that is itself such a list tells them, too, and an empty
-one says that none was made.
+one says that none was made. Where a rollout branches, each of its conversations is judged, and the worst one counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,7 +76,8 @@ class ToolCallsMatch(Evaluator):
             return Skipped(
                 f"no calls are expected, and mode {options.mode!r} allows any others: there is nothing to check"
             )
-        match = match_calls(expected, calls, options)
+        matches = [match_calls(expected, some, options) for some in ctx.conversations(calls)]
+        match = min(matches, key=lambda each: (each.passed, each.score))
         verdict = (
             EvalVerdict.PASS if match.passed else EvalVerdict.PARTIAL if match.score > 0 else EvalVerdict.FAIL
         )
@@ -130,15 +131,17 @@ class ToolCallCount(Evaluator):
         calls = _actual_calls(ctx, or_output=False)
         if calls is None:
             return Skipped(NO_TOOL_CALLS)
-        count = sum(
-            (self.tool is None or call.name == self.tool) and (call.success or self.failed == "count")
-            for call in calls
-        )
-        if is_within(count, self.minimum, self.maximum):
-            return EvaluationReason(value=True)
-        what = "tool calls" if self.tool is None else f"calls of {self.tool!r}"
-        wanted = describe_bounds(self.minimum, self.maximum)
-        return EvaluationReason(value=False, reason=f"expected {wanted} {what}, got {count}; {_seen(calls)}")
+        for some in ctx.conversations(calls):
+            count = sum(
+                (self.tool is None or call.name == self.tool) and (call.success or self.failed == "count")
+                for call in some
+            )
+            if not is_within(count, self.minimum, self.maximum):
+                what = "tool calls" if self.tool is None else f"calls of {self.tool!r}"
+                wanted = describe_bounds(self.minimum, self.maximum)
+                said = f"expected {wanted} {what}, got {count}; {_seen(some)}"
+                return EvaluationReason(value=False, reason=said)
+        return EvaluationReason(value=True)
 
 
 def _expected_calls(ctx: EvaluatorContext) -> Any:

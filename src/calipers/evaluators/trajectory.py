@@ -13,7 +13,10 @@ from calipers.result import EvalResult, EvalVerdict, Skipped
 
 @dataclass
 class FollowsTrajectory(Evaluator):
-    """The calls of the attempt follow a trajectory. Skipped where no calls were recorded, or none could show anything."""
+    """The calls of the attempt follow a trajectory. Skipped where no calls were recorded, or none could show anything.
+
+    Where a rollout branches, each of its conversations must follow it; the result is that of the one that does so least.
+    """
 
     trajectory: Trajectory | Mapping[str, Any] | Sequence[Any]
     """Which path the agent may take; as plain data it has the form that `calipers.matching.trajectory_data` describes."""
@@ -28,7 +31,9 @@ class FollowsTrajectory(Evaluator):
         calls = ctx.tool_calls
         if calls is None:
             return Skipped(NO_TOOL_CALLS)
-        match = self._read().match(calls)
+        trajectory = self._read()
+        matches = [trajectory.match(some) for some in ctx.conversations(calls)]
+        match = min(matches, key=lambda each: (not each.exercised, each.score))
         if not match.exercised:
             return Skipped("no call that the trajectory speaks of was made")
         verdict = (

@@ -23,6 +23,7 @@ from calipers.evaluation import draw_seed, run_sync
 from calipers.http.request import check_seconds
 from calipers.plain import safe_repr
 
+from .conversation import part_of_attempt
 from .graph import Graph, Node
 from .growth import Growth, Rules, derived_seed, first_place
 from .judging import check_reward, check_success, succeeded, wanted_by
@@ -30,7 +31,7 @@ from .moderators.moderating import as_moderator, scores_of
 from .setting import judge_data, limits_data
 from .simulated_user import ModelUser, SimulatedUser
 from .stopping import StopCondition, as_stop_condition, waits_for_success
-from .targets import TextTarget, as_target
+from .targets import TextTarget, as_target, name_of
 from .testers import as_tester
 
 
@@ -179,7 +180,8 @@ class Environment:
         width = width or self.width
         metadata = {"goal": goal, **self._setting(width)}
         graph: Graph[str, str] = Graph(self.opening, [], seed=seed, metadata=metadata)
-        return await Growth(self._rules, goal, seed, width, graph).finish()
+        with part_of_attempt(graph, name_of(self.target)):
+            return await Growth(self._rules, goal, seed, width, graph).finish()
 
     def goal_of_seed(self, seed: int | str) -> str:
         """The goal that a rollout of this seed is after: drawn by a number, or the text itself.

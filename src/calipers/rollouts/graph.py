@@ -16,7 +16,7 @@ from typing import Any, Final, Generic
 from typing_extensions import TypeVar
 
 from calipers.errors import InvalidRolloutError
-from calipers.trace import Trace
+from calipers.trace import ToolCall, Trace
 
 StateT = TypeVar("StateT", default=str)
 ActionT = TypeVar("ActionT", default=str)
@@ -118,6 +118,8 @@ class Graph(Generic[StateT, ActionT]):  # noqa: PLW1641 - it grows, so it has no
     metadata: dict[str, Any] = field(default_factory=dict)
     broke_off: bool = False
     """Whether a player failed, so that a conversation ended before its time: that nothing succeeded then says nothing."""
+    unfinished: tuple[Trace, ...] = field(default=(), repr=False)
+    """What the target did in turns that it did not finish, where that was recorded."""
 
     def walk(self) -> Iterator[Node[StateT, ActionT]]:
         """Every turn of the tree, each before its children, first children first."""
@@ -157,6 +159,26 @@ class Graph(Generic[StateT, ActionT]):  # noqa: PLW1641 - it grows, so it has no
         from .graph_data import read_graph
 
         return read_graph(data)
+
+    def attempt_trace(self) -> Trace | None:
+        """What the target did in every turn, as one trace; `None` where a turn does not tell.
+
+        `calipers.rollouts.conversation` says how the turns are joined.
+        """
+        from .conversation import conversation_trace, tells_calls
+
+        return conversation_trace(self) if tells_calls(self) else None
+
+    def call_paths(self) -> list[Sequence[ToolCall]]:
+        """The tool calls of each conversation of the tree, in order; none where there is a single one.
+
+        Those of a turn that was not finished are a conversation by themselves.
+        """
+        paths = [[node.trace for node in path if node.trace is not None] for path in self.paths()]
+        if len(paths) < 2:
+            return []
+        paths += [[trace] for trace in self.unfinished]
+        return [[call for trace in traces for call in trace.tool_calls] for traces in paths]
 
     def plain_data(self) -> dict[str, Any]:
         """What a stored report keeps of a rollout."""

@@ -47,6 +47,8 @@ def graph_data(graph: Graph[Any, Any]) -> dict[str, Any]:
         found["broke_off"] = True
     if graph.metadata:
         found["metadata"] = plain(graph.metadata)
+    if graph.unfinished:
+        found["unfinished"] = [trace_data(trace) for trace in graph.unfinished]
     found["turns"] = [_turn_data(number, node) for number, node in numbered_turns(graph)]
     return found
 
@@ -111,7 +113,25 @@ def read_graph(data: Any) -> Graph[Any, Any]:
         stopped=stopped,
         metadata=_read_metadata(data, "the rollout"),
         broke_off=broke_off,
+        unfinished=tuple(
+            _read_trace(trace, f"unfinished[{place}]")
+            for place, trace in enumerate(_read_list(data, "unfinished"))
+        ),
     )
+
+
+def _read_list(data: Mapping[str, Any], name: str) -> list[Any]:
+    found = data.get(name, [])
+    if not isinstance(found, list):
+        raise InvalidRolloutError(f"{name} of a stored rollout must be a list, got {found!r:.200}")
+    return found
+
+
+def _read_trace(data: Any, where: str) -> Trace:
+    try:
+        return read_trace(data)
+    except InvalidTraceError as error:
+        raise InvalidRolloutError(f"{where}: {error}") from error
 
 
 def _read_turn(data: Any, where: str) -> Node[Any, Any]:
@@ -121,10 +141,7 @@ def _read_turn(data: Any, where: str) -> Node[Any, Any]:
     success = data.get("success")
     if not isinstance(success, bool | None):
         raise InvalidRolloutError(f"{where}.success must be true or false, got {success!r:.200}")
-    try:
-        trace = None if data.get("trace") is None else read_trace(data["trace"])
-    except InvalidTraceError as error:
-        raise InvalidRolloutError(f"{where}.trace: {error}") from error
+    trace = None if data.get("trace") is None else _read_trace(data["trace"], f"{where}.trace")
     return Node(
         data.get("context"),
         data.get("attack"),

@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
+from calipers.agents.recording import Recording
 from calipers.errors import AgentTimeoutError, RolloutError
 from calipers.result import describe_error
+from calipers.trace import Trace
 
 from .bill import Bill
 from .calling import ask, is_blocking
+from .conversation import with_recorded
 from .graph import Graph, Node
 from .judging import reward_of, succeeded
 from .moderators.moderating import scores_of
@@ -76,6 +79,8 @@ class _Made:
     said: tuple[Message, ...]
     attack_cost: float | None
     reply_cost: float | None
+    recorded: Trace
+    """What was recorded while the target answered."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,8 @@ class _Failure:
     error: Exception
     attack: Attack | None = None
     """What the tester had said, where it was the target that failed."""
+    recorded: Trace | None = None
+    """What the target did until it failed, where something was recorded."""
 
     def __str__(self) -> str:
         return f"turn {self.turn}: the {self.who} failed: {describe_error(self.error)[1]}"
@@ -109,6 +116,10 @@ class Growth:
     reasons: list[str] = field(default_factory=list)
     """Why branches ended, in the order in which they did."""
     failures: list[_Failure] = field(default_factory=list)
+    silent: list[tuple[Node[str, str], Trace]] = field(default_factory=list)
+    """The turns in which nothing was recorded, with their empty traces."""
+    has_recorded: bool = False
+    """Whether a call was recorded in some turn: then a turn without one had none."""
     start: float = field(default_factory=perf_counter)
     bill: Bill = field(init=False)
 
@@ -202,18 +213,20 @@ class Growth:
             return _Failure("tester", number, error)
         if attack is None or attack.stop:
             return attack
+        recording = Recording(name_of(rules.target), input_text=attack.text)
         try:
-            return await self._answered(move, attack)
+            return await self._answered(move, attack, recording)
         except Exception as error:
-            return _Failure("target", number, error, attack)
+            done = recording.trace
+            return _Failure("target", number, error, attack, done if done.turns else None)
 
-    async def _answered(self, move: _Move, attack: Attack) -> _Made:
+    async def _answered(self, move: _Move, attack: Attack, recording: Recording) -> _Made:
         remembered = move.branch.said
         taken_back = min(attack.rewind, len(remembered) // 2)
         remembered = remembered[: len(remembered) - 2 * taken_back]
         asking = Message("user", attack.text)
         start = perf_counter()
-        with turn_seeded(derived_seed(move.place, "target")):
+        with turn_seeded(derived_seed(move.place, "target")), recording:
             given = await self._reply([*self._first_words(), *remembered, asking])
         duration = perf_counter() - start
         reply = read_reply(given)
@@ -230,11 +243,11 @@ class Growth:
             0.0,
             [],
             duration=duration,
-            trace=reply.trace,
+            trace=with_recorded(reply.trace, recording.trace),
             metadata=metadata,
         )
         said = (*remembered, asking, Message("assistant", reply.text))
-        return _Made(node, said, attack.cost, reply.cost)
+        return _Made(node, said, attack.cost, reply.cost, recording.trace)
 
     async def _reply(self, messages: list[Message]) -> Any:
         target, seconds = self.rules.target, self.rules.reply_timeout
@@ -276,6 +289,7 @@ class Growth:
                     children.append(node)
                     longer.append(_Branch(move.place, (*branch.turns, node), outcome.said))
                     self.bill.add_turn(node, outcome.attack_cost, outcome.reply_cost)
+                    self._note_calls(node, outcome.recorded)
                     continue
                 if not isinstance(outcome, _Failure):
                     attack = outcome
@@ -283,6 +297,9 @@ class Growth:
                     attack = outcome.attack
                     self.failures.append(outcome)
                     self.graph.broke_off = True
+                    if outcome.recorded is not None:
+                        self.graph.unfinished += (outcome.recorded,)
+                        self._note_calls(None, outcome.recorded)
                 if attack is None or attack.stop:  # the target was not asked
                     self.calls -= 1
                 if attack is not None:
@@ -296,6 +313,16 @@ class Growth:
         if self.bill.has_beside:
             self.graph.metadata["cost"] = self.bill.beside
         return longer
+
+    def _note_calls(self, node: Node[str, str] | None, recorded: Trace) -> None:
+        """Note whether calls were recorded. Once one was, the turns without any are known to have none."""
+        self.has_recorded = self.has_recorded or bool(recorded.tool_calls)
+        if node is not None and node.trace is None:
+            self.silent.append((node, recorded))
+        if self.has_recorded:
+            for silent, trace in self.silent:
+                silent.trace = trace
+            self.silent.clear()
 
     async def _score(self, branches: Sequence[_Branch]) -> None:
         """The moderator's scores of the turns just made, in one call."""

@@ -4,8 +4,9 @@ What a case gives as its inputs is a goal (a text), a seed (a whole number: the 
 `{"goal": …, "seed": …}`. Where it gives no seed, that of the attempt is used, which follows from the run's seed, the case's
 name and the repeat: so repeats differ, and the same run gives the same rollouts again.
 
-The output is the `Graph`. The attempt counts `turns`, and `cost` where it is known. A rollout that fails is a failed
-attempt, never one without success; its turns so far are the trace of the failure.
+The output is the `Graph`, and all its turns are the trace of the attempt (see `conversation`). The attempt counts `turns`,
+and `cost` where it is known. A rollout that fails is a failed attempt, never one without success; its turns so far are the
+trace of the failure.
 """
 
 from collections.abc import Mapping
@@ -15,8 +16,7 @@ from typing import Any
 from calipers.errors import InvalidCaseError, InvalidOptionError, RolloutError
 from calipers.evaluation import draw_seed
 from calipers.plain import safe_repr
-from calipers.task import current_attempt, increment_eval_metric, record_trace
-from calipers.trace import Trace, Turn, TurnType
+from calipers.task import current_attempt, increment_eval_metric
 
 from .environment import Environment
 from .graph import Graph
@@ -69,7 +69,6 @@ class RolloutTask:
         except RolloutError as error:
             if error.graph is not None:
                 _count(error.graph)
-                record_trace(conversation_trace(error.graph, self.name))
             raise
         _count(graph)
         return graph
@@ -95,22 +94,6 @@ def read_inputs(inputs: Any) -> tuple[str | None, int | None]:
             f"got {safe_repr(inputs):.200}"
         )
     return goal, seed
-
-
-def conversation_trace(graph: Graph[Any, Any], agent_name: str = "") -> Trace:
-    """The first conversation of a rollout as a trace: what was said, and the tools that were called on the way."""
-    path = next(graph.paths(), ())
-    turns: list[Turn] = []
-    for node in path:
-        turns.append(Turn(turn_type=TurnType.USER_MESSAGE, content=str(node.attack)))
-        turns += [] if node.trace is None else node.trace.turns
-        turns.append(Turn(turn_type=TurnType.AGENT_MESSAGE, content=str(node.response)))
-    return Trace(
-        agent_name=agent_name,
-        input_text=str(graph.metadata.get("goal", "")),
-        output_text=str(path[-1].response) if path else "",
-        turns=turns,
-    )
 
 
 def _count(graph: Graph[Any, Any]) -> None:

@@ -1,0 +1,114 @@
+"""The turns of a rollout as one trace: what the attempt of a run keeps, and what its evaluators judge.
+
+- **Every turn counts**, in the order of `Graph.walk`: what was said, and between question and answer what the target did. A
+  call that was made in the first turn is in the trace as much as one of the last, and so is one of a turn that was taken
+  back, or that the target did not finish.
+- **A tree** is one trace, too: each turn once, a branch after the other. So a tool that must never be called is seen in
+  whichever branch it is called. The built-in evaluators of tool calls judge each conversation of a tree by itself.
+- **Totals** are those of all turns. A turn that did not measure its tokens leaves the total unknown; the time of a turn is
+  what its trace tells, else `Node.duration`.
+- **What is recorded of a turn** is the trace that the target gives, and the calls that were recorded meanwhile: those of
+  functions marked with `@tool`, for example. What tester, moderator and judges do is no part of it.
+- **Unknown is not none.** A target that gives no trace, and of which no call was recorded in the whole rollout, may have
+  called anything: then the attempt has no trace, and evaluators of tool calls are skipped.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from calipers.task import inside_part, running_attempt
+from calipers.trace import ToolCall, Trace, Turn, TurnType, joined
+
+from .graph import Graph, Node
+from .outcome import as_text
+
+
+def conversation_trace(graph: Graph[Any, Any], agent_name: str = "") -> Trace:
+    """All turns of a rollout as one trace."""
+    turns = list(graph.walk())
+    parts = [*map(_turn_trace, turns), *graph.unfinished]
+    whole = joined(parts) if parts else Trace()
+    return Trace(
+        agent_name=agent_name or whole.agent_name,
+        model=whole.model,
+        input_text=as_text(graph.metadata.get("goal", "")),
+        output_text=as_text(turns[-1].response) if turns else "",
+        turns=whole.turns,
+        total_input_tokens=whole.total_input_tokens,
+        total_output_tokens=whole.total_output_tokens,
+        total_latency_ms=whole.total_latency_ms,
+        tags=whole.tags,
+        metadata=whole.metadata,
+    )
+
+
+def tells_calls(graph: Graph[Any, Any]) -> bool:
+    """Whether every turn says what the target did in it; of no turns nobody can say anything."""
+    told = [isinstance(getattr(node, "trace", None), Trace) for node in graph.walk()]
+    return bool(told or graph.unfinished) and all(told)
+
+
+def _turn_trace(node: Node[Any, Any]) -> Trace:
+    """One turn: the question, what the target did, the answer."""
+    done = node.trace or Trace()
+    known = {turn.turn_type for turn in done.turns}
+    turns = list(done.turns)
+    if TurnType.USER_MESSAGE not in known:
+        turns.insert(0, Turn(turn_type=TurnType.USER_MESSAGE, content=as_text(node.attack)))
+    if TurnType.AGENT_MESSAGE not in known:
+        turns.append(Turn(turn_type=TurnType.AGENT_MESSAGE, content=as_text(node.response)))
+    changes: dict[str, Any] = {"turns": turns}
+    if not done.latency_measured and node.duration is not None:
+        changes["total_latency_ms"] = node.duration * 1000
+    return done.replace(**changes)
+
+
+def with_recorded(given: Trace | None, recorded: Trace) -> Trace | None:
+    """What a target did in a turn: the trace it gives, with those calls that were recorded and that it does not have."""
+    if given is None:
+        return recorded if recorded.tool_calls or recorded.llm_calls else None
+    known = Counter[str](map(_shown, given.tool_calls))
+    missing: list[Turn] = []
+    for turn in recorded.turns:
+        if turn.tool_call is None:
+            continue
+        if known[_shown(turn.tool_call)] > 0:
+            known[_shown(turn.tool_call)] -= 1
+        else:
+            missing.append(turn)
+    return given.replace(turns=[*missing, *given.turns]) if missing else given
+
+
+def _shown(call: ToolCall) -> str:
+    return f"{call.name}({as_text(call.arguments)})"
+
+
+class _Conversation:
+    """A rollout as a part of the attempt that it is made in."""
+
+    def __init__(self, graph: Graph[Any, Any], agent_name: str) -> None:
+        self.graph = graph
+        self.agent_name = agent_name
+
+    @property
+    def trace(self) -> Trace:
+        return conversation_trace(self.graph, self.agent_name)
+
+
+@contextmanager
+def part_of_attempt(graph: Graph[Any, Any], agent_name: str) -> Iterator[None]:
+    """A block in which a rollout grows. In a run, its turns are the trace of the attempt, or a part of it."""
+    attempt = running_attempt()
+    if attempt is None:
+        yield
+        return
+    part = _Conversation(graph, agent_name)
+    attempt.record(part)
+    with inside_part():
+        yield
+    if tells_calls(graph):
+        attempt.attach(part)
+    else:  # a trace without calls would say that there were none
+        attempt.recorded = [each for each in attempt.recorded if each is not part]
