@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import platform
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from calipers.sandbox import Limits, Sandbox, SandboxError, launcher, run_python, run_python_sync
+from calipers.sandbox.system_calls import system_call_filter
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the sandbox needs a POSIX system")
 
@@ -321,6 +323,28 @@ class TestLimits:
         outcome = sandbox.run_sync(program(code), limits=Limits(seconds=60, processes=32))
         # Root gives each program a user of its own; a plain user's other processes come and go meanwhile.
         assert 0 < int(outcome.stdout) <= (31 if os.geteuid() == 0 else 200), outcome.stderr
+
+    @pytest.mark.skipif(system_call_filter() is None, reason="no filter of system calls for this machine")
+    def test_memory_outside_of_its_own_cannot_be_had(self, sandbox):
+        code = """
+            import ctypes, os
+            system = ctypes.CDLL(None, use_errno=True)
+            def refused(what, result):
+                print(what, result, os.strerror(ctypes.get_errno()))
+            size = ctypes.c_size_t(4 << 20)
+            refused("shared memory", system.shmget(0, size, 0o1600))
+            refused("a message queue", system.msgget(0, 0o1600))
+            refused("semaphores", system.semget(0, 1, 0o1600))
+            refused("a namespace", system.unshare(0x10020000))
+            refused("another", system.syscall({clone}, ctypes.c_ulong(0x10000011), 0, 0, 0, 0))
+            refused("a mount", system.mount(b"none", b"/tmp", b"tmpfs", 0, None))
+            refused("a file system", system.syscall(430, b"tmpfs", 0))
+        """
+        clone = {"x86_64": 56, "aarch64": 220}[platform.machine()]
+        outcome = sandbox.run_sync(program(code, clone=clone), limits=LONG)
+        assert [line.split(" -1 ")[1:] for line in outcome.stdout.splitlines()] == [
+            ["Operation not permitted"]
+        ] * 7, outcome
 
     @pytest.mark.parametrize(("name", "value"), [("memory_bytes", 1), ("open_files", 1)])
     def test_a_limit_too_tight_to_start_in_is_a_failure_never_a_pass(self, sandbox, name, value):

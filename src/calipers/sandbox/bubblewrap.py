@@ -28,11 +28,13 @@ def wrap(
     folder_bytes: int,
     environment: Mapping[str, str],
     root: bool,
+    filter_file: int | None = None,
 ) -> list[str]:
     """The command line that runs `command` in bubblewrap with the `readable` folders at their own paths.
 
     With `root`, the command starts as root, stripped of all but the rights to become another user, to give that user
-    its files and to end its processes. Anyone else needs a user namespace, which some systems forbid.
+    its files and to end its processes. Anyone else needs a user namespace, which some systems forbid. `filter_file` is an
+    open file with the filter of system calls.
     """
     writable = ["--perms", "1777", "--size", str(folder_bytes), "--tmpfs"]
     # As the first process of its namespace, the supervisor inherits every orphan and cannot be killed from within; and
@@ -51,6 +53,7 @@ def wrap(
     arguments += ["--cap-drop", "ALL"]
     for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_KILL") if root else ():
         arguments += ["--cap-add", capability]
+    arguments += [] if filter_file is None else ["--seccomp", str(filter_file)]
     return [*arguments, "--", *command]
 
 

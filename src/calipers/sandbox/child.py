@@ -24,6 +24,7 @@ import msgspec
 
 from calipers.sandbox import bubblewrap, interpreter, launcher
 from calipers.sandbox.confinement import Confinement, borrowed_user
+from calipers.sandbox.system_calls import system_call_filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -82,6 +83,7 @@ async def hold(
         stack.enter_context(control)
         job = {
             "code": code,
+            "filter": None if confinement.bubblewrap else system_call_filter(),
             "limits": confinement.process_limits(limits),
             "own_namespace": confinement.bubblewrap is not None,
             "packages": tuple(packages),
@@ -93,11 +95,26 @@ async def hold(
             theirs,
             _file_of(marshal.dumps(job)) as job_file,
             _file_of(stdin.encode("utf-8", "replace")) as source,
+            _filter_file(confinement) as filter_file,
         ):
-            passed = (theirs.fileno(), job_file)
+            inner = interpreter.command(theirs.fileno(), job_file)
+            passed = [theirs.fileno(), job_file, *([] if filter_file is None else [filter_file])]
             environment = _environment(folder or bubblewrap.HOME, marker)
+            wrapped = (
+                inner
+                if confinement.bubblewrap is None
+                else bubblewrap.wrap(
+                    inner,
+                    bubblewrap=confinement.bubblewrap,
+                    readable=[*interpreter.base_folders(), *packages],
+                    folder_bytes=limits.folder_bytes,
+                    environment=environment,
+                    root=confinement.own_user,
+                    filter_file=filter_file,
+                )
+            )
             process = subprocess.Popen(  # noqa: ASYNC220, S603 - as long as in asyncio, which calls it the same way
-                _command(confinement, passed, environment=environment, limits=limits, packages=packages),
+                wrapped,
                 bufsize=0,
                 stdin=source,
                 stdout=subprocess.PIPE,
@@ -110,27 +127,6 @@ async def hold(
         return await _Child(
             process, control, limits=limits, marker=None if confinement.bubblewrap else marker
         ).live()
-
-
-def _command(
-    confinement: Confinement,
-    passed: tuple[int, int],
-    *,
-    environment: dict[str, str],
-    limits: Limits,
-    packages: Sequence[str],
-) -> list[str]:
-    inner = interpreter.command(*passed)
-    if confinement.bubblewrap is None:
-        return inner
-    return bubblewrap.wrap(
-        inner,
-        bubblewrap=confinement.bubblewrap,
-        readable=[*interpreter.base_folders(), *packages],
-        folder_bytes=limits.folder_bytes,
-        environment=environment,
-        root=confinement.own_user,
-    )
 
 
 def _environment(home: str, marker: str) -> dict[str, str]:
@@ -161,6 +157,17 @@ def _file_of(content: bytes) -> Iterator[int]:
         file.write(content)
         file.seek(0)
         yield file.fileno()
+
+
+@contextlib.contextmanager
+def _filter_file(confinement: Confinement) -> Iterator[int | None]:
+    """The filter of system calls, as a file for bubblewrap to read; without bubblewrap the supervisor sets it."""
+    found = system_call_filter() if confinement.bubblewrap else None
+    if found is None:
+        yield None
+        return
+    with _file_of(found) as file:
+        yield file
 
 
 class _Child:

@@ -26,6 +26,7 @@ from calipers.sandbox.child import Ending, hold
 from calipers.sandbox.detection import best_confinement_async
 from calipers.sandbox.limits import DEFAULT_LIMITS, Limits
 from calipers.sandbox.outcome import Outcome, StoppedBy
+from calipers.sandbox.system_calls import system_call_filter
 
 if TYPE_CHECKING:
     from calipers.sandbox.confinement import Confinement
@@ -111,12 +112,14 @@ _LIMIT_NAMES = {
     "RLIMIT_FSIZE": "file size",
     "RLIMIT_NOFILE": "open files",
     "RLIMIT_NPROC": "processes",
+    "SECCOMP": "shared memory and mounted file systems",
 }
 
 
 def _outcome(ending: Ending, *, limits: Limits, confinement: Confinement) -> Outcome:
     code = ending.report.exit_code if ending.report else None
-    unset = ", ".join(_LIMIT_NAMES[name] for name in _LIMIT_NAMES if name in ending.unset)
+    missing = {*ending.unset, *(() if system_call_filter() else ("SECCOMP",))}
+    unset = ", ".join(_LIMIT_NAMES[name] for name in _LIMIT_NAMES if name in missing)
     return Outcome(
         exit_code=code if code is not None and code >= 0 else None,
         stdout=ending.stdout.decode("utf-8", "replace"),

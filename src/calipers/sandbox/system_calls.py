@@ -1,0 +1,87 @@
+"""The system calls that a program in the sandbox may not make, as a filter that the kernel runs on each call.
+
+Refused are those that hand out memory outside of a process's own, where no limit on a process counts it, and those that make
+a new namespace or mount a file system, which would be a way to such memory: a tmpfs of any size. The program gets the error
+EPERM, as if it lacked the right, and may handle it.
+
+`clone3` keeps its flags where a filter cannot read them, so it "does not exist": every C library then takes `clone`. Calls
+of another architecture than the machine's own have other numbers, and are refused altogether.
+
+The filter is a few dozen instructions of the classic Berkeley packet filter, written out here: a binding of libseccomp
+would be a compiled dependency for a table of numbers that never change.
+"""
+
+from __future__ import annotations
+
+import platform
+import struct
+import sys
+
+__all__ = ["system_call_filter"]
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in what the kernel shows to the filter
+_ALLOW, _KILL, _FAIL = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
+_NOT_PERMITTED, _NO_SUCH_CALL = 1, 38  # errno
+_NEW_NAMESPACES = 0x7E02_0000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET
+_OTHER_WIDTH = 0x4000_0000  # from here on, x86-64 has the numbers of its 32-bit variant
+
+_EVERYWHERE = {
+    "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430,
+    "fsmount": 432,
+    "mount_setattr": 442,
+}
+_REFUSED = {
+    "x86_64": {
+        "shmget": 29,
+        "semget": 64,
+        "msgget": 68,
+        "pivot_root": 155,
+        "mount": 165,
+        "unshare": 272,
+        "setns": 308,
+        **_EVERYWHERE,
+    },
+    "aarch64": {
+        "shmget": 194,
+        "semget": 190,
+        "msgget": 186,
+        "pivot_root": 41,
+        "mount": 40,
+        "unshare": 97,
+        "setns": 268,
+        **_EVERYWHERE,
+    },
+}
+_CLONE = {"x86_64": 56, "aarch64": 220}
+_CLONE3 = 435
+_AUDIT_NUMBER = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
+
+
+def system_call_filter() -> bytes | None:
+    """The filter for this machine, as the kernel and bubblewrap take it; None where we know no numbers."""
+    machine = platform.machine()
+    if sys.platform != "linux" or machine not in _REFUSED or sys.maxsize < 1 << 32:
+        return None
+    lines = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 1, 0, _AUDIT_NUMBER[machine]),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, 0, 1, _OTHER_WIDTH),
+        (_RETURN, 0, 0, _FAIL | _NOT_PERMITTED),
+        (_EQUAL, 0, 1, _CLONE3),
+        (_RETURN, 0, 0, _FAIL | _NO_SUCH_CALL),
+    ]
+    for number in _REFUSED[machine].values():
+        lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _FAIL | _NOT_PERMITTED)]
+    lines += [
+        (_EQUAL, 0, 3, _CLONE[machine]),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT),
+        (_ANY_BIT, 0, 1, _NEW_NAMESPACES),
+        (_RETURN, 0, 0, _FAIL | _NOT_PERMITTED),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    return b"".join(struct.pack("=HBBI", *line) for line in lines)
