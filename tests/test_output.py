@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -384,12 +385,12 @@ def test_the_verdict_skip_is_a_skip_and_the_verdict_error_a_failure():
             "the verdict 'passed'; verdicts are pass, partial, fail, error, skip",
         ),
         (EvalResult("x", True, 1.0), "the verdict True"),
-        (EvalResult("x", EvalVerdict.PASS, math.nan), "returned nan"),
-        (EvalResult("x", EvalVerdict.PASS, 1.5), "from 0 to 1"),
-        (EvalResult("x", EvalVerdict.FAIL, -0.1), "from 0 to 1"),
-        (EvalResult("x", EvalVerdict.PASS, "1.0"), "the score '1.0', which is no number"),
-        (EvalResult("x", EvalVerdict.PASS, True), "the score True, which is no number"),
-        (EvalResult("x", EvalVerdict.PASS, max), "which is no number"),
+        (SimpleNamespace(verdict="pass", score=math.nan), "returned nan"),
+        (SimpleNamespace(verdict="pass", score=1.5), "from 0 to 1"),
+        (SimpleNamespace(verdict="fail", score=-0.1), "from 0 to 1"),
+        (SimpleNamespace(verdict="pass", score="1.0"), "the score '1.0', which is no number"),
+        (SimpleNamespace(verdict="pass", score=True), "the score True, which is no number"),
+        (SimpleNamespace(verdict="pass", score=max), "which is no number"),
     ],
     ids=repr,
 )

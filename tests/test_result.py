@@ -1,9 +1,12 @@
 """One judgement, and the ways of not making one."""
 
+import math
+
 import pytest
 
 from calipers import EvaluationReason, EvaluationResult, EvalVerdict
-from calipers.result import EvaluatorSpec, describe_error, kind_of
+from calipers.errors import InvalidOutputError
+from calipers.result import EvalResult, EvaluatorSpec, describe_error, kind_of
 
 
 def result(value):
@@ -94,3 +97,10 @@ def test_an_error_whose_own_text_fails_is_described_all_the_same():
     assert kind == "Speechless"
     assert message == "Speechless: (the error's own text could not be read)"
     assert "Speechless" in stack
+
+
+@pytest.mark.parametrize("score", [1.7, -0.1, math.nan, math.inf, True, "1", None, [1]], ids=repr)
+def test_the_score_of_a_verdict_is_from_0_to_1(score):
+    with pytest.raises(InvalidOutputError, match="is a number from 0 to 1, got"):
+        EvalResult("judge", EvalVerdict.PASS, score)
+    assert EvalResult("judge", EvalVerdict.PASS, 1).score == 1

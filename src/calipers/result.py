@@ -11,11 +11,15 @@ string a *label*. A result that came from a verdict keeps the verdict and its sc
 import traceback
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from enum import StrEnum
+from numbers import Real
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 from uuid import uuid4
 
 import msgspec
+
+from .errors import InvalidOutputError
 
 Scalar: TypeAlias = bool | int | float | str
 """What one judgement may say."""
@@ -64,10 +68,24 @@ class EvalResult:
     eval_id: str = field(default_factory=lambda: str(uuid4()), repr=False, compare=False)
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC), repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        check_score(self.score)
+
     @property
     def duration_ms(self) -> float | None:
         """Milliseconds the evaluator took; `None` when it was not measured."""
         return self.metadata.get("duration_ms")
+
+
+def check_score(score: Any) -> None:
+    """Refuse what is no score of an `EvalResult`.
+
+    Raises:
+        InvalidOutputError: it is no number from 0 to 1. A bool is never a number.
+    """
+    is_number = isinstance(score, Real | Decimal) and not isinstance(score, bool)
+    if not is_number or not 0 <= score <= 1:
+        raise InvalidOutputError(f"the score of an EvalResult is a number from 0 to 1, got {score!r:.200}")
 
 
 class EvaluatorSpec(msgspec.Struct, frozen=True):

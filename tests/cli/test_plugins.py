@@ -180,9 +180,7 @@ def test_an_evaluator_of_a_plugin_is_described_like_any_other(calipers, install,
     done = calipers("evaluators", name)
     assert done.exit_code == 0
     assert parameter in done.stdout
-    assert (
-        f"In a dataset file that is read with --plugin tone:\n  evaluators:\n    {in_a_file}" in done.stdout
-    )
+    assert f"In a dataset file:\n  evaluators:\n    {in_a_file}" in done.stdout
 
 
 def test_a_plugin_that_fails_keeps_no_evaluator_from_being_listed(calipers, install):
@@ -217,10 +215,12 @@ def cases(write):
 RUN = ("run", "cases.yaml", "--task", "app:answer")
 
 
-@pytest.mark.parametrize("name", ["tone", "to*", "*"])
-def test_a_run_takes_the_plugins_that_it_names(calipers, install, cases, name):
+@pytest.mark.parametrize(
+    "options", [(), ("--plugin", "tone"), ("--plugin", "to*", "--no-plugins"), ("--plugin", "*")]
+)
+def test_installed_plugins_take_part_in_a_run(calipers, install, cases, options):
     install()
-    done = calipers(*RUN, "--plugin", name, "--json")
+    done = calipers(*RUN, *options, "--json")
     assert done.exit_code == 1
     (evaluation,) = json.loads(done.stdout)["evaluations"]
     rates = {name: each["estimate"]["value"] for name, each in evaluation["report"]["summaries"].items()}
@@ -240,13 +240,23 @@ def test_a_folder_of_plugins_is_named_by_its_path(calipers, cases, write):
     assert "tone" in schema["$defs"]["dataset.evaluator"]["anyOf"][2]["properties"]
 
 
-def test_no_plugin_takes_part_that_was_not_named(calipers, install, cases):
-    install("raise AssertionError('nobody asked for it')")
-    done = calipers(*RUN)
+def test_installed_plugins_can_be_left_out(calipers, install, cases):
+    install("raise AssertionError('this plugin was left out')")
+    done = calipers(*RUN, "--no-plugins")
     assert done.exit_code == 3
     assert "no evaluator is called 'Polite'; name your own with --evaluator-type" in done.stderr
-    assert "and a plugin with --plugin NAME" in done.stderr
+    assert "install the plugin that has it" in done.stderr
     assert "tone_offer" not in sys.modules
+
+
+def test_an_installed_plugin_that_fails_is_pointed_out_and_stops_nothing(calipers, install, write_eval):
+    install("1 / 0")
+    write_eval("def eval_numbers():\n    return numbers(1, 2), task\n")
+    done = calipers("run", "--quiet")
+    assert (done.exit_code, done.stderr) == (
+        0,
+        "1 plugin could not be loaded: `calipers plugins` says why\n",
+    )
 
 
 @pytest.mark.parametrize(
@@ -488,13 +498,13 @@ def test_a_module_called_plugin_is_named_by_its_file(calipers, adapters, write):
         (
             ["plugin:echo", *PLUGIN],
             2,
-            "is called 'echo', --plugin names 'acme/echo', 'lost', 'wrong'; for a module",
+            "is called 'echo', there is 'acme/echo', 'lost', 'wrong'; for a module",
         ),
         (["plugin:", *PLUGIN], 2, "no plugin with an adapter is called ''"),
         (
             ["plugin:acme/echo"],
             2,
-            "--plugin names none; for a module called plugin, write plugin.py:acme/echo",
+            "there is none; for a module called plugin, write plugin.py:acme/echo",
         ),
         (["plugin:lost", *PLUGIN], 3, "create_adapter of the plugin 'lost' failed: OSError: no model"),
         (

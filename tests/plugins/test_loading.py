@@ -9,7 +9,9 @@ from calipers.evaluators import Evaluator
 from calipers.plugins import (
     AdapterPlugin,
     EvaluatorPlugin,
+    PluginBase,
     PluginManager,
+    PluginType,
     StorePlugin,
     ViewPlugin,
 )
@@ -152,6 +154,13 @@ def test_a_plugin_that_provides_nothing_is_no_plugin(base, members):
         manager.failures[1].summary == "it provides no evaluator: define create_evaluator or evaluator_types"
     )
     assert len(manager) == 0
+
+
+@pytest.mark.parametrize("kind", [*PluginType, "evaluator", "something else"])
+def test_a_plugin_that_only_listens_may_say_that_it_is_of_any_type(kind):
+    manager = load(type("Listens", (PluginBase,), {"name": "listens", "plugin_type": kind}))
+    assert not manager.failures
+    assert names(manager) == ["listens"]
 
 
 @pytest.mark.parametrize("name", ["html", "md", "JSON", "c"])

@@ -86,10 +86,31 @@ def test_plugins_are_told_of_every_evaluation_and_unloaded_at_the_end(folder, ad
     add_plugin(DIARY)
     folder.write("test_it.py", ALL_WAYS)
     assert folder.pytest("-q").code == 0
-    assert not (folder.path / "heard.txt").exists(), "no plugin takes part that was not named"
+    assert not (folder.path / "heard.txt").exists(), "a folder of plugins takes part where it is named"
     done = folder.pytest("-q", HEAR)
     assert (done.code, done.err) == (0, "")
     assert heard() == [*["France", "Peru", "Chad"] * 3, "the end"]
+
+
+def test_installed_plugins_take_part_unless_they_are_left_out(folder, add_plugin, heard):
+    add_plugin(DIARY)
+    info = folder.path / "diary-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: diary\nVersion: 1\n", encoding="utf-8")
+    offers = "[calipers.plugins]\ndiary = plugins.diary:Diary\nlost = plugins.lost\n"
+    (info / "entry_points.txt").write_text(offers, encoding="utf-8")
+    folder.write("test_it.py", ALL_WAYS)
+    here = {"PYTHONPATH": str(folder.path), "fresh": True}
+    done = folder.pytest("-q", "--calipers-out=diary:-", **here)
+    assert done.code == 0, done.out + done.err
+    assert "pytest: 9 attempts" in done.out
+    assert "plugin lost (diary 1, plugins.lost): import failed: ModuleNotFoundError" in done.section
+    assert heard() == [*["France", "Peru", "Chad"] * 3, "the end"]
+    (folder.path / "heard.txt").unlink()
+    assert folder.pytest("-q", "--calipers-no-plugins", **here).code == 0
+    folder.write("test_it.py", "def test_nothing_is_measured(): ...\n")
+    assert folder.pytest("-q", **here).code == 0
+    assert not (folder.path / "heard.txt").exists()
 
 
 def test_a_test_may_name_plugins_of_its_own_instead(folder, add_plugin, heard):

@@ -47,6 +47,7 @@ class Mute:
 
     def __init__(self):
         self.calls = 0
+        self.client = object()
 
     def synthesize(self, text):
         self.calls += 1
@@ -215,12 +216,46 @@ def test_another_voice_is_never_served(cache):
     assert say(voice, "hello") == [Audio(b"\3\0" * 5)]
 
 
-def test_a_synthesizer_that_cannot_tell_is_asked_every_time(cache):
+def test_a_synthesizer_that_cannot_tell_is_asked_every_time_and_a_warning_says_why(cache):
     mute = Mute()
     voice = CachedSynthesizer(mute, cache=cache)
-    say(voice, "a")
+    with pytest.warns(RuntimeWarning, match="Mute is not cached.*'client' is a object.*cache_key\\(\\)"):
+        say(voice, "a")
     say(voice, "a")
     assert (mute.calls, voice.cacheable, voice.cache_key(), cache.size()) == (2, False, None, 0)
+
+
+class Ordinary:
+    def __init__(self, voice=1):
+        self.voice = voice
+
+    def synthesize(self, text):
+        calls.append(text)
+        return Audio(bytes([self.voice, 0]) * len(text))
+
+
+class Counting(Ordinary):
+    count = 0
+
+    def synthesize(self, text):
+        self.count += 1
+        return super().synthesize(text)
+
+
+calls: list[str] = []
+
+
+def test_an_ordinary_class_is_cached(cache):
+    calls.clear()
+    for voice in (Ordinary(), Ordinary(), Ordinary(2)):
+        say(CachedSynthesizer(voice, cache=cache), "a")
+    assert (len(calls), cache.size()) == (2, 2)
+
+
+def test_one_that_changes_as_it_speaks_is_not_and_a_warning_says_so(cache):
+    voice = CachedSynthesizer(Counting(), cache=cache)
+    with pytest.warns(RuntimeWarning, match="its attributes change as it speaks"):
+        say(voice, "a")
 
 
 def test_unless_the_user_tells_what_tells_it_from_others(cache):

@@ -58,6 +58,36 @@ def test_a_synthesizer_may_tell_its_configuration_itself():
     assert identity(Speaker(Tells("a"))) != identity(Speaker(Tells("b")))
 
 
+class Plain:
+    def __init__(self, voice="Kore"):
+        self.voice = voice
+        self._speed = 1
+
+    def synthesize(self, text):
+        return text * 2
+
+
+def edited(text):
+    """The class, as another source says it."""
+    found = {}
+    exec(
+        compile(
+            "class Plain:\n    voice = 'Kore'\n    def synthesize(self, text): return " + text, "x", "exec"
+        ),
+        found,
+    )
+    return found["Plain"]()
+
+
+def test_an_object_of_any_class_is_told_by_its_attributes_and_its_code():
+    assert identity(Plain()) == identity(Plain()) is not None
+    faster = Plain()
+    faster._speed = 2
+    assert len({identity(each) for each in (Plain(), Plain("Puck"), faster)}) == 3
+    assert identity(Plain(object())) is None
+    assert identity(edited("text")) is None, "its source is not there to be read"
+
+
 def with_a_public_attribute():
     speaker = Speaker()
     speaker.speed = 2  # no field, and yet it may change the sound

@@ -63,12 +63,16 @@ def test_who_cannot_tell_is_not_cached(tmp_path):
             return sound.samples()
 
     class Mute:
+        def __init__(self):
+            self.client = object()
+
         def synthesize(self, text):
             return Audio(b"ab")
 
     for voice in (PerturbedSynthesizer(Speaker(), Odd()), PerturbedSynthesizer(Mute(), Gain(1))):
         assert not CachedSynthesizer(voice, cache=AudioCache(tmp_path)).cacheable
-        say(CachedSynthesizer(voice, cache=AudioCache(tmp_path)), "hi")
+        with pytest.warns(RuntimeWarning, match="is not cached"):
+            say(CachedSynthesizer(voice, cache=AudioCache(tmp_path)), "hi")
     assert AudioCache(tmp_path).size() == 0
 
 

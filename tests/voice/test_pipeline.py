@@ -14,6 +14,7 @@ from calipers.errors import (
     InvalidOutputError,
     TaskContractError,
 )
+from calipers.evaluators import EvaluationReason
 from calipers.report import Report
 from calipers.voice import (
     AgentResponse,
@@ -161,9 +162,9 @@ def test_a_perturbation_is_applied_and_timed():
             "Wrong must give an Audio",
         ),
         (
-            {"evaluator": type("Wrong", (), {"evaluate": lambda self, expected, actual: True})()},
+            {"evaluator": type("Wrong", (), {"evaluate": lambda self, expected, actual: "yes"})()},
             TaskContractError,
-            "Wrong",
+            "Wrong.evaluate must give a calipers.voice.EvalResult, a bool or a score from 0 to 1, got 'yes'",
         ),
         (
             {"synthesizer": type("Wrong", (), {"synthesize": lambda self, text: b""})()},
@@ -409,3 +410,47 @@ def test_what_a_report_keeps_of_spoken_requests_is_small_plain_data_that_can_be_
             heard, kept = record.attributes["audio"], before.attributes["audio"]
             assert heard == (str(kept) if keep is not True else kept.plain_data())
     assert len(list((tmp_path / "heard").iterdir())) == 3
+
+
+class Confidence:
+    """Gives a score instead of a verdict."""
+
+    def __init__(self, said):
+        self.said = said
+
+    def evaluate(self, expected, actual):
+        return self.said
+
+
+class Tolerant(Confidence):
+    threshold = 0.75
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "passed", "score", "reason"),
+    [
+        (Confidence(0.8), False, 0.8, "score 0.8, passes from 1: give the evaluator a `threshold`"),
+        (Confidence(1.0), True, 1.0, "score 1, passes from 1"),
+        (Tolerant(0.8), True, 0.8, "score 0.8, passes from 0.75"),
+        (Tolerant(0.7), False, 0.7, "score 0.7, passes from 0.75"),
+        (Tolerant(EvaluationReason(0.8, "close enough")), True, 0.8, "close enough"),
+        (Confidence(True), True, None, ""),
+        (Confidence(EvaluationReason(False, "wrong city")), False, None, "wrong city"),
+    ],
+)
+def test_an_evaluator_may_give_a_score_or_only_whether_it_passed(evaluator, passed, score, reason):
+    options = {"prompt": "go LA", "expect": [tool_call("go", to="LA")], "evaluator": evaluator}
+    result = do(**options)
+    assert (result.passed, result.score) == (passed, score)
+    assert result.reason.startswith(reason)
+    assert result.reason in result.summary()
+    many = batch(prompts=[options.pop("prompt")], **options)
+    assert many.passed is passed
+    (record,) = many.report.cases
+    assert (record.results[0].value, record.results[0].score) == (passed, score)
+
+
+@pytest.mark.parametrize("said", [1.7, -0.1, float("nan"), None, "0.8", [0.8]], ids=repr)
+def test_what_is_neither_is_refused(said):
+    with pytest.raises(TaskContractError, match="a bool or a score from 0 to 1, got"):
+        do(prompt="go LA", expect=[tool_call("go", to="LA")], evaluator=Confidence(said))

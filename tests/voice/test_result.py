@@ -73,7 +73,7 @@ def test_a_score_is_from_0_to_1_or_none(score):
 
 @pytest.mark.parametrize("score", [2, -0.1, 1.0001, float("nan"), float("inf"), True, "1", [1]], ids=repr)
 def test_any_other_score_is_refused(score):
-    with pytest.raises(InvalidOutputError, match="a number from 0 to 1, or None, got"):
+    with pytest.raises(InvalidOutputError, match="a number from 0 to 1, got"):
         EvalResult(True, [], [], score=score)
 
 

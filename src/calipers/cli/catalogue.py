@@ -203,8 +203,7 @@ def _page(described: dict[str, Any]) -> str:
         with formatter.section("Parameters"):
             formatter.write_dl([(p["name"], _parameter_text(p)) for p in described["parameters"]])
     where = "evaluators" if described["judges"] == "attempt" else "report_evaluators"
-    plugin = "" if described["plugin"] is None else f" that is read with --plugin {described['plugin']}"
-    with formatter.section(f"In a dataset file{plugin}"):
+    with formatter.section("In a dataset file"):
         formatter.write(f"  {where}:\n    - {described['in_a_file']}\n")
     return formatter.getvalue().rstrip("\n")
 

@@ -19,7 +19,7 @@ from calipers.views.numbers import plural
 from .dataset_file import DatasetFiles, is_voice_file
 from .exits import FAILED, PASSED, first_of
 from .message import CommandError, describe, no_file, note, shown, trace
-from .plugin_list import named_plugins
+from .plugin_list import chosen_plugins
 
 
 def check(
@@ -30,10 +30,11 @@ def check(
     allow_module: Sequence[str] = (),
     column: Sequence[str] = (),
     plugin: Sequence[str] = (),
+    no_plugins: bool = False,
     json: bool = False,
 ) -> int:
     """Print what is wrong with each file; returns the exit code."""
-    with named_plugins(plugin) as plugins:
+    with chosen_plugins(plugin, installed=not no_plugins) as plugins:
         shared: Any = {
             "evaluator_types": evaluator_type,
             "allow_modules": allow_module,

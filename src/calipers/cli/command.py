@@ -83,12 +83,13 @@ def evaluator_options(file: str) -> Callable[[_Function], _Function]:
     """`--evaluator-type` and `--plugin`: which evaluators such a file may name."""
 
     def decorate(function: _Function) -> _Function:
+        function = no_plugins_option(function)
         function = click.option(
             "--plugin",
             metavar="NAME",
             multiple=True,
-            help=f"A plugin whose evaluators a {file} may name, and whose hooks, view and adapter a run can use: an installed one "
-            "by its name ('*' for all), or a folder of them, such as ./plugins. Repeatable.",
+            help=f"A plugin whose evaluators a {file} may name, and whose hooks, view and adapter a run can use: a folder of them, "
+            "such as ./plugins, or an installed one by its name, which must be there. Repeatable. Default: all that are installed.",
         )(function)
         return click.option(
             "--evaluator-type",
@@ -98,6 +99,13 @@ def evaluator_options(file: str) -> Callable[[_Function], _Function]:
         )(function)
 
     return decorate
+
+
+def no_plugins_option(function: _Function) -> _Function:
+    """`--no-plugins`: installed plugins stay out."""
+    return click.option(
+        "--no-plugins", is_flag=True, help="Leave out installed plugins, but for those that --plugin names."
+    )(function)
 
 
 def types_options(function: _Function) -> _Function:

@@ -27,7 +27,7 @@ _OPTIONS: Final = tuple(
     (re.compile(argument), option)
     for argument, option in {
         r"your own, and those of plugins, go into evaluator_types=\[\.\.\.\]": (
-            "name your own with --evaluator-type module:Name, and a plugin with --plugin NAME"
+            "name your own with --evaluator-type module:Name, install the plugin that has it, or name a folder with --plugin"
         ),
         r"two of evaluator_types": "two of --evaluator-type",
         r"allow_modules=\['(.*?)'\]": r"--allow-module \1",

@@ -23,7 +23,7 @@ calipers evaluators --json
 def command(**options: Any) -> int:
     """List the evaluators that Calipers and installed plugins provide, or describe the one called NAME.
 
-    Their names can be used in dataset files; those of plugins where --plugin names the plugin.
+    Their names can be used in dataset files; those of installed plugins among them.
     """
     from .catalogue import show_evaluators
 

@@ -42,29 +42,41 @@ def installed_plugins() -> Iterator[PluginManager]:
         with clean_stdout(wanted=True):
             manager.load_plugins()
         if manager.failures:
-            note(
-                f"{plural(len(manager.failures), 'plugin')} could not be loaded: `calipers plugins` says why"
-            )
+            _note_failures(manager)
         yield manager
 
 
 @contextmanager
-def named_plugins(names: Sequence[str]) -> Iterator[PluginManager | None]:
-    """A block with the plugins that `--plugin` names: by the name of an entry point, or by the folder they are in.
+def chosen_plugins(names: Sequence[str], *, installed: bool) -> Iterator[PluginManager | None]:
+    """A block with the plugins that take part in a command; `None` if there are none.
+
+    An installed plugin that cannot be loaded is pointed out and left out; one that `--plugin` names has to be there.
+
+    Args:
+        names: what `--plugin` names: entry points of installed packages, or folders of plugins.
+        installed: whether those of all installed packages take part, too.
 
     Raises:
-        CommandError: one is not there, or could not be loaded.
+        CommandError: one that is named is not there, or could not be loaded.
     """
-    if not names:
+    if not names and not installed:
         yield None
         return
     with _manager() as manager:
         with clean_stdout(wanted=True):
             manager.load_named(names)
+            if failures := manager.failures:
+                code = first_of([USAGE if each.stage == "find" else ERRORED for each in failures])
+                raise CommandError("\n  ".join(["--plugin:", *map(str, failures)]), code)
+            if installed:
+                manager.load_plugins()
         if manager.failures:
-            code = first_of([USAGE if each.stage == "find" else ERRORED for each in manager.failures])
-            raise CommandError("\n  ".join(["--plugin:", *map(str, manager.failures)]), code)
-        yield manager
+            _note_failures(manager)
+        yield manager if len(manager) else None
+
+
+def _note_failures(manager: PluginManager) -> None:
+    note(f"{plural(len(manager.failures), 'plugin')} could not be loaded: `calipers plugins` says why")
 
 
 @contextmanager

@@ -17,8 +17,8 @@ calipers run eval_support.py --filter refund --limit 10
 calipers run cases.yaml --task app:answer --repeat 5
 # in CI: at least 90 % passed, with a report for people and one for machines
 calipers run --fail-under 0.9 --out html:report.html --out junit:report.xml
-# with the evaluators and hooks of an installed plugin
-calipers run cases.yaml --task app:answer --plugin citations
+# with the evaluators and hooks of plugins in a folder, beside those of installed plugins
+calipers run cases.yaml --task app:answer --plugin ./plugins
 # go on with a run that was interrupted
 calipers run eval_support.py --resume
 # after an edit: compute only what changed

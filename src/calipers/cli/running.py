@@ -19,6 +19,7 @@ from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.evaluation import draw_seed, run_sync
 from calipers.plugins import PluginManager
+from calipers.plugins.failure import LOADING
 from calipers.report import Report
 from calipers.retry import Retry
 from calipers.task import TaskLike, as_task
@@ -32,7 +33,7 @@ from .exits import ERRORED, FAILED, INCONCLUSIVE, INTERRUPTED, NOTHING, USAGE, f
 from .keeping import Keeper, with_options
 from .message import CommandError, UserCodeError, describe, note, silence, trace
 from .output import PLACEHOLDER, Outputs, check_paths, clean_stdout, protect, reopen_streams
-from .plugin_list import named_plugins
+from .plugin_list import chosen_plugins
 from .screen import IncludeCases, show_report
 from .selection import Selection
 from .storing import subject
@@ -75,6 +76,7 @@ class RunOptions:
     allow_module: Sequence[str] = ()
     column: Sequence[str] = ()
     plugin: Sequence[str] = ()
+    no_plugins: bool = False
     filter: Sequence[str] = ()
     tag: Sequence[str] = ()
     limit: int | None = None
@@ -112,7 +114,7 @@ def run(options: RunOptions, session_type: "type[Session] | None" = None) -> int
     thresholds = [parse_threshold(each) for each in options.fail_under]
     with (
         clean_stdout(wanted=options.json or to_stdout) as stdout,
-        named_plugins(options.plugin) as plugins,
+        chosen_plugins(options.plugin, installed=not options.no_plugins) as plugins,
     ):
         views = None if plugins is None else plugins.views
         outputs = [parse_target(each, views=views) for each in options.out]
@@ -233,7 +235,8 @@ class Session:
     def tell_of_plugins(self) -> None:
         """Say what went wrong in hooks; like a clean-up that fails, it changes no exit code."""
         for failure in [] if self.plugins is None else self.plugins.failures:
-            self._problem(f"plugin {failure}")
+            if failure.stage not in LOADING:  # that was pointed out at the start
+                self._problem(f"plugin {failure}")
 
     def _refuse_file_options(self) -> None:
         if flags := self._given(_FOR_DATASET_FILES):

@@ -12,7 +12,7 @@ from calipers.views.atomic import write_whole
 from .dataset_file import DatasetFiles
 from .exits import PASSED
 from .message import note
-from .plugin_list import named_plugins
+from .plugin_list import chosen_plugins
 
 
 def write_schema(
@@ -21,6 +21,7 @@ def write_schema(
     types: Sequence[str] = (),
     evaluator_type: Sequence[str] = (),
     plugin: Sequence[str] = (),
+    no_plugins: bool = False,
     voice: bool = False,
     gate: bool = False,
 ) -> int:
@@ -29,7 +30,7 @@ def write_schema(
         raise InvalidOptionError("--types are those of dataset files: what a voice file holds is known")
     if gate and (voice or types or evaluator_type or plugin):
         raise InvalidOptionError("--gate is the schema of policies, which hold no evaluators: give it alone")
-    with named_plugins(plugin) as plugins:
+    with chosen_plugins(plugin, installed=not no_plugins) as plugins:
         if voice:
             from .voice_file import VoiceFiles
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from .command import Command
+from .command import Command, no_plugins_option
 from .completing import complete_out, complete_run_or_file
 from .store_options import store_option
 
@@ -18,7 +18,7 @@ calipers show report.json
 # a page to read in a browser, from the lines of a run that was killed
 calipers show report.jsonl --to html:report.html
 # as the view of a plugin draws it
-calipers show report.json --to tally:- --plugin tally
+calipers show report.json --to tally:-
 """
 
 
@@ -38,9 +38,10 @@ calipers show report.json --to tally:- --plugin tally
     "--plugin",
     metavar="NAME",
     multiple=True,
-    help="A plugin whose view --to may name: an installed one by its name ('*' for all), or a folder of them, such as "
-    "./plugins. Repeatable.",
+    help="A plugin whose view --to may name: a folder of them, such as ./plugins, or an installed one by its name, which must "
+    "be there. Repeatable. Default: all that are installed.",
 )
+@no_plugins_option
 @click.option(
     "--include-cases",
     metavar="WHICH",

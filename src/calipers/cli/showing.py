@@ -23,7 +23,7 @@ from .details import Record, attempt_lines, case_name
 from .exits import PASSED, USAGE
 from .message import CommandError, note
 from .output import clean_stdout
-from .plugin_list import named_plugins
+from .plugin_list import chosen_plugins
 from .reports import is_file, read_file
 from .screen import IncludeCases, show_report
 from .stored_run import case_lines, report_of, state
@@ -44,6 +44,7 @@ def show(
     case: Sequence[str] = (),
     to: Sequence[str] = (),
     plugin: Sequence[str] = (),
+    no_plugins: bool = False,
     include_cases: IncludeCases = "failed",
     max_cases: int = 20,
     tracebacks: bool = False,
@@ -53,7 +54,10 @@ def show(
         raise InvalidOptionError("--case shows one case, and --to writes the whole report: give one of them")
     if plugin and not to:
         raise InvalidOptionError("--plugin is for --to, which may name the view of a plugin: give both")
-    with named_plugins(plugin) as plugins, _opened(report, store) as kept:
+    with (
+        chosen_plugins(plugin, installed=bool(to) and not no_plugins) as plugins,
+        _opened(report, store) as kept,
+    ):
         views = None if plugins is None else plugins.views
         with clean_stdout(wanted=plugins is not None):  # for what a plugin prints while it makes its view
             targets = [parse_target(each, views=views) for each in to]

@@ -268,7 +268,7 @@ def _adapter(name: str, plugins: PluginManager | None) -> TaskLike:
     if name not in adapters:
         named = ", ".join(map(repr, adapters)) or "none"
         raise CommandError(
-            f"--task {ADAPTER}{name}: no plugin with an adapter is called {name!r}, --plugin names {named}; for a module "
+            f"--task {ADAPTER}{name}: no plugin with an adapter is called {name!r}, there is {named}; for a module "
             f"called plugin, write plugin.py:{name}",
             USAGE,
         )

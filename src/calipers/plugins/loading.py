@@ -114,10 +114,12 @@ def _check_promises(plugin: PluginBase) -> None:
     for base, methods in FACTORIES.items():
         if isinstance(plugin, base) and not any(defines(kind, method) for method in methods):
             raise PluginError(f"it provides no {base.plugin_type}: define {' or '.join(methods)}")
-    if plugin.plugin_type not in types_of(kind):
+    # One that only listens may say what it is about, since nothing is asked of it that it does not provide.
+    provided = types_of(kind)
+    if provided != (PluginType.HOOKS,) and plugin.plugin_type not in provided:
         raise PluginError(
             f"plugin_type is {plugin.plugin_type!r}, but it derives from no class that provides such: it is of type "
-            f"{', '.join(types_of(kind))}"
+            f"{', '.join(provided)}"
         )
 
 

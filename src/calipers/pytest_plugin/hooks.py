@@ -34,8 +34,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a plugin of calipers that takes part: an installed one by its name, or a folder of them, such as ./plugins; "
-        "may be repeated",
+        help="a plugin of calipers that takes part: a folder of them, such as ./plugins, or an installed one by its name, "
+        "which must be there; may be repeated; default: all that are installed",
+    )
+    group.addoption(
+        "--calipers-no-plugins",
+        action="store_true",
+        help="leave out installed plugins of calipers, but for those that --calipers-plugin names",
     )
     group.addoption(
         "--calipers-seed",
@@ -61,12 +66,12 @@ def pytest_configure(config: pytest.Config) -> None:
     seed = config.option.calipers_seed
     if seed is None:
         seed = int.from_bytes(os.urandom(4), "big") if worker is None else worker["calipers_seed"]
-    plugins = None
+    named = None
     if config.option.calipers_plugin:
         from calipers.pytest_plugin.named_plugins import load_named
 
-        plugins = load_named(config.option.calipers_plugin)
-    session = Session(config, seed=seed, plugins=plugins, is_worker=worker is not None)
+        named = load_named(config.option.calipers_plugin)
+    session = Session(config, seed=seed, named=named, is_worker=worker is not None)
     config.stash[SESSION] = session
     config.pluginmanager.register(session, "calipers-session")
     config.pluginmanager.register(SummaryGuard(session), "calipers-summary-guard")
@@ -121,7 +126,7 @@ def evaluate(pytestconfig: pytest.Config) -> "Evaluate":
 
 @pytest.fixture(scope="session")
 def calipers_plugins(pytestconfig: pytest.Config) -> "PluginManager":
-    """The plugins that --calipers-plugin names, as a PluginManager.
+    """The plugins that take part, as a PluginManager: installed ones, and those that --calipers-plugin names.
 
     dataset = Dataset.from_file("cases.yaml", evaluator_types=calipers_plugins.get_evaluator_types())
     """

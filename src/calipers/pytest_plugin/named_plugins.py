@@ -1,7 +1,8 @@
-"""`--calipers-plugin NAME`: the plugins of Calipers that take part in a session."""
+"""The plugins of Calipers that take part in a session: installed ones, and those that `--calipers-plugin` names."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 
@@ -15,15 +16,31 @@ def load_named(names: Sequence[str]) -> PluginManager:
         pytest.UsageError: one is not there, or could not be loaded.
     """
     manager = PluginManager()
-    log, handler = logging.getLogger("calipers.plugins"), logging.NullHandler()
-    log.addHandler(
-        handler
-    )  # what failed is told below: where nobody handles it, it would be logged to standard error, too
-    try:
+    with _failures_not_logged():
         manager.load_named(names)
-    finally:
-        log.removeHandler(handler)
     if manager.failures:
         manager.unload_all()
         raise pytest.UsageError("\n  ".join(["--calipers-plugin:", *map(str, manager.failures)]))
     return manager
+
+
+def with_installed(named: PluginManager | None) -> PluginManager | None:
+    """The plugins that are named, and those of all installed packages; `None` if there are none.
+
+    What could not be loaded is among the failures of the manager, which the end of the session shows.
+    """
+    manager = PluginManager() if named is None else named
+    with _failures_not_logged():
+        manager.load_plugins()
+    return manager if named is not None or len(manager) or manager.failures else None
+
+
+@contextmanager
+def _failures_not_logged() -> Iterator[None]:
+    """The session shows what failed; without a handler, logging would write it to standard error, too."""
+    log, handler = logging.getLogger("calipers.plugins"), logging.NullHandler()
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)

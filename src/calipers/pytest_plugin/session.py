@@ -8,17 +8,19 @@ Like `hooks`, this is loaded into every pytest of an environment, whatever its v
 """
 
 from datetime import UTC, datetime
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
 
     from pluggy import Result
 
     from calipers.plugins import PluginManager
+    from calipers.views.view import View
 
 SEVERAL_MARKERS = (
     "this test has several calipers markers, and only one dataset can be what it is about: write one test for each, "
@@ -34,15 +36,12 @@ class Session:
     """The runs of a session, and the hooks that collect them."""
 
     def __init__(
-        self, config: pytest.Config, *, seed: int, plugins: "PluginManager | None", is_worker: bool
+        self, config: pytest.Config, *, seed: int, named: "PluginManager | None", is_worker: bool
     ) -> None:
         self.config = config
         self.seed = seed
-        self.plugins = plugins
-        """Those of `--calipers-plugin`, which are told of every run; `None` if none is named."""
-        self.views = None if plugins is None else plugins.views
-        """Theirs, which report files may be made by."""
         self.is_worker = is_worker
+        self._named = named
         self.targets: list[str] = []
         """Report files to write at the end: `FORMAT:PATH`."""
         self.store: str | None = None
@@ -70,10 +69,32 @@ class Session:
         self._unsent: list[dict[str, Any]] = []
         self._positions: dict[pytest.Item, int] = {}
 
+    @cached_property
+    def plugins(self) -> "PluginManager | None":
+        """Those of `--calipers-plugin` and the installed ones, which are told of every run; `None` if there are none.
+
+        Installed ones are loaded when something is measured, so that a session that measures nothing does not wait for them.
+        """
+        if not self.config.option.calipers_no_plugins:
+            from calipers.pytest_plugin.named_plugins import with_installed
+
+            return with_installed(self._named)
+        return self._named
+
+    @property
+    def views(self) -> "Mapping[str, View] | None":
+        """The views of plugins, which report files may be made by."""
+        return None if self.plugins is None else self.plugins.views
+
     @property
     def duration(self) -> float:
         """Seconds since the session began."""
         return perf_counter() - self._start
+
+    @property
+    def _loaded(self) -> "PluginManager | None":
+        """The plugins that were loaded so far."""
+        return self.plugins if "plugins" in vars(self) else self._named
 
     def keep(self, report: dict[str, Any], *, whole_test: bool) -> None:
         """Keep the report of a run, as plain data, as something that the current test measured.
@@ -174,7 +195,8 @@ class Session:
 
     def _tell_of_plugins(self) -> None:
         """Note what went wrong in plugins; a worker lets the process know that sums everything up."""
-        failures = [] if self.plugins is None else [f"plugin {each}" for each in self.plugins.failures]
+        plugins = self._loaded
+        failures = [] if plugins is None else [f"plugin {each}" for each in plugins.failures]
         if self.is_worker:
             workeroutput: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]
             workeroutput[PLUGIN_FAILURES] = failures
@@ -188,8 +210,8 @@ class Session:
 
     def pytest_unconfigure(self) -> None:
         """Unload the plugins."""
-        if self.plugins is not None:
-            self.plugins.unload_all()
+        if self._loaded is not None:
+            self._loaded.unload_all()
 
     def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
         """Show what was measured, if anything was, and which files hold it."""

@@ -3,8 +3,8 @@
 What counts as the same sound:
 
 - **The same text by the same synthesizer**, and the same of all else that is in the key. A synthesizer that cannot tell
-  its configuration (see `identity`) is never cached, unless the user says what tells it from others (`key_extra`): the
-  cache would rather have everything said again than serve another voice.
+  its configuration (see `identity`), or changes as it speaks, is never cached, unless the user says what tells it from others
+  (`key_extra`): the cache would rather have everything said again than serve another voice. A warning says so, and why.
 - **An entry is one file**, written whole or not at all, named by a hash. It holds its own checksum; one that does not agree
   with it is removed and made again. No entry holds the configuration, which may contain secrets.
 - **One synthesis per key**: those who ask while a sound is being made wait for it, in tasks, threads and (on POSIX)
@@ -21,6 +21,7 @@ import os
 import re
 import threading
 import time
+import warnings
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
@@ -35,7 +36,7 @@ from calipers.views.atomic import write_whole
 
 from .audio import Audio
 from .checks import check_part
-from .identity import NotPlainError, as_text, canonical, class_name, identity
+from .identity import NotPlainError, as_text, canonical, identity, known_identity
 from .protocols import Synthesizer
 
 try:
@@ -98,14 +99,13 @@ class AudioCache:
             InvalidOptionError: a synthesizer that cannot tell its configuration, with no `extra` to make up for it, or
                 an `extra` that is not plain data.
         """
-        who = None if synthesizer is None else identity(synthesizer)
-        if synthesizer is not None and who is None:
-            if extra is None:
-                raise InvalidOptionError(
-                    f"{synthesizer!r} does not say how it is configured, so its sound cannot be told from another's:"
-                    " give it a method cache_key(), or say what tells it from others with extra="
-                )
-            who = class_name(type(synthesizer))
+        try:
+            who = None if synthesizer is None else known_identity(synthesizer, spoken_for=extra is not None)
+        except NotPlainError as error:
+            raise InvalidOptionError(
+                f"{synthesizer!r} does not say how it is configured, so its sound cannot be told from another's ({error}):"
+                " give it a method cache_key(), or say what tells it from others with extra="
+            ) from None
         return _key(text, who=who, perturbation=perturbation, extra=extra)
 
     # ------------------------------------------------------------------ entries
@@ -324,6 +324,7 @@ class CachedSynthesizer:
         self.cache = AudioCache() if cache is None else cache
         self.enabled = enabled
         self.key_extra = key_extra
+        self._warned = False
 
     def __repr__(self) -> str:
         return f"CachedSynthesizer({self.inner!r}, cache={self.cache!r}, enabled={self.enabled})"
@@ -337,15 +338,36 @@ class CachedSynthesizer:
         """The configuration of the synthesizer inside, for caches around this one; `None` if it cannot tell."""
         if not self.cacheable:
             return None
-        return [identity(self.inner) or class_name(type(self.inner)), self.key_extra]
+        return [known_identity(self.inner, spoken_for=self.key_extra is not None), self.key_extra]
 
     async def synthesize(self, text: str) -> Audio:
         """The text as sound, from the cache where it is there."""
-        who = identity(self.inner) if self.enabled else None
-        if who is None and (not self.enabled or self.key_extra is None):
+        if not self.enabled:
             return await said(self.inner, text)
-        key = _key(text, who=who or class_name(type(self.inner)), extra=self.key_extra)
-        return await self.cache.get_or_make(key, lambda: said(self.inner, text), text=text)
+        try:
+            who = known_identity(self.inner, spoken_for=self.key_extra is not None)
+        except NotPlainError as error:
+            self._warn(str(error))
+            return await said(self.inner, text)
+
+        async def say() -> Audio:
+            audio = await said(self.inner, text)
+            if self.key_extra is None and identity(self.inner) != who:
+                self._warn("its attributes change as it speaks")
+            return audio
+
+        return await self.cache.get_or_make(_key(text, who=who, extra=self.key_extra), say, text=text)
+
+    def _warn(self, why: str) -> None:
+        """Say once that nothing is found in the cache, and what to do about it."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"the sound of {type(self.inner).__name__} is not cached, so every text is said anew: {why}. Give it a method "
+                "cache_key(), or say what tells it from others with key_extra=",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
 
 async def said(synthesizer: Synthesizer, text: str) -> Audio:

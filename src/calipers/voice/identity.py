@@ -1,8 +1,11 @@
 """What tells a synthesizer from others, so that no cache serves the voice of another.
 
 A synthesizer tells its configuration by a method `cache_key()` that gives plain data, or it is a dataclass of plain data:
-then its class and its compared fields are its configuration. A class that only inherits from a dataclass, or an object
-with public attributes that are no fields, may differ in more than the fields say, and so cannot tell. Plain data are
+then its class and its compared fields are its configuration. A class that only inherits from a dataclass, or a dataclass
+with public attributes that are no fields, may differ in more than the fields say, and so cannot tell.
+
+An object of any other class is known by all of its attributes, if they are plain data, and by its code, since its voice may
+stand there as well: the class, what it inherits, and all that it names, as far as `calipers.identity` can follow it. Plain data are
 `None`, booleans, finite numbers, texts, bytes, paths, enums, lists, mappings with texts as keys, and objects that tell
 their configuration themselves.
 """
@@ -13,11 +16,14 @@ import json
 import math
 from collections.abc import Mapping
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import PurePath
 from typing import Any
 
 import msgspec
+
+from calipers.identity import Unknown, task_identity
+from calipers.identity.values import fields_of
 
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
@@ -35,17 +41,65 @@ class NotPlainError(Exception):
 
 
 def identity(synthesizer: Any) -> str | None:
-    """What tells a synthesizer from others: its class and its `cache_key()`, or its class and fields if it is a dataclass.
+    """What tells a synthesizer from others; `None` if it cannot tell."""
+    try:
+        return known_identity(synthesizer)
+    except NotPlainError:
+        return None
+
+
+def known_identity(synthesizer: Any, *, spoken_for: bool = False) -> str:
+    """What tells a synthesizer from others: its class and its `cache_key()`, its fields, or its code and attributes.
 
     Fields that are not compared are no configuration: `client: Any = field(compare=False)`.
 
-    Returns:
-        `None` if the synthesizer cannot tell: no such method, one that gives `None`, or a field that is not plain data.
+    Args:
+        synthesizer: of any class.
+        spoken_for: the user says what tells it from others, so that its class will do if it does not tell by itself.
+
+    Raises:
+        NotPlainError: it cannot tell.
     """
     try:
         return as_text(canonical(synthesizer))
-    except (NotPlainError, RecursionError):
-        return None
+    except (NotPlainError, RecursionError) as error:
+        if spoken_for:
+            return class_name(type(synthesizer))
+        if isinstance(error, RecursionError):
+            raise NotPlainError(f"{synthesizer!r} holds itself") from None
+        if _tells(synthesizer) or isinstance(synthesizer, type):
+            raise
+    attributes = fields_of(synthesizer)
+    if attributes is None:
+        raise NotPlainError(f"{synthesizer!r} does not show its attributes")
+    held = {}
+    for name, value in sorted(attributes.items()):
+        try:
+            held[name] = canonical(value)
+        except (NotPlainError, RecursionError):
+            raise NotPlainError(
+                f"its attribute {name!r} is a {type(value).__name__}, and not plain data"
+            ) from None
+    code = _code_of(type(synthesizer))  # type: ignore[arg-type]  # mypy takes no class for hashable
+    return as_text([class_name(type(synthesizer)), code, held])
+
+
+def _tells(synthesizer: Any) -> bool:
+    """Whether it says itself what its configuration is."""
+    return callable(getattr(synthesizer, "cache_key", None)) or dataclasses.is_dataclass(synthesizer)
+
+
+@cache
+def _code_of(kind: type) -> str:
+    """What the code of a class is known by; it does not change while the program runs.
+
+    Raises:
+        NotPlainError: it cannot be known.
+    """
+    found = task_identity(kind)
+    if isinstance(found, Unknown):
+        raise NotPlainError(f"its code cannot be known: {found.reason.partition(';')[0]}")
+    return found.key
 
 
 def canonical(value: Any) -> Any:

@@ -21,10 +21,17 @@ from typing import Any, NamedTuple, TypeAlias
 from calipers.case import Case
 from calipers.context import are_tool_calls
 from calipers.dataset import Dataset
-from calipers.errors import AgentReplyError, AgentTimeoutError, InvalidOptionError, TaskContractError
+from calipers.errors import (
+    AgentReplyError,
+    AgentTimeoutError,
+    InvalidOptionError,
+    InvalidOutputError,
+    TaskContractError,
+)
 from calipers.output import read_parts
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
+from calipers.result import EvaluationReason, check_score
 from calipers.scoring import unique
 from calipers.task import increment_eval_metric, running_attempt, set_eval_attribute
 from calipers.trace import ToolCall, Trace
@@ -208,20 +215,43 @@ async def judged(
     """What an evaluator, asked by the names of its parameters or by their order, says of the calls, and how long it took.
 
     Raises:
-        TaskContractError: it is no `EvalResult`.
+        TaskContractError: it is no judgement.
     """
     start = perf_counter()
     ask: Any = evaluator.evaluate
     wanted, made = list(expected), list(actual)
     found = ask(expected=wanted, actual=made) if by_name else ask(wanted, made)
-    result = await found if inspect.isawaitable(found) else found
-    if not isinstance(result, EvalResult):
-        raise TaskContractError(
-            f"{type(evaluator).__name__}.evaluate must give a calipers.voice.EvalResult, got {result!r:.200}"
-        )
-    result = copy.copy(result)  # an evaluator may give one object for several requests
+    said = await found if inspect.isawaitable(found) else found
+    result = _as_result(said, evaluator, expected, actual)
     result.timings = {**result.timings, "evaluate": perf_counter() - start}
     return result
+
+
+def _as_result(
+    said: Any, evaluator: Evaluator, expected: list[ToolCall], actual: list[ToolCall]
+) -> EvalResult:
+    """A judgement in our words. A bare score passes from the `threshold` of its evaluator on, or where it is full.
+
+    Raises:
+        TaskContractError: it is no judgement.
+    """
+    if isinstance(said, EvalResult):
+        return copy.copy(said)  # an evaluator may give one object for several requests
+    value, reason = (said.value, said.reason or "") if isinstance(said, EvaluationReason) else (said, "")
+    if isinstance(value, bool):
+        return EvalResult(value, expected, actual, reason=reason)
+    try:
+        check_score(value)
+    except InvalidOutputError:
+        raise TaskContractError(
+            f"{type(evaluator).__name__}.evaluate must give a calipers.voice.EvalResult, a bool or a score from 0 to 1, "
+            f"got {said!r:.200}"
+        ) from None
+    threshold = getattr(evaluator, "threshold", None)
+    least = 1.0 if threshold is None else float(threshold)
+    way_out = "" if threshold is not None else ": give the evaluator a `threshold` from which a score passes"
+    why = reason or f"score {float(value):.3g}, passes from {least:.3g}{way_out}"
+    return EvalResult(float(value) >= least, expected, actual, score=float(value), reason=why)
 
 
 def _takes_names(evaluator: Evaluator) -> bool:

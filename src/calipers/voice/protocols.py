@@ -4,13 +4,17 @@ Each part may be sync or async: `await` is used where there is something to awai
 """
 
 from collections.abc import Awaitable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from calipers.result import EvaluationReason
 from calipers.trace import ToolCall
 
 from .audio import Audio
 from .response import AgentResponse
 from .result import EvalResult
+
+Judgement: TypeAlias = EvalResult | EvaluationReason | bool | float
+"""What an evaluator of spoken requests may give."""
 
 
 @runtime_checkable
@@ -46,8 +50,8 @@ class Evaluator(Protocol):
 
     def evaluate(
         self, expected: list[ToolCall], actual: list[ToolCall], /
-    ) -> EvalResult | Awaitable[EvalResult]:
-        """The judgement."""
+    ) -> Judgement | Awaitable[Judgement]:
+        """The judgement: an `EvalResult`, or only whether it passed, or only a score from 0 to 1, with or without a reason."""
         ...
 
 

@@ -1,19 +1,18 @@
 """How the calls that an agent made fit those that were expected: `EvalResult`, one `ToolCallMatch` per call.
 
 `matches` has one entry for each expected call, in that order, and may have more for calls that nobody expected. The
-match rate is the share of entries that matched; an evaluator that lists no entries has only said whether it passed, so
-its rate is 1 or 0.
+match rate is the share of entries that matched. An evaluator that lists no entries has only given a score, which is its rate, or
+said whether it passed: then its rate is 1 or 0.
 """
 
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from calipers.errors import InvalidOptionError, InvalidOutputError
+from calipers.errors import InvalidOptionError
 from calipers.matching import CallOf
+from calipers.result import check_score
 from calipers.trace import ToolCall
 
 if TYPE_CHECKING:
@@ -61,28 +60,28 @@ class EvalResult:
     """All that the agent answered; filled in by `run`."""
     timings: Mapping[str, float] = field(default_factory=dict, repr=False)
     """Seconds that each stage took: `synthesize`, `perturb`, `agent`, `evaluate`; filled in by `run`."""
+    reason: str = ""
+    """Why, in the evaluator's words; empty where the matches say it all."""
 
     def __post_init__(self) -> None:
-        score: Any = self.score
-        if score is None:
-            return
-        is_number = isinstance(score, Real | Decimal) and not isinstance(score, bool)
-        if not is_number or not 0 <= float(score) <= 1:
-            raise InvalidOutputError(
-                f"the score of an EvalResult is a number from 0 to 1, or None, got {score!r}"
-            )
+        if self.score is not None:
+            check_score(self.score)
 
     @property
     def match_rate(self) -> float:
         """The share of calls that matched, from 0 to 1."""
         if not self.matches:
-            return 1.0 if self.passed else 0.0
+            return float(self.passed if self.score is None else self.score)
         return sum(match.matched for match in self.matches) / max(len(self.expected), len(self.matches))
 
     def summary(self) -> str:
         """The judgement for a person, one line per call."""
         head = f"{'PASSED' if self.passed else 'FAILED'} ({self.match_rate:.0%} match rate)"
-        return "\n".join([head, *(f"  {line}" for match in self.matches for line in str(match).splitlines())])
+        lines = [
+            *self.reason.splitlines(),
+            *(line for match in self.matches for line in str(match).splitlines()),
+        ]
+        return "\n".join([head, *(f"  {line}" for line in lines)])
 
 
 class ToolCallAssertionError(AssertionError):
