@@ -17,6 +17,7 @@ LAYERS = (
     "late",
     "errors",
     "plain",
+    "redaction",
     "trace",
     "trace_data",
     "matching",

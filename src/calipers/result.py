@@ -9,6 +9,8 @@ string a *label*. A result that came from a verdict keeps the verdict and its sc
 """
 
 import traceback
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -20,6 +22,7 @@ from uuid import uuid4
 import msgspec
 
 from .errors import InvalidOutputError
+from .redaction import masked_text
 
 Scalar: TypeAlias = bool | int | float | str
 """What one judgement may say."""
@@ -169,8 +172,18 @@ not the run. Whether a cancellation is one depends on who cancelled.
 """
 
 
+_TOLD: Final = "_calipers_text"
+"""The attribute of an error that says how to tell it."""
+
+
+def tell_error_as(error: BaseException, text: str) -> None:
+    """Have an error told so, as `Type: text`, wherever it goes: its own text has secrets in it."""
+    with suppress(Exception):  # an error whose attributes cannot be set
+        setattr(error, _TOLD, text)
+
+
 def describe_error(error: BaseException) -> tuple[str, str, str]:
-    """Type, `Type: text` and traceback of an error, even if its own methods raise."""
+    """Type, `Type: text` and traceback of an error, even if its own methods raise, and without what looks like a key."""
     kind = type(error).__name__
     try:
         message = f"{kind}: {error}"
@@ -178,6 +191,19 @@ def describe_error(error: BaseException) -> tuple[str, str, str]:
         message = f"{kind}: (the error's own text could not be read)"
     try:
         stack = "".join(traceback.format_exception(error))
+        for text, told in _told_otherwise(error):
+            message, stack = message.replace(text, told), stack.replace(text, told)
     except Exception:
         stack = message
-    return kind, message, stack
+    return kind, masked_text(message), masked_text(stack)
+
+
+def _told_otherwise(error: BaseException | None) -> Iterator[tuple[str, str]]:
+    """The own texts of an error and of those it came from, each with what to tell instead, where that differs."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        told = getattr(error, _TOLD, None)
+        if isinstance(told, str) and str(error):
+            yield str(error), told.removeprefix(f"{type(error).__name__}: ")
+        error = error.__cause__ or error.__context__

@@ -25,6 +25,7 @@ from .case import Case
 from .errors import InvalidOptionError, InvalidTraceError, TaskContractError
 from .plain import safe_repr
 from .recalled import Recalled
+from .redaction import masked
 from .trace import Trace, joined
 
 
@@ -184,10 +185,13 @@ def increment_eval_metric(name: str, amount: float) -> None:
 
 
 def set_eval_attribute(name: str, value: Any) -> None:
-    """Note something about the current attempt; the last value wins. Outside a run it does nothing."""
+    """Note something about the current attempt; the last value wins. Outside a run it does nothing.
+
+    What looks like a secret in the value is noted as `[redacted]`.
+    """
     attempt = _CURRENT.get()
     if attempt is not None:
-        attempt.attributes[name] = value
+        attempt.attributes[name] = masked(value)
 
 
 def record_trace(trace: Trace) -> None:

@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from calipers.agents import TraceRecorder, tool
-from calipers.agents.redaction import REDACTED
 from calipers.errors import InvalidOptionError
+from calipers.redaction import REDACTED
 
 
 def recorded(function, *args, **kwargs):

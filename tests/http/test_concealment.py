@@ -36,7 +36,7 @@ def test_a_password_in_an_address_is_a_secret_however_it_is_written():
 
 def test_the_longer_secret_is_hidden_first_and_short_ones_are_left_alone():
     secrets = secrets_of("http://x", {"Authorization": "Bearer abcdef", "X-Key": "ab", "X-Token": "abcdefgh"})
-    assert shown_text("Bearer abcdef, abcdefgh, ab", secrets) == "Bearer ***, ***, ab"
+    assert shown_text("Bearer abcdef, abcdefgh, ab", secrets) == "Bearer [redacted], [redacted], ab"
 
 
 def test_an_address_that_cannot_be_read_hides_what_the_headers_say():

@@ -236,7 +236,10 @@ def test_every_status_of_success_is_one(status):
             Answer(304, "Not Modified", b"", None, "http://x/?k=1"),
             "304 Not Modified: it has moved to http://x/",
         ),
-        (Answer(401, "Unauthorized", f"no such key: {KEY}".encode()), "401 Unauthorized: no such key: ***"),
+        (
+            Answer(401, "Unauthorized", f"no such key: {KEY}".encode()),
+            "401 Unauthorized: no such key: [redacted]",
+        ),
         (Answer(400, "Bad Request", b"x" * 10_000), "Bad Request: " + "x" * 500 + "…"),
     ],
     ids=lambda value: str(value.status) if isinstance(value, Answer) else "",

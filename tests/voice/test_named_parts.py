@@ -277,7 +277,7 @@ def test_what_is_wrong_with_parts_of_ones_own_is_told(app, spec, message):
 def test_an_error_does_not_repeat_a_variable_that_it_was_given(app):
     part, (problem,) = made({"app_with_parts:Loud": "${TOKEN}"})
     assert part is None
-    assert problem == "agent['app_with_parts:Loud']: the key *** is not accepted"
+    assert problem == "agent['app_with_parts:Loud']: the key [redacted] is not accepted"
 
 
 def test_what_is_no_part_of_its_kind_is_refused(app):

@@ -8,7 +8,7 @@ agent whose work includes another agent answers for its calls, but does not hold
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from time import perf_counter
 
@@ -19,9 +19,6 @@ from calipers.trace import LLMCall, ToolCall, Turn
 
 UNFINISHED = "unfinished: it was still running when the recording ended"
 """The error of a call that outlived its recording."""
-
-_TOLD = "_calipers_text"
-"""The attribute of an error that says how to tell it."""
 
 
 class Event:
@@ -161,18 +158,9 @@ def turn_of(call: ToolCall | LLMCall) -> Turn:
 
 def error_text(error: BaseException) -> str:
     """`Type: text` of an error, or how it is to be told."""
-    told = getattr(error, _TOLD, None)
-    if isinstance(told, str):
-        return told
     if isinstance(error, asyncio.CancelledError | GeneratorExit):
         return "CancelledError: cancelled before it had finished"
     return describe_error(error)[1].removesuffix(": ")
-
-
-def tell_error_as(error: BaseException, text: str) -> None:
-    """Have every recording that an error goes through tell it so: its own text has secrets in it."""
-    with suppress(Exception):  # an error whose attributes cannot be set
-        setattr(error, _TOLD, text)
 
 
 def _failed(call: LLMCall, error: str) -> Turn:

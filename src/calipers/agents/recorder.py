@@ -28,6 +28,7 @@ class TraceRecorder:
         tags: of each trace.
         input_text: what the agent is asked.
         metadata: of each trace.
+        keep_secrets: record what looks like a secret as it is, rather than as `[redacted]`.
 
     Raises:
         InvalidTraceError: the agent has no name, or the tags are no list of texts.
@@ -41,6 +42,7 @@ class TraceRecorder:
         *,
         input_text: str = "",
         metadata: Mapping[str, Any] | None = None,
+        keep_secrets: bool = False,
     ) -> None:
         if not isinstance(agent_name, str) or not agent_name.strip():
             raise InvalidTraceError(
@@ -52,6 +54,7 @@ class TraceRecorder:
         self.tags = tags
         self.input_text = input_text
         self.metadata = metadata
+        self.keep_secrets = keep_secrets
         self._lock = threading.Lock()
         self._recordings: list[Recording] = []
         self._last: Recording | None = None
@@ -65,6 +68,7 @@ class TraceRecorder:
             tags=self.tags,
             input_text=self.input_text if input_text is None else input_text,
             metadata=self.metadata,
+            keep_secrets=self.keep_secrets,
         )
         with self._lock:
             self._recordings = [each for each in self._recordings if not each.log.ended]

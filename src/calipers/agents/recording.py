@@ -9,6 +9,8 @@ takes the context there. Two recordings in different tasks or threads know nothi
   and in its totals; its messages are not.
 - A call that is still running at the end is in the trace as one that failed, with an error that says so. What it does
   later changes nothing.
+- What looks like a secret (`calipers.redaction`) is recorded as `[redacted]`: in calls, in metadata, in errors. What the
+  agent was asked and what it said stands as it is, for that is what evaluators judge.
 - If the block is left by an exception, the trace so far is kept and has it under `metadata["error"]`.
 - In a run, the outermost recordings of an attempt make its trace: evaluators find it as `ctx.trace`. Several, one after the
   other or side by side, are one trace, in the order in which they began. A task that fails or runs out of time leaves the
@@ -25,6 +27,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from calipers.errors import InvalidOptionError, InvalidTraceError
+from calipers.redaction import masked, masked_text, secrets_in, without
 from calipers.task import Attempt, running_attempt
 from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
 
@@ -56,6 +59,7 @@ class Recording:
         tags: Sequence[str] = (),
         input_text: str = "",
         metadata: Mapping[str, Any] | None = None,
+        keep_secrets: bool = False,
     ) -> None:
         self.agent_name = agent_name
         self.model = model
@@ -64,6 +68,8 @@ class Recording:
         self.output_text = None
         self.metadata: dict[str, Any] = dict(metadata or {})
         """Goes into the trace."""
+        self.keep_secrets = keep_secrets
+        """Whether what looks like a secret is recorded as it is."""
         self.log = EventLog()
         """What has happened so far."""
         self.outer: Recording | None = None
@@ -107,7 +113,7 @@ class Recording:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if error is not None:
-            self.metadata["error"] = error_text(error)
+            self.metadata["error"] = self.recorded(error_text(error))
         self.suspend()
         self.log.end()
         self.attach()
@@ -163,10 +169,10 @@ class Recording:
             model=self._model(model),
             input_tokens=input_tokens,
             output_tokens=output_tokens,
-            input_text=input_text,
-            output_text=output_text,
+            input_text=self.recorded(input_text),
+            output_text=self.recorded(output_text),
             latency_ms=latency_ms,
-            metadata=snapshot(dict(metadata or {})),
+            metadata=self.recorded(snapshot(dict(metadata or {}))),
             call_id=call_id,
         )
         call.timestamp = timestamp or self.log.earlier(latency_ms)
@@ -206,15 +212,15 @@ class Recording:
         self._check_open()
         call = ToolCall(
             name,
-            snapshot(arguments),
-            output=snapshot(output),
+            self.recorded(snapshot(arguments)),
+            output=self.recorded(snapshot(output)),
             success=error is None if success is None else success,
-            error=error,
+            error=self.recorded(error),
             latency_ms=latency_ms,
             call_id=call_id,
             tool_name=tool_name,
-            tool_input=snapshot(tool_input),
-            tool_output=snapshot(tool_output),
+            tool_input=self.recorded(snapshot(tool_input)),
+            tool_output=self.recorded(snapshot(tool_output)),
         )
         call.timestamp = timestamp or self.log.earlier(latency_ms)
         self._add(turn_of(call))
@@ -242,11 +248,18 @@ class Recording:
         Time, success and errors are recorded, and errors go on. Set `call.error` for a failure that raises nothing.
         """
         self._check_open()
-        with self.log.tool_call(ToolCall(name, snapshot(arguments), call_id=call_id)) as call:
+        given = snapshot(arguments)
+        with self.log.tool_call(ToolCall(name, self.recorded(given), call_id=call_id)) as call:
             try:
                 yield call
+            except BaseException as error:
+                if call.error is None:
+                    call.error = error_text(error)
+                raise
             finally:
-                call.output = snapshot(call.output)
+                call.output = self.recorded(snapshot(call.output))
+                if call.error is not None and not self.keep_secrets:
+                    call.error = masked_text(without(call.error, secrets_in(given)))
 
     @contextmanager
     def llm_call(self, model: str | None = None, *, input_text: str = "") -> Iterator[LLMCall]:
@@ -261,8 +274,11 @@ class Recording:
         The time is measured. An error goes on, and is recorded under `metadata["error"]` of the call.
         """
         self._check_open()
-        with self.log.llm_call(LLMCall(model=self._model(model), input_text=input_text)) as call:
+        asked = self.recorded(input_text)
+        with self.log.llm_call(LLMCall(model=self._model(model), input_text=asked)) as call:
             yield call
+            call.output_text = self.recorded(call.output_text)
+            call.metadata = self.recorded(call.metadata)
 
     # ------------------------------------------------------------------ what comes of it
 
@@ -281,10 +297,14 @@ class Recording:
             turns=turns,
             total_latency_ms=log.seconds * 1000,
             tags=self.tags,
-            metadata=dict(self.metadata),
+            metadata=self.recorded(dict(self.metadata)),
             trace_id=self._trace_id,
             created_at=log.began_at or datetime.now(UTC),
         )
+
+    def recorded(self, value: Any) -> Any:
+        """A value as it is recorded: without secrets, unless they are to be kept."""
+        return value if self.keep_secrets else masked(value)
 
     def attach(self) -> None:
         """Give the trace to the attempt it was recorded in, if this is one of its outermost recordings."""

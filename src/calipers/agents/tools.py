@@ -4,24 +4,31 @@ Where nothing is recorded, the function is just called. Inside a recording each 
 what it returned or why it failed, and how long it took. Errors and cancellations go on to the caller.
 
 - Arguments stand under the names of their parameters. Only those that were given: a default is the tool's choice, not the
-  agent's. `*args` is a list under its own name, `**kwargs` are arguments like others. A method's `self` is left out.
+  agent's. `*args` is a list under its own name, `**kwargs` are arguments like others.
+- What the agent did not choose is no argument, and is not recorded: a method's `self`, what a framework fills in, such as
+  the `RunContext` of pydantic-ai or the `RunnableConfig` of LangChain (`injected.py`), and the parameters in `exclude`.
+- Secrets are recorded as `[redacted]`: what `redact` names, and what looks like a key or stands under a name such as
+  `password` (`calipers.redaction`), in arguments, outputs and errors.
 - A call that the function's signature refuses is a failed call. Its positional arguments stand under `args`; where there
-  is something to redact, they are not recorded.
+  is something to redact or to leave out, they are not recorded.
 - Arguments are recorded as they were before the call, the output as it was when it was returned (see `snapshot.py`).
 """
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
 
 from calipers.errors import InvalidOptionError
+from calipers.redaction import REDACTED, masked, masked_text, secrets_in, without
+from calipers.result import tell_error_as
 from calipers.trace import ToolCall
 
-from .event_log import error_text, tell_error_as
+from .event_log import error_text
+from .injected import injected_parameters, is_injected_value
 from .recording import Recording, current_recording
-from .redaction import REDACTED, without
 from .snapshot import snapshot
 
 ArgumentsT = ParamSpec("ArgumentsT")
@@ -33,29 +40,51 @@ Redact: TypeAlias = Collection[str] | Callable[[str, Any], Any]
 
 @overload
 def tool(
-    function: Callable[ArgumentsT, ResultT], /, *, name: str | None = None, redact: Redact = ()
+    function: Callable[ArgumentsT, ResultT],
+    /,
+    *,
+    name: str | None = None,
+    exclude: Collection[str] = (),
+    redact: Redact = (),
+    keep_secrets: bool = False,
 ) -> Callable[ArgumentsT, ResultT]: ...
 @overload
 def tool(
-    *, name: str | None = None, redact: Redact = ()
+    *,
+    name: str | None = None,
+    exclude: Collection[str] = (),
+    redact: Redact = (),
+    keep_secrets: bool = False,
 ) -> Callable[[Callable[ArgumentsT, ResultT]], Callable[ArgumentsT, ResultT]]: ...
-def tool(function: Any = None, /, *, name: str | None = None, redact: Redact = ()) -> Any:
+def tool(
+    function: Any = None,
+    /,
+    *,
+    name: str | None = None,
+    exclude: Collection[str] = (),
+    redact: Redact = (),
+    keep_secrets: bool = False,
+) -> Any:
     """Record the calls of a function, sync or async. `@tool` and `@tool(name="search")` both work.
 
     Args:
         function: the tool. It keeps its name, docstring and signature.
         name: what the tool is called in traces; default: the function's name.
+        exclude: names of parameters that are no arguments of the agent's, and are not recorded at all. Those that a known
+            framework fills in are left out without being named.
         redact: what not to record. Names of parameters, such as `["api_key"]`, are recorded as `"[redacted]"`, also where
             they appear in the text of an error; `"return"` stands for the output. Or a function of a name and a value
             that gives what to record: it is asked about each argument, about `"return"` and, with the text of an error,
             about `"raise"`.
+        keep_secrets: record what looks like a secret as it is, for a tool whose claim is about one. `redact` still holds.
 
     Raises:
-        InvalidOptionError: it is no function, or one that yields, or `redact` names a parameter that it does not have.
+        InvalidOptionError: it is no function, or one that yields, or `exclude` or `redact` names a parameter that it does
+            not have.
     """
     if function is None:
-        return lambda decorated: tool(decorated, name=name, redact=redact)
-    described = _Tool(function, name, redact)
+        return functools.partial(tool, name=name, exclude=exclude, redact=redact, keep_secrets=keep_secrets)
+    described = _Tool(function, name, exclude, redact, keep_secrets=keep_secrets)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = current_recording()
@@ -93,7 +122,9 @@ async def _finish(
 class _Tool:
     """What is known of a tool before it is called."""
 
-    def __init__(self, function: Any, name: str | None, redact: Redact) -> None:
+    def __init__(
+        self, function: Any, name: str | None, exclude: Collection[str], redact: Redact, *, keep_secrets: bool
+    ) -> None:
         _check_function(function)
         plain = function
         while isinstance(plain, functools.partial):
@@ -106,57 +137,84 @@ class _Tool:
             type(function).__call__
         )
         try:
-            self.signature: inspect.Signature | None = inspect.signature(function)
+            self.signature: inspect.Signature | None = _signature(function)
         except (TypeError, ValueError):  # a built-in that does not tell
             self.signature = None
         self.receiver = _receiver(plain, self.signature)
         parameters = () if self.signature is None else self.signature.parameters.values()
         self.catch_all = next((each.name for each in parameters if each.kind is each.VAR_KEYWORD), None)
+        self.function = plain
+        self.exclude = exclude
         self.redact = redact
-        _check_redact(self.name, redact, self.signature)
+        self.keep_secrets = keep_secrets
+        _check_names(self.name, "exclude", exclude, self.signature)
+        if not callable(redact):
+            _check_names(self.name, "redact", redact, self.signature, "return")
+
+    @functools.cached_property
+    def no_arguments(self) -> frozenset[str]:
+        """The parameters that are not recorded. Asked at the first call, when the module's names are there."""
+        own = frozenset() if self.receiver is None else {self.receiver}
+        filled_in = (
+            frozenset() if self.signature is None else injected_parameters(self.function, self.signature)
+        )
+        return filled_in | own | frozenset(self.exclude)
 
     @contextmanager
     def recorded(
         self, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Iterator[Callable[[Any], None]]:
         """Record a call while it is made; the block is given the function that takes what the tool returned."""
-        given = snapshot(self._arguments(args, kwargs))
-        call = ToolCall(self.name, {name: self._shown_argument(name, value) for name, value in given.items()})
+        given, rest = self._arguments(args, kwargs)
+        given = snapshot(given)
+        shown = {name: self._shown_argument(name, value) for name, value in given.items()}
+        keep = self.keep_secrets or recording.keep_secrets
+        call = ToolCall(self.name, shown if keep else masked(shown))
+
+        def returned(output: Any) -> None:
+            told = self._shown("return", snapshot(output))
+            call.output = told if keep else masked(told)
+
         with recording.log.tool_call(call):
-
-            def returned(output: Any) -> None:
-                call.output = self._shown("return", snapshot(output))
-
             try:
                 yield returned
             except BaseException as error:
                 text = error_text(error)
                 call.error = self._shown_error(text, given)
+                if not keep:
+                    call.error = masked_text(without(call.error, secrets_in([given, rest])))
                 if call.error != text:
-                    tell_error_as(
-                        error, call.error
-                    )  # it goes on, through other calls and the recording itself
+                    # It goes on, through other calls and the recording itself.
+                    tell_error_as(error, call.error)
                 raise
 
-    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The arguments by the names of their parameters."""
+    def _arguments(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The arguments by the names of their parameters, and apart from them what is not recorded."""
         try:
             bound = None if self.signature is None else self.signature.bind(*args, **kwargs).arguments
         except TypeError:  # the function will say so itself, to the agent's face
             bound = None
-        if self.signature is None or bound is None:
-            rest = args[1:] if self.receiver else args
-            unnamed = REDACTED if self.redact else list(rest)  # any of them may be the secret
-            return ({"args": unnamed} if rest else {}) | kwargs
         found: dict[str, Any] = {}
-        for name, value in bound.items():
-            kind = self.signature.parameters[name].kind
-            hidden = not callable(self.redact) and name in self.redact
-            if name == self.catch_all and not hidden and not value.keys() & (bound.keys() - {name}):
-                found.update(value)
-            elif name != self.receiver:
-                found[name] = list(value) if kind is inspect.Parameter.VAR_POSITIONAL else value
-        return found
+        if self.signature is None or bound is None:
+            unnamed = list(args[1:] if self.receiver else args)
+            unknown = self.redact or self.no_arguments - {self.receiver}  # any of them may be the secret
+            found = ({"args": REDACTED if unknown else unnamed} if unnamed else {}) | kwargs
+        else:
+            for name, value in bound.items():
+                kind = self.signature.parameters[name].kind
+                hidden = not callable(self.redact) and name in self.redact
+                if name == self.catch_all and not hidden and not value.keys() & (bound.keys() - {name}):
+                    found.update(value)
+                else:
+                    found[name] = list(value) if kind is inspect.Parameter.VAR_POSITIONAL else value
+        rest = {
+            name: value
+            for name, value in found.items()
+            if name in self.no_arguments or is_injected_value(value)
+        }
+        return {name: value for name, value in found.items() if name not in rest}, rest
 
     def _shown_argument(self, name: str, value: Any) -> Any:
         """What is recorded of an argument; of a catch-all that keeps its own name, what is of each in it."""
@@ -208,18 +266,29 @@ def _check_function(function: Any) -> None:
         )
 
 
-def _check_redact(name: str, redact: Any, signature: inspect.Signature | None) -> None:
-    if callable(redact):
-        return
-    if isinstance(redact, str) or not isinstance(redact, Collection):
-        raise InvalidOptionError(f"redact must be a list of parameter names or a function, got {redact!r}")
+def _check_names(
+    tool_name: str, option: str, names: Any, signature: inspect.Signature | None, *others: str
+) -> None:
+    if isinstance(names, str) or not isinstance(names, Collection):
+        function = " or a function" if option == "redact" else ""
+        raise InvalidOptionError(f"{option} must be a list of parameter names{function}, got {names!r}")
     parameters = {} if signature is None else signature.parameters
-    unknown = sorted(str(each) for each in redact if each not in {*parameters, "return"})
+    unknown = sorted(str(each) for each in names if each not in {*parameters, *others})
     if unknown and not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        output = ", and 'return' is its output" if others else ""
         raise InvalidOptionError(
-            f"the tool {name!r} has no parameter {unknown[0]!r} to redact; "
-            f"it has {', '.join(parameters) or 'none that it tells'}, and 'return' is its output"
+            f"the tool {tool_name!r} has no parameter {unknown[0]!r} to {option}; "
+            f"it has {', '.join(parameters) or 'none that it tells'}{output}"
         )
+
+
+def _signature(function: Any) -> inspect.Signature:
+    """The signature, with annotations that cannot be read left as they are written."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
+    return inspect.signature(function)
 
 
 def _receiver(function: Any, signature: inspect.Signature | None) -> str | None:

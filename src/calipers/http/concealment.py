@@ -1,15 +1,17 @@
-"""What messages may show: addresses without their secrets, texts with stars in place of keys."""
+"""What messages may show: addresses without their secrets, texts with `[redacted]` in place of keys."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from calipers.redaction import is_secret_name, masked_text, without
+
 _EXCERPT = 500
 """How much of a text a message shows."""
 _SHORTEST = 4
-"""A shorter value is no secret worth the name, and would put stars into ordinary words."""
+"""A shorter value is no secret worth the name, and would be found in ordinary words."""
 _TELLING = ("auth", "cookie", "credential", "key", "password", "secret", "session", "signature", "token")
-"""Parts of the names of headers and query parameters whose values nobody else should read."""
+"""Parts of the names of headers and query parameters that carry secrets, beyond what `is_secret_name` says of any name."""
 _SCHEMES = ("basic", "bearer", "token")
 """Words in such values that anyone may read."""
 
@@ -47,18 +49,11 @@ def secrets_of(url: str, headers: Mapping[str, str] | None, api_key: str | None 
     return sorted({secret for secret in found if len(secret) >= _SHORTEST}, key=len, reverse=True)
 
 
-def hidden(text: str, secrets: Iterable[str]) -> str:
-    """A text with stars for secrets."""
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    return text
-
-
 def shown_text(text: str, secrets: Iterable[str]) -> str:
-    """The beginning of a text, with stars for secrets."""
-    text = hidden(text, secrets)
+    """The beginning of a text, without these secrets and without what looks like a key."""
+    text = masked_text(without(text, secrets))
     return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
 
 
 def _tells(name: str) -> bool:
-    return any(part in name.lower() for part in _TELLING)
+    return is_secret_name(name) or any(part in name.lower() for part in _TELLING)

@@ -18,8 +18,9 @@ import msgspec
 
 from calipers.agents.adapters.json_reply import read_count, read_text, read_tool_calls
 from calipers.errors import AgentConnectionError, AgentReplyError, InvalidOptionError
-from calipers.http.concealment import hidden, shown_address
+from calipers.http.concealment import shown_address
 from calipers.http.request import Request, check_seconds, is_address
+from calipers.redaction import without
 from calipers.retry import Retry
 from calipers.trace import LLMCall, Trace
 
@@ -105,7 +106,7 @@ class ChatTarget:
                 return await self._ask(request)
             except (AgentReplyError, AgentConnectionError) as error:
                 if self.retry is None or not self.retry.again(error, tries):
-                    error.args = (hidden(str(error), request.secrets),)
+                    error.args = (without(str(error), request.secrets),)
                     raise
                 await asyncio.sleep(self.retry.pause(tries, turn_seed() or 0))
 

@@ -26,9 +26,9 @@ from typing import Any, Final
 
 import msgspec
 
-from calipers.agents.redaction import REDACTED
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.identity.fingerprint import digest
+from calipers.redaction import REDACTED
 from calipers.result import EvaluatorSpec
 
 from .records import StoredAttempt, StoredCell

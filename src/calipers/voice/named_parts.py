@@ -18,7 +18,7 @@ from calipers.files.allowed_modules import import_allowed
 from calipers.files.arguments import read_arguments, read_spec
 from calipers.files.parameters import Parameter, parameters_of
 from calipers.files.problem import Problems, Steps, shorten, suggest
-from calipers.http.concealment import hidden
+from calipers.redaction import without
 
 from .environment import filled, referred, refuse_secrets
 from .function_agent import FunctionAgent
@@ -125,13 +125,13 @@ class NamedParts:
             made = kind(**arguments) if len(problems.found) == before else None
             for option, message in getattr(made, "wrong_options", tuple)():
                 where = (*at, option) if isinstance(given, dict) and option in given else at
-                problems.add(where, hidden(message, referred(given, environ=self.environ)))
+                problems.add(where, without(message, referred(given, environ=self.environ)))
             return made if len(problems.found) == before else None
         except MissingExtraError:
             raise  # nothing is wrong with the file
         except Exception as error:  # whatever a constructor checks
             message = str(error).partition("\n")[0] or type(error).__name__
-            problems.add(at, hidden(message, referred(given, environ=self.environ)))
+            problems.add(at, without(message, referred(given, environ=self.environ)))
             return None
 
     def _find(self, name: str, kinds: Mapping[str, str], what: str, steps: Steps, problems: Problems) -> Any:

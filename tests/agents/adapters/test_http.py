@@ -247,7 +247,7 @@ def test_headers_and_the_secrets_of_an_address_are_in_no_repr_and_no_message(use
     for secret in ("sk-123456789", "password", "dXNlcjpwYXNzd29yZA", "abcdefgh"):
         assert secret not in shown
     scheme = "Bearer" if headers else "Basic"
-    assert f"bad token {scheme} *** for /agent?key=***" in str(caught.value)
+    assert f"bad token {scheme} [redacted] for /agent?key=[redacted]" in str(caught.value)
     assert repr(adapter) == f"HttpAdapter('{server.url}', name='127.0.0.1:{server.port}')"
 
 

@@ -33,6 +33,7 @@ class FunctionAdapter(Generic[AnswerT]):
         name: the agent's name; default: the function's.
         model: the model the agent asks.
         tags: of each trace.
+        keep_secrets: record what looks like a secret as it is, rather than as `[redacted]`.
 
     Raises:
         TaskContractError: it is no function.
@@ -46,6 +47,7 @@ class FunctionAdapter(Generic[AnswerT]):
         name: str | None = ...,
         model: str | None = ...,
         tags: Sequence[str] = ...,
+        keep_secrets: bool = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -55,6 +57,7 @@ class FunctionAdapter(Generic[AnswerT]):
         name: str | None = ...,
         model: str | None = ...,
         tags: Sequence[str] = ...,
+        keep_secrets: bool = ...,
     ) -> None: ...
     def __init__(
         self,
@@ -63,6 +66,7 @@ class FunctionAdapter(Generic[AnswerT]):
         name: str | None = None,
         model: str | None = None,
         tags: Sequence[str] = (),
+        keep_secrets: bool = False,
     ) -> None:
         if not callable(function):
             raise TaskContractError(f"an agent is a function of a text, got {function!r}")
@@ -79,6 +83,7 @@ class FunctionAdapter(Generic[AnswerT]):
         """Whether `invoke` gives something to await."""
         self.model = model
         self.tags = tags
+        self.keep_secrets = keep_secrets
         TraceRecorder(self.name, model, tags)  # refuses what no trace could hold
 
     def invoke(self, input_text: Any, /) -> AnswerT:
@@ -94,7 +99,9 @@ class FunctionAdapter(Generic[AnswerT]):
 
     def _recording(self, asked: Any) -> Recording:
         text = asked if isinstance(asked, str) else str(asked)
-        return Recording(self.name, model=self.model, tags=self.tags, input_text=text)
+        return Recording(
+            self.name, model=self.model, tags=self.tags, input_text=text, keep_secrets=self.keep_secrets
+        )
 
     def _invoke(self, asked: Any) -> Any:
         recording = self._recording(asked)

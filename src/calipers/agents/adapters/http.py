@@ -15,10 +15,11 @@ from calipers.agents.event_log import Event, turn_of
 from calipers.agents.recorder import TraceRecorder
 from calipers.agents.recording import Recording
 from calipers.errors import AgentError, AgentReplyError, InvalidOptionError
-from calipers.http.concealment import hidden, shown_address
+from calipers.http.concealment import shown_address
 from calipers.http.request import Reply, Request, check_address, check_seconds
 from calipers.http.sessions import load_aiohttp
-from calipers.trace import Trace
+from calipers.redaction import without
+from calipers.trace import ToolCall, Trace
 
 from .json_reply import Path, read_count, read_text, read_tool_calls, shown
 
@@ -65,6 +66,7 @@ class HttpAdapter:
         model: the model the agent asks.
         tags: of each trace.
         client: your own client, such as one with certificates of its own; you close it.
+        keep_secrets: record what looks like a secret as it is, rather than as `[redacted]`.
 
     Raises:
         InvalidOptionError: the address is none, the body has no place for the request, or the time is not above 0.
@@ -87,6 +89,7 @@ class HttpAdapter:
         model: str | None = None,
         tags: Sequence[str] = (),
         client: "httpx.AsyncClient | aiohttp.ClientSession | None" = None,
+        keep_secrets: bool = False,
     ) -> None:
         if client is None:
             load_aiohttp()  # here, rather than in the first of many requests
@@ -112,6 +115,7 @@ class HttpAdapter:
         self.model = model
         self.tags = tags
         self.client = client
+        self.keep_secrets = keep_secrets
         TraceRecorder(self.name, model, tags)  # refuses what no trace could hold
 
     async def invoke(self, input_text: Any, /) -> Trace:
@@ -121,7 +125,13 @@ class HttpAdapter:
             AgentError: it gave no answer, by whichever of its kinds says why.
         """
         asked = input_text if isinstance(input_text, str) else str(input_text)
-        with Recording(self.name, model=self.model, tags=self.tags, input_text=asked) as recording:
+        with Recording(
+            self.name,
+            model=self.model,
+            tags=self.tags,
+            input_text=asked,
+            keep_secrets=self.keep_secrets,
+        ) as recording:
             request = Request(
                 self.url, self.method, self.headers, self._content(input_text), timeout=self.timeout
             )
@@ -131,7 +141,7 @@ class HttpAdapter:
                     raise refusal
                 totals = self._read(reply, recording)
             except AgentError as error:
-                error.args = (hidden(f"{self.name}: {error}", request.secrets),)
+                error.args = (without(f"{self.name}: {error}", request.secrets),)
                 raise
         trace = recording.trace
         return trace.replace(**totals, trace_id=trace.trace_id, created_at=trace.created_at)
@@ -161,7 +171,7 @@ class HttpAdapter:
             answer = _json(reply)
             calls = [] if self.tool_calls is None else read_tool_calls(answer, self.tool_calls)
             for call in calls:
-                recording.log.add(Event(turn_of(call)))
+                recording.log.add(Event(turn_of(_recorded(call, recording))))
             recording.output_text = read_text(answer, self.output, may_be_null=bool(calls))
             paths = {"total_input_tokens": self.input_tokens, "total_output_tokens": self.output_tokens}
             counts = {name: read_count(answer, path) for name, path in paths.items() if path is not None}
@@ -169,6 +179,20 @@ class HttpAdapter:
             error.status = reply.status
             raise
         return {name: count for name, count in counts.items() if count is not None}
+
+
+def _recorded(call: ToolCall, recording: Recording) -> ToolCall:
+    """A call that an agent told of, as it is recorded."""
+    return ToolCall(
+        call.name,
+        recording.recorded(call.arguments),
+        output=recording.recorded(call.output),
+        success=call.success,
+        error=recording.recorded(call.error),
+        latency_ms=call.latency_ms,
+        call_id=call.call_id,
+        timestamp=call.timestamp,
+    )
 
 
 def _has_input(template: Any) -> bool:

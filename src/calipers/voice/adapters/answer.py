@@ -5,8 +5,9 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from calipers.errors import AgentReplyError, AgentTimeoutError
-from calipers.http.concealment import hidden, shown_text
+from calipers.http.concealment import shown_text
 from calipers.http.request import Request
+from calipers.redaction import without
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
@@ -33,7 +34,7 @@ async def answer_to(request: Request, client: Any) -> Any:
         error.response = AgentResponse(timed_out=True)
         raise
     if (refusal := request.refusal(reply)) is not None:
-        refusal.response = AgentResponse(raw=hidden(reply.text, request.secrets))
+        refusal.response = AgentResponse(raw=without(reply.text, request.secrets))
         raise refusal
     found = decoded(reply.body)
     return reply.text if isinstance(found, bytes) else found
