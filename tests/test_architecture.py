@@ -18,6 +18,7 @@ LAYERS = (
     "errors",
     "plain",
     "redaction",
+    "model_field",
     "trace",
     "trace_data",
     "matching",
@@ -82,7 +83,10 @@ FRONT_DOORS = {
     ("calipers.dataset", "calipers.stores.keeping"),
     ("calipers.dataset", "calipers.views.progress"),
     ("calipers.gate.policy", "calipers.files.policy_file"),
+    ("calipers.report", "calipers.comparison.comparison"),
+    ("calipers.report", "calipers.views.comparison.terminal"),
     ("calipers.report", "calipers.views.terminal"),
+    ("calipers.trace", "calipers.trace_data"),
 }
 """Methods that open a door to another module when they are called: one-line entry points, and nothing else.
 

@@ -4,15 +4,17 @@ Both are plain data. A record keeps its results in one tuple; `assertions`, `sco
 made when asked for.
 """
 
-from typing import Any
+from typing import Any, Generic, cast
 
 import msgspec
 
-from .result import EvaluationResult, EvaluatorFailure, SkippedEvaluation, kind_of
+from .context import InputsT, MetadataT, OutputT
+from .model_field import ModelField
+from .result import EvaluationResult, EvaluatorFailure, Scalar, SkippedEvaluation, kind_of
 from .trace import Trace
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
+class Failure(ModelField, msgspec.Struct, frozen=True, kw_only=True):
     """Something that was to run and did not finish."""
 
     error_type: str
@@ -21,18 +23,18 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     error_stacktrace: str = ""
 
 
-class ReportCase(msgspec.Struct, kw_only=True, gc=False):
+class ReportCase(ModelField, msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True, gc=False):
     """One attempt whose task finished, with what its evaluators said."""
 
     name: str
     """Unique in the report: the case's name, with `[i/n]` when the case is repeated."""
-    inputs: Any
-    metadata: Any
-    expected_output: Any
-    output: Any
+    inputs: InputsT
+    metadata: MetadataT | None
+    expected_output: OutputT | None
+    output: OutputT
     metrics: dict[str, int | float]
     attributes: dict[str, Any]
-    results: tuple[EvaluationResult, ...]
+    results: tuple[EvaluationResult[Scalar], ...]
     """Every judgement, in the order the evaluators ran."""
     evaluator_failures: tuple[EvaluatorFailure, ...] = ()
     """Evaluators that did not finish."""
@@ -59,19 +61,22 @@ class ReportCase(msgspec.Struct, kw_only=True, gc=False):
     """What the agent did, where the task returned or recorded a trace."""
 
     @property
-    def assertions(self) -> dict[str, EvaluationResult]:
+    def assertions(self) -> dict[str, EvaluationResult[bool]]:
         """The pass/fail results by name."""
-        return {r.name: r for r in self.results if r.value is True or r.value is False}
+        found = {r.name: r for r in self.results if r.value is True or r.value is False}
+        return cast("dict[str, EvaluationResult[bool]]", found)
 
     @property
-    def scores(self) -> dict[str, EvaluationResult]:
+    def scores(self) -> dict[str, EvaluationResult[int | float]]:
         """The numeric results by name."""
-        return {r.name: r for r in self.results if kind_of(r.value) == "score"}
+        found = {r.name: r for r in self.results if kind_of(r.value) == "score"}
+        return cast("dict[str, EvaluationResult[int | float]]", found)
 
     @property
-    def labels(self) -> dict[str, EvaluationResult]:
+    def labels(self) -> dict[str, EvaluationResult[str]]:
         """The string results by name."""
-        return {r.name: r for r in self.results if isinstance(r.value, str)}
+        found = {r.name: r for r in self.results if isinstance(r.value, str)}
+        return cast("dict[str, EvaluationResult[str]]", found)
 
     @property
     def passed(self) -> bool | None:
@@ -87,13 +92,15 @@ class ReportCase(msgspec.Struct, kw_only=True, gc=False):
         return held
 
 
-class ReportCaseFailure(msgspec.Struct, kw_only=True, gc=False):
+class ReportCaseFailure(
+    ModelField, msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True, gc=False
+):
     """One attempt whose task, or the hooks around it, did not finish. It counts as not passed."""
 
     name: str
-    inputs: Any
-    metadata: Any
-    expected_output: Any
+    inputs: InputsT
+    metadata: MetadataT | None
+    expected_output: OutputT | None
     error_type: str
     error_message: str
     """`Type: text`."""

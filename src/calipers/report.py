@@ -10,13 +10,15 @@ import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack
 
 import msgspec
 
 from .analysis import Analysis
 from .case import field_tags
+from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidOptionError, InvalidTraceError, ReportFormatError
+from .model_field import written_as
 from .plain import plain, safe_repr
 from .recalled import Reuse
 from .record import ReportCase, ReportCaseFailure
@@ -40,10 +42,21 @@ FORMAT_VERSION = 1
 class PrintOptions(TypedDict, total=False):
     """What of a report to show; see `calipers.views.terminal.print_report` for what the options mean."""
 
-    include_cases: bool | Literal["failed"]
+    include_cases: bool | Literal["failed"] | None
     include_reasons: bool
     include_values: bool
+    include_input: bool | None
+    include_expected_output: bool | None
+    include_output: bool | None
+    include_metadata: bool
+    include_durations: bool
+    include_total_duration: bool
+    include_averages: bool
+    include_errors: bool
+    include_evaluator_failures: bool
+    include_analyses: bool
     include_tracebacks: bool
+    include_error_stacktrace: bool
     max_cases: int | None
     no_limit: str
     confidence: float
@@ -63,15 +76,15 @@ class Averages(msgspec.Struct, kw_only=True):
     total_duration: float
 
 
-class CaseGroup(msgspec.Struct, kw_only=True):
+class CaseGroup(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True):
     """The attempts of one repeated case."""
 
     name: str
-    inputs: Any
-    metadata: Any
-    expected_output: Any
-    runs: list[ReportCase]
-    failures: list[ReportCaseFailure]
+    inputs: InputsT
+    metadata: MetadataT | None
+    expected_output: OutputT | None
+    runs: list[ReportCase[InputsT, OutputT, MetadataT]]
+    failures: list[ReportCaseFailure[InputsT, OutputT, MetadataT]]
 
     @property
     def summary(self) -> Averages | None:
@@ -100,14 +113,14 @@ class Stopping(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.why} {after}" + (f"; {self.saved:,} task calls saved" if self.saved else "")
 
 
-class Report(msgspec.Struct, kw_only=True):
+class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True):
     """All results of one run."""
 
     name: str
     """What was run: the experiment's name, else the task's."""
-    cases: list[ReportCase]
+    cases: list[ReportCase[InputsT, OutputT, MetadataT]]
     """Attempts whose task finished, in the dataset's order."""
-    failures: list[ReportCaseFailure] = []
+    failures: list[ReportCaseFailure[InputsT, OutputT, MetadataT]] = []
     """Attempts whose task did not."""
     totals: Totals | None = None
     """What all attempts say together, where `cases` and `failures` are only some of them (`keep="failed"`)."""
@@ -136,6 +149,11 @@ class Report(msgspec.Struct, kw_only=True):
     """How much of it was taken from a store, and under which id it is there; `None`: it was not kept."""
 
     # ------------------------------------------------------------------ what it says
+
+    @property
+    def experiment_metadata(self) -> dict[str, Any] | None:
+        """The same as `metadata`, which cases have too."""
+        return self.metadata
 
     def summaries(self, *, confidence: float = 0.95) -> dict[str, Summary]:
         """One summary per column of results, by name."""
@@ -210,7 +228,7 @@ class Report(msgspec.Struct, kw_only=True):
         """How many attempts the run made, kept or not, and what became of them."""
         return self._tally().counts() if self.totals is None else self.totals.counts
 
-    def with_totals(self, *, confidence: float = 0.95) -> "Report":
+    def with_totals(self, *, confidence: float = 0.95) -> "Report[InputsT, OutputT, MetadataT]":
         """The same report with everything it says counted once, for a reader that asks often."""
         if self.totals is not None:
             return self
@@ -248,12 +266,14 @@ class Report(msgspec.Struct, kw_only=True):
             return _average(self.cases)
         return _average_of([group.summary for group in groups])
 
-    def case_groups(self) -> list[CaseGroup] | None:
+    def case_groups(self) -> list[CaseGroup[InputsT, OutputT, MetadataT]] | None:
         """The attempts by case; `None` when nothing was repeated. Cases that only ever failed come last."""
         if self.repeat == 1:
             return None
-        groups: dict[str, CaseGroup] = {}
-        records: list[ReportCase | ReportCaseFailure] = [*self.cases, *self.failures]
+        groups: dict[str, CaseGroup[InputsT, OutputT, MetadataT]] = {}
+        records: list[
+            ReportCase[InputsT, OutputT, MetadataT] | ReportCaseFailure[InputsT, OutputT, MetadataT]
+        ] = [*self.cases, *self.failures]
         for record in records:
             name = record.source_case_name or record.name
             group = groups.get(name)
@@ -310,23 +330,50 @@ class Report(msgspec.Struct, kw_only=True):
             for name in ("cases", "failures"):
                 if name in parts:
                     parts[name] = _with_traces(parts[name])
-            report = msgspec.convert(parts, cls)
+            report: Report = msgspec.convert(parts, cls)
         except (msgspec.ValidationError, InvalidTraceError) as error:
             raise ReportFormatError(f"the stored report is damaged: {error}") from error
         _check_numbers(report.cases)
         return report
 
     def print(
-        self, *, console: "Console | None" = None, width: int | None = None, **options: Unpack[PrintOptions]
+        self,
+        *,
+        baseline: "Report | None" = None,
+        console: "Console | None" = None,
+        width: int | None = None,
+        **options: Unpack[PrintOptions],
     ) -> None:
-        """Show the report in the terminal; see `calipers.views.terminal.print_report` for the options."""
+        """Show the report in the terminal; see `calipers.views.terminal.print_report` for the options.
+
+        With a baseline, show instead what changed since that report; the options that choose parts of a report do not apply.
+        """
+        if baseline is not None:
+            from .comparison.comparison import compare_reports
+            from .views.comparison.terminal import print_comparisons
+
+            confidence = options.get("confidence", 0.95)
+            compared = compare_reports(baseline, self, confidence=confidence)
+            print_comparisons([compared], console=console, width=width)
+            return
         from .views.terminal import print_report
 
         print_report(self, console=console, width=width, **options)
 
+    def render(self, *, width: int = 80, **options: Unpack[PrintOptions]) -> str:
+        """What `print` shows, as plain text without colours."""
+        from .views.terminal import report_text
+
+        return report_text(self, width=width, **options)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """How a pydantic model with a field of this type reads and writes it: as `from_dict` and `to_dict` do."""
+        return written_as(cls, cls.from_dict, cls.to_dict)
+
 
 def _retagged(record: _RecordT, fields: Sequence[str]) -> _RecordT:
-    more = [tag for field in fields for tag in field_tags(record.metadata, field)]
+    more: list[str] = [tag for field in fields for tag in field_tags(record.metadata, field)]
     return msgspec.structs.replace(record, tags=tuple(dict.fromkeys((*record.tags, *more))))
 
 

@@ -49,6 +49,11 @@ class ReportEvaluatorContext(msgspec.Struct, kw_only=True):
     metadata: dict[str, Any] | None = None
     """What the caller noted about the run."""
 
+    @property
+    def experiment_metadata(self) -> dict[str, Any] | None:
+        """The same as `metadata`, which cases have too."""
+        return self.metadata
+
 
 class ReportEvaluator(ABC):
     """Makes a claim about a whole report. A subclass implements `evaluate` and is usually a dataclass."""

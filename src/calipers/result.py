@@ -16,12 +16,14 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
 from numbers import Real
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, TypeAlias
 from uuid import uuid4
 
 import msgspec
+from typing_extensions import TypeVar
 
 from .errors import InvalidOutputError
+from .model_field import ModelField
 from .redaction import masked_text
 
 Scalar: TypeAlias = bool | int | float | str
@@ -30,6 +32,7 @@ Scalar: TypeAlias = bool | int | float | str
 Kind: TypeAlias = Literal["assertion", "score", "label"]
 """What kind of claim a result makes."""
 
+ValueT = TypeVar("ValueT", default=Scalar)
 _T = TypeVar("_T")
 
 
@@ -43,21 +46,21 @@ class EvalVerdict(StrEnum):
     SKIP = "skip"
 
 
-class EvaluationReason(msgspec.Struct, frozen=True):
+class EvaluationReason(ModelField, msgspec.Struct, frozen=True):
     """A value with the reason for it: what an evaluator returns when it explains itself."""
 
     value: Scalar
     reason: str | None = None
 
 
-class Skipped(msgspec.Struct, frozen=True):
+class Skipped(ModelField, msgspec.Struct, frozen=True):
     """What an evaluator returns when it does not apply, with the reason; `{}` says the same without one."""
 
     reason: str
 
 
 @dataclass(frozen=True)
-class EvalResult:
+class EvalResult(ModelField):
     """What a verdict evaluator returns: a verdict, a score that agrees with it, and the reason."""
 
     evaluator_name: str
@@ -91,19 +94,19 @@ def check_score(score: Any) -> None:
         raise InvalidOutputError(f"the score of an EvalResult is a number from 0 to 1, got {score!r:.200}")
 
 
-class EvaluatorSpec(msgspec.Struct, frozen=True):
+class EvaluatorSpec(ModelField, msgspec.Struct, frozen=True):
     """Which evaluator made a result: its type and the arguments that differ from the defaults."""
 
     name: str
     arguments: dict[str, Any] = {}
 
 
-class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One named judgement of one attempt."""
+class EvaluationResult(ModelField, msgspec.Struct, Generic[ValueT], frozen=True, kw_only=True, gc=False):
+    """One named judgement of one attempt; `EvaluationResult[bool]` is an assertion."""
 
     name: str
     """Unique within its attempt; the key in `assertions`, `scores` or `labels`."""
-    value: Scalar
+    value: ValueT
     reason: str | None = None
     evaluator: str
     """Which evaluator of the run made it: equal to `name` unless one evaluator made several results."""
@@ -120,16 +123,16 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def kind(self) -> Kind:
         """Which kind of claim the value makes."""
-        return kind_of(self.value)
+        return kind_of(self.value)  # type: ignore[arg-type]  # only a scalar makes a claim
 
-    def downcast(self, *types: type[_T]) -> "EvaluationResult | None":
+    def downcast(self, *types: type[_T]) -> "EvaluationResult[_T] | None":
         """This result if its value is one of the types, else `None`. A bool is never a number."""
         if isinstance(self.value, bool) and bool not in types:
             return None
-        return self if isinstance(self.value, types) else None
+        return self if isinstance(self.value, types) else None  # type: ignore[return-value]  # its value is one
 
 
-class SkippedEvaluation(msgspec.Struct, frozen=True, gc=False):
+class SkippedEvaluation(ModelField, msgspec.Struct, frozen=True, gc=False):
     """An evaluator that did not apply to an attempt, or one of its results that did not."""
 
     name: str
@@ -146,7 +149,7 @@ class SkippedEvaluation(msgspec.Struct, frozen=True, gc=False):
         return self.name if self.key_of is None else self.key_of
 
 
-class EvaluatorFailure(msgspec.Struct, frozen=True, kw_only=True):
+class EvaluatorFailure(ModelField, msgspec.Struct, frozen=True, kw_only=True):
     """An evaluator that did not finish."""
 
     name: str

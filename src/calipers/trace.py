@@ -27,6 +27,7 @@ from typing import Any, Final
 import msgspec
 
 from .errors import InvalidTraceError
+from .model_field import written_as
 
 
 class ToolCall:
@@ -325,6 +326,28 @@ class Trace:
         latencies = [call.latency_ms for call in self.llm_calls]
         latencies += [call.latency_ms for call in self.tool_calls]
         return any(latency is not None for latency in latencies) and not any(latencies)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trace as plain JSON data; what it holds in places of any shape is made plain."""
+        from .trace_data import trace_data
+
+        return trace_data(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Trace":
+        """A trace from what `to_dict` gave.
+
+        Raises:
+            InvalidTraceError: the data is no trace; the message says what is wrong with it.
+        """
+        from .trace_data import read_trace
+
+        return read_trace(data)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """How a pydantic model with a field of this type reads and writes it: as `from_dict` and `to_dict` do."""
+        return written_as(cls, cls.from_dict, cls.to_dict)
 
     def replace(self, **changes: Any) -> "Trace":
         """A copy with some fields changed, under a new `trace_id`.

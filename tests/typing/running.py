@@ -121,14 +121,16 @@ def read(report: Report) -> None:
     _ = rate.value  # type: ignore[union-attr]
     for case in report.cases:
         assert_type(case, ReportCase)
-        assert_type(case.assertions, dict[str, EvaluationResult])
+        assert_type(case.assertions, dict[str, EvaluationResult[bool]])
+        assert_type(case.scores, dict[str, EvaluationResult[int | float]])
+        assert_type(case.labels, dict[str, EvaluationResult[str]])
         assert_type(case.results, tuple[EvaluationResult, ...])
         assert_type(case.passed, bool | None)
         assert_type(case.output, Any)
         for result in case.results:
             assert_type(result.value, bool | int | float | str)
             assert_type(result.reason, str | None)
-            assert_type(result.downcast(bool), EvaluationResult | None)
+            assert_type(result.downcast(bool), EvaluationResult[bool] | None)
             result.value = True  # type: ignore[misc]
     for failure in report.failures:
         assert_type(failure.error_message, str)

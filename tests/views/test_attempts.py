@@ -76,6 +76,48 @@ def test_all_attempts_on_request(report):
     ]
 
 
+def test_values_asked_for_by_name_are_shown_of_every_attempt(report):
+    lines = section(report, "Attempts", include_input=True, include_output=True, include_cases=None)
+    assert lines[:3] == [
+        "✓ good  250 ms · length 0.5",
+        "    inputs    'question good'",
+        "    got       'answer good'",
+    ]
+    assert set(FAILED) <= set(lines)
+
+
+def test_values_can_be_hidden_one_by_one(report):
+    lines = section(report, "Did not pass", include_input=False, include_expected_output=False)
+    assert lines[:3] == [BAD[0], BAD[3], BAD[4]]
+
+
+def test_metadata_durations_and_failures_are_shown_as_asked(report):
+    report.cases[0].metadata = {"level": 1}
+    lines = section(report, "Attempts", include_metadata=True, include_durations=False)
+    assert lines[:2] == ["✓ good  length 0.5", "    metadata  {'level': 1}"]
+    assert "Task time" not in report_text(report, include_durations=False)
+    assert "250 ms · 500 ms in all" in report_text(report, include_total_duration=True)
+    without = report_text(report, include_errors=False, include_evaluator_failures=False)
+    assert "Tasks that failed" not in without
+    assert "Judge (evaluator failed)" not in without
+    assert "1 of 5 tasks failed" in without  # it is counted all the same
+
+
+def test_the_table_of_evaluators_can_be_left_out(report):
+    assert "Evaluator " in report_text(report)
+    assert "Evaluator " not in report_text(report, include_averages=False)
+
+
+def test_a_traceback_can_be_asked_for_in_two_words(report):
+    assert report_text(report, include_error_stacktrace=True) == report_text(report, include_tracebacks=True)
+
+
+def test_a_report_renders_as_text_and_prints_against_a_baseline(report, capsys):
+    assert report.render(width=90, include_cases=False) == report_text(report, width=90, include_cases=False)
+    report.print(baseline=report, width=90)
+    assert "answer #2 against answer #1" in capsys.readouterr().out
+
+
 def test_none_on_request(report):
     assert "✗" not in report_text(report, include_cases=False)
 

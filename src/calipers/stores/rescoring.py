@@ -268,7 +268,9 @@ class _Again:
         if len(present) == len(self.places):
             return None
         if case is None:
-            expected = {"expected_output": record.expected_output} if record.has_expected_output else {}
+            expected: dict[str, Any] = (
+                {"expected_output": record.expected_output} if record.has_expected_output else {}
+            )
             tags, timeout = setting_of(attempt)
             case = Case(
                 name=attempt.case_name,

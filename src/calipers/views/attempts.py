@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.report import Report
@@ -34,23 +34,56 @@ _TRACEBACK_LINES = 30
 class AttemptOptions:
     """Which attempts to show, and how much of each."""
 
-    include_cases: bool | Literal["failed"] = "failed"
-    """`"failed"`: the attempts that did not pass; True: all; False: none."""
+    include_cases: bool | Literal["failed"] | None = None
+    """`"failed"`: the attempts that did not pass; True: all; False: none. `None`: all where a value or the metadata is asked for
+    by name, else those that did not pass."""
     include_reasons: bool = True
     """Say why each evaluator did not pass an attempt."""
     include_values: bool = True
-    """Show inputs, expected output, output and tool calls."""
+    """Show inputs, expected output, output and tool calls of attempts that did not pass."""
+    include_input: bool | None = None
+    """Show the inputs, of attempts that passed too; `None`: as `include_values` says."""
+    include_expected_output: bool | None = None
+    include_output: bool | None = None
+    include_metadata: bool = False
+    """Show the case's metadata."""
+    include_durations: bool = True
+    """Show how long the tasks took."""
+    include_total_duration: bool = False
+    """Show how long each attempt took with its evaluators and hooks."""
+    include_averages: bool = True
+    """Show the table with a line for each evaluator."""
+    include_errors: bool = True
+    """List the attempts whose task failed. They are counted in any case."""
+    include_evaluator_failures: bool = True
+    """Say which evaluators of an attempt failed. They are counted in any case."""
+    include_analyses: bool = True
+    """Show what report evaluators found."""
     include_tracebacks: bool = False
     """Show where in the code a task or an evaluator failed."""
+    include_error_stacktrace: bool = False
+    """The same, in the words of pydantic_evals."""
     max_cases: int | None = 20
     """Attempts in each list, where those of a case that came to the same count once; `None` for no limit."""
     no_limit: str = "max_cases=None"
     """How the reader lifts that limit."""
 
+    @property
+    def listed(self) -> bool | Literal["failed"]:
+        """Which attempts to list."""
+        if self.include_cases is not None:
+            return self.include_cases
+        asked = self.include_input, self.include_expected_output, self.include_output, self.include_metadata
+        return True if any(asked) else "failed"
+
+    def shows(self, asked: bool | None, *, passed: bool) -> bool:
+        """Whether a value of an attempt is shown."""
+        return asked if asked is not None else self.include_values and not passed
+
 
 def failed_tasks(page: Page, report: Report, options: AttemptOptions) -> "Iterator[RenderableType]":
     """The attempts whose task did not finish."""
-    if options.include_cases == "failed":
+    if options.listed == "failed" and options.include_errors:
         counts = report.counts()
         failed = sum(counts.failed_tasks.values())
         title = f"Tasks that failed: {failed:,} of {counts.attempts:,}"
@@ -59,9 +92,10 @@ def failed_tasks(page: Page, report: Report, options: AttemptOptions) -> "Iterat
 
 def attempts(page: Page, report: Report, options: AttemptOptions) -> "Iterator[RenderableType]":
     """The attempts that did not pass though their task finished; or all, if the options ask for all."""
-    if options.include_cases is True:
-        yield from _list(page, "Attempts", [*report.cases, *report.failures], options)
-    elif options.include_cases == "failed":
+    if options.listed is True:
+        failures = report.failures if options.include_errors else []
+        yield from _list(page, "Attempts", [*report.cases, *failures], options)
+    elif options.listed == "failed":
         counts, rate = report.counts(), report.pass_rate()
         missed = [case for case in report.cases if case.passed is False]
         failed = sum(counts.failed_tasks.values())
@@ -93,11 +127,10 @@ def _attempt(page: Page, group: Sequence[Record], options: AttemptOptions) -> "I
     Attempts at one case that came to the same are shown as one.
     """
     record = group[0]
-    yield _first_line(page, group)
+    yield _first_line(page, group, options)
+    yield from _values(page, record, options)
     if record.passed is not False:
         return
-    if options.include_values:
-        yield from _values(page, record)
     if isinstance(record, ReportCaseFailure):
         tries = f"after {plural(record.tries, 'try', 'tries')}" if record.tries > 1 else ""
         yield from _reason(page, tries, record.error_message)
@@ -107,13 +140,13 @@ def _attempt(page: Page, group: Sequence[Record], options: AttemptOptions) -> "I
         if result.value is False:
             reason = why(result) if options.include_reasons else None
             yield from _reason(page, page.fit(result.name, _NAME), reason)
-    for failure in record.evaluator_failures:
+    for failure in record.evaluator_failures if options.include_evaluator_failures else ():
         message = failure.error_message if options.include_reasons else None
         yield from _reason(page, f"{page.fit(failure.name, _NAME)} (evaluator failed)", message)
         yield from _traceback(page, failure, options)
 
 
-def _first_line(page: Page, group: Sequence[Record]) -> "Text":
+def _first_line(page: Page, group: Sequence[Record], options: AttemptOptions) -> "Text":
     """Mark, name, and whatever else was measured: scores, labels and the time, as far as several agree in them."""
     record, *others = group
     if record.passed is None:
@@ -122,9 +155,9 @@ def _first_line(page: Page, group: Sequence[Record]) -> "Text":
         mark, style = page.glyph("✓", "+"), "green"
     else:
         mark, style = page.glyph("✗", "x"), "red"
-    facts = _facts(page, record)
+    facts = _facts(page, record, options)
     for other in others:
-        theirs = _facts(page, other)
+        theirs = _facts(page, other, options)
         facts = [fact for fact in facts if fact in theirs]
     if others:
         facts = [plural(len(group), "attempt"), *facts]
@@ -136,8 +169,11 @@ def _first_line(page: Page, group: Sequence[Record]) -> "Text":
     return line
 
 
-def _facts(page: Page, record: Record) -> list[str]:
-    facts = [seconds(record.task_duration, micro=page.glyph("µ", "u"))]
+def _facts(page: Page, record: Record, options: AttemptOptions) -> list[str]:
+    micro = page.glyph("µ", "u")
+    facts = [seconds(record.task_duration, micro=micro)] if options.include_durations else []
+    if options.include_total_duration:
+        facts.append(f"{seconds(record.total_duration, micro=micro)} in all")
     if isinstance(record, ReportCase):
         for result in record.results:
             if isinstance(result.value, str):
@@ -147,16 +183,23 @@ def _facts(page: Page, record: Record) -> list[str]:
     return facts
 
 
-def _values(page: Page, record: Record) -> "Iterator[RenderableType]":
-    values = [("inputs", record.inputs)]
+def _values(page: Page, record: Record, options: AttemptOptions) -> "Iterator[RenderableType]":
+    passed = record.passed is not False
+    values: list[tuple[str, Any]] = []
+    if options.shows(options.include_input, passed=passed):
+        values.append(("inputs", record.inputs))
+    if options.include_metadata and record.metadata is not None:
+        values.append(("metadata", record.metadata))
     if isinstance(record, ReportCase):
-        if record.has_expected_output or record.expected_output is not None:
+        expects = record.has_expected_output or record.expected_output is not None
+        if expects and options.shows(options.include_expected_output, passed=passed):
             values.append(("expected", record.expected_output))
-        values.append(("got", record.output))
+        if options.shows(options.include_output, passed=passed):
+            values.append(("got", record.output))
     for label, value in values:
         text = page.fit_value(value, page.width - _INDENT - 10)
         yield page.indented(page.line((f"{label:<8}  ", "dim"), text), _INDENT)
-    if called := calls_line(record):
+    if options.shows(None, passed=passed) and (called := calls_line(record)):
         text = page.fit(called, _CALL_LINES * (page.width - _INDENT - 10))
         yield page.indented(page.line(("called    ", "dim"), text), _INDENT)
 
@@ -183,7 +226,7 @@ def _reason(page: Page, name: str, reason: str | None) -> "Iterator[RenderableTy
 def _traceback(
     page: Page, failure: ReportCaseFailure | EvaluatorFailure | Failure, options: AttemptOptions
 ) -> "Iterator[RenderableType]":
-    if not options.include_tracebacks:
+    if not (options.include_tracebacks or options.include_error_stacktrace):
         return
     lines = failure.error_stacktrace.splitlines()
     for line in lines[-_TRACEBACK_LINES:]:

@@ -21,9 +21,9 @@ _A_HICCUP = 0.5
 """Holding the event loop once, and for fewer seconds than this, is a busy machine's doing."""
 
 
-def measures(page: Page, report: Report) -> "Iterator[Text]":
+def measures(page: Page, report: Report, *, durations: bool = True) -> "Iterator[Text]":
     """How long the tasks took, and the metrics they recorded."""
-    times = report.durations()
+    times = report.durations() if durations else None
     if times is not None:
         micro = page.glyph("µ", "u")
         named = (("p50", times.p50), ("p90", times.p90), ("p99", times.p99), ("longest", times.longest))

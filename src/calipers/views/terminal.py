@@ -7,10 +7,10 @@ computes a number: it shows what the report says. All text of the report is data
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 from calipers.errors import InvalidOptionError
-from calipers.report import Report
+from calipers.report import PrintOptions, Report
 from calipers.stats.interval import check_confidence
 
 from .analyses import analyses
@@ -34,13 +34,7 @@ def print_report(
     *,
     console: "Console | None" = None,
     width: int | None = None,
-    include_cases: bool | Literal["failed"] = "failed",
-    include_reasons: bool = True,
-    include_values: bool = True,
-    include_tracebacks: bool = False,
-    max_cases: int | None = 20,
-    no_limit: str = "max_cases=None",
-    confidence: float = 0.95,
+    **options: Unpack[PrintOptions],
 ) -> None:
     """Show a report: in colour on a terminal, as plain text anywhere else.
 
@@ -48,26 +42,22 @@ def print_report(
         report: what to show.
         console: where; default: standard output.
         width: in columns; default: that of the terminal.
-        include_cases: `"failed"` lists the attempts that did not pass, True all, False none.
-        include_reasons: say why each evaluator did not pass an attempt.
-        include_values: show inputs, expected output, output and tool calls of the attempts listed.
-        include_tracebacks: show where in the code a task or evaluator failed.
-        max_cases: attempts in each list, where those of a case that came to the same count once; `None` for no limit.
-        no_limit: how the reader lifts that limit, in the words of whoever shows the report.
-        confidence: of the intervals.
+        **options: `confidence` of the intervals, 0.95 unless given, and those of `calipers.views.attempts.AttemptOptions`:
+            `include_cases`: `"failed"` lists the attempts that did not pass, True all, False none.
+            `include_reasons`: say why each evaluator did not pass an attempt.
+            `include_values`: show inputs, expected output, output and tool calls of attempts that did not pass.
+            `include_input`, `include_expected_output`, `include_output`, `include_metadata`: show or hide that one, of
+            attempts that passed too; asking for one lists all attempts.
+            `include_durations`, `include_averages`, `include_errors`, `include_evaluator_failures`, `include_analyses`: shown
+            unless False; what failed is counted in any case.
+            `include_total_duration`: show how long an attempt took with its evaluators and hooks.
+            `include_tracebacks`, also called `include_error_stacktrace`: show where in the code a task or evaluator failed.
+            `max_cases`: attempts in each list, where those of a case that came to the same count once; `None`: no limit.
+            `no_limit`: how the reader lifts that limit, in the words of the program that shows the report.
     """
     from rich.console import Console
 
-    view = render_report(
-        report,
-        include_cases=include_cases,
-        include_reasons=include_reasons,
-        include_values=include_values,
-        include_tracebacks=include_tracebacks,
-        max_cases=max_cases,
-        no_limit=no_limit,
-        confidence=confidence,
-    )
+    view = render_report(report, **options)
     shown = console or Console(width=width)
     if console is None and not shown.is_terminal and not shown.is_jupyter:
         # Into a file or a pipe: the same text, without the blanks that fill a line on a screen.
@@ -94,7 +84,7 @@ def render_report(report: Report, *, confidence: float = 0.95, **options: Any) -
     """A report as something that `rich` can show; takes the options of `print_report`."""
     check_confidence(confidence)
     choices = AttemptOptions(**options)
-    if choices.include_cases not in {True, False, "failed"}:
+    if choices.include_cases not in {True, False, "failed", None}:
         raise InvalidOptionError(
             f"include_cases must be True, False or 'failed', got {choices.include_cases!r}"
         )
@@ -121,17 +111,17 @@ class ReportView:
     def lines(self, page: Page) -> "Iterator[RenderableType]":
         """The sections, with an empty line between them."""
         report, confidence = self.report.with_totals(confidence=self.confidence), self.confidence
-        summaries = report.summaries(confidence=confidence)
+        summaries, chosen = report.summaries(confidence=confidence), self.options
         sections: list[Iterator[RenderableType]] = [
             title(page, report),
             alerts(page, report),
             headline(page, report, confidence=confidence),
             silent(page, report),
-            summary_table(page, summaries, confidence=confidence),
-            failed_tasks(page, report, self.options),
-            attempts(page, report, self.options),
-            analyses(page, report),
-            measures(page, report),
+            summary_table(page, summaries if chosen.include_averages else {}, confidence=confidence),
+            failed_tasks(page, report, chosen),
+            attempts(page, report, chosen),
+            analyses(page, report) if chosen.include_analyses else iter(()),
+            measures(page, report, durations=chosen.include_durations),
             warnings(page, report),
             footnote(page, report, summaries, confidence=confidence),
         ]

@@ -410,7 +410,7 @@ def _single(record: Record, exchange: Exchange | None, index: int) -> SingleRunR
     else:
         result = record.results[0].original
     if result is None:
-        result = EvalResult(passed=False, expected=record.expected_output, actual=[])
+        result = EvalResult(passed=False, expected=record.expected_output or [], actual=[])
     result.prompt = prompt
     if exchange is not None:
         result.audio, result.response = exchange.audio, exchange.response
