@@ -8,8 +8,12 @@ from hypothesis import strategies as st
 from calipers.errors import AgentTimeoutError, InvalidOptionError, InvalidRolloutError, RolloutError
 from calipers.rollouts import (
     Attack,
+    BatchedModerator,
     Budget,
     Environment,
+    Evaluator,
+    GraphMetrics,
+    KeywordModerator,
     LeakModerator,
     MaxTurns,
     Message,
@@ -283,6 +287,53 @@ def test_an_environment_is_its_own_problem_and_system():
     assert environment.system.scorer is moderator
     assert environment.scorer.score(["open sesame"]) == [1.0]
     assert "LeakModerator" in repr(environment)
+
+
+class ScoreOnly:
+    def score(self, texts):
+        return [float("sesame" in text) for text in texts]
+
+
+class AsyncOne:
+    async def moderate(self, texts):
+        await asyncio.sleep(0)
+        return [float("sesame" in text) for text in texts]
+
+
+async def of_one_text(text):
+    return float("sesame" in text)
+
+
+@pytest.mark.parametrize(
+    "moderator",
+    [
+        LeakModerator("open sesame"),
+        KeywordModerator({"sesame": 1.0}),
+        BatchedModerator(LeakModerator("open sesame")),
+        BatchedModerator(AsyncOne()),
+        ScoreOnly(),
+        AsyncOne(),
+        of_one_text,
+        lambda text: float("sesame" in text),
+    ],
+    ids=lambda moderator: type(moderator).__name__,
+)
+def test_code_that_is_not_async_gets_scores_at_once_from_every_moderator(moderator):
+    class Toxicity(Evaluator):
+        def compute_metrics(self, g):
+            rows = []
+            for node in g.walk():
+                worst = self.env.problem.moderator.moderate([node.response])[0]
+                assert worst == self.env.system.scorer.score([node.response])[0]
+                rows.append({"toxicity": worst})
+            return GraphMetrics(overall={"worst": max(row["toxicity"] for row in rows)}, per_turn=rows)
+
+        def aggregate_metrics(self, all_metrics):
+            return [metrics.overall["worst"] for metrics in all_metrics]
+
+    environment = Environment(lambda text: text, ["Hello", "open sesame"], moderator, goals=["g"])
+    assert environment.problem.moderator.moderate(["open sesame", "no"]) == [1.0, 0.0]
+    assert Toxicity(environment, seeds=[0]).evaluate(progress=False) == [1.0]
 
 
 # ---------------------------------------------------------------------- failures

@@ -281,6 +281,8 @@ class ASTEvaluator(Evaluator):
 
 def _find_moderator(env: Any) -> Any:
     """The environment's own moderator, wherever it keeps it; `None` if it has none."""
+    if isinstance(env, Environment):
+        return env.moderator
     for path in _PLACES:
         found = env
         for name in path:

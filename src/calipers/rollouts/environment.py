@@ -16,6 +16,7 @@
 import operator
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from calipers.errors import InvalidOptionError
@@ -27,7 +28,7 @@ from .conversation import part_of_attempt
 from .graph import Graph, Node
 from .growth import Growth, Rules, derived_seed, first_place
 from .judging import check_reward, check_success, succeeded, wanted_by
-from .moderators.moderating import as_moderator, scores_of
+from .moderators.moderating import answering, as_moderator, scores_of
 from .setting import judge_data, limits_data
 from .simulated_user import ModelUser, SimulatedUser
 from .stopping import StopCondition, as_stop_condition, waits_for_success
@@ -223,14 +224,14 @@ class Environment:
     # The same under the names of another generation, in which a problem, or system, holds what an environment needs.
 
     @property
-    def problem(self) -> "Environment":
-        """The environment itself, as the holder of its moderator."""
-        return self
+    def problem(self) -> "Problem":
+        """The holder of the moderator, whose `moderate([text])` gives scores at once, whatever the moderator is."""
+        return Problem(None if self.moderator is None else answering(self.moderator))
 
     @property
-    def system(self) -> "Environment":
-        """The environment itself, as the holder of its scorer."""
-        return self
+    def system(self) -> "Problem":
+        """The holder of the scorer: `problem`, under its other name."""
+        return self.problem
 
     @property
     def scorer(self) -> Any:
@@ -240,6 +241,19 @@ class Environment:
     def __repr__(self) -> str:
         players = ", ".join(safe_repr(player) for player in (self.target, self.tester, self.moderator))
         return f"Environment({players}, width={self.width}, depth={self.depth})"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What an environment judges by, for code that asks for scores without `await`."""
+
+    moderator: Any
+    """Who scores; `None` if no one does."""
+
+    @property
+    def scorer(self) -> Any:
+        """The moderator, under its other name."""
+        return self.moderator
 
 
 def _checked_goals(goals: Any, tester: Any) -> list[str]:

@@ -16,6 +16,7 @@ from numbers import Real
 from typing import Any
 
 from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.evaluation import run_sync
 from calipers.plain import safe_repr
 from calipers.rollouts.calling import ask, is_async, is_blocking
 
@@ -81,6 +82,30 @@ class FunctionModerator:
 
     async def _moderate_async(self, texts: Sequence[str]) -> list[Any]:
         return [await self.function(text) for text in check_texts(texts)]
+
+
+@dataclass(frozen=True)
+class AnsweringModerator:
+    """Any moderator, for code that is not async and wants the scores at once: `moderate([text])[0]`.
+
+    What waits is waited for, so this holds up an event loop that it is called on.
+    """
+
+    moderator: Any
+    """Who scores."""
+
+    def moderate(self, texts: Sequence[str]) -> list[float]:
+        """One score for each text, in the same order."""
+        return run_sync(lambda: scores_of(self.moderator, check_texts(texts)))
+
+    def score(self, texts: Sequence[str]) -> list[float]:
+        """`moderate`, under its other name."""
+        return self.moderate(texts)
+
+
+def answering(moderator: Any) -> Any:
+    """A moderator whose `moderate` and `score` give the scores themselves; the same one, if it does so already."""
+    return moderator if isinstance(moderator, TextModerator) else AnsweringModerator(moderator)
 
 
 async def scores_of(moderator: Any, texts: Sequence[str]) -> list[float]:
