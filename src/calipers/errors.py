@@ -5,6 +5,7 @@ CalipersError
 ├── InvalidCaseError (ValueError)       a case that cannot be run: wrong type, name taken, unknown name
 ├── InvalidOptionError (ValueError)     an option out of its range: a negative limit, zero repeats
 ├── InvalidOutputError (ValueError)     an evaluator returned what is not a judgement (recorded, not raised)
+├── NotApplicableError (ValueError)     an evaluator was called with what it cannot judge; in a run it is skipped
 ├── InvalidTraceError (ValueError)      a tool call or trace that cannot be: no tool name, two names for one tool
 ├── InvalidAudioError (ValueError)      sound that cannot be read, or that a file or format cannot hold
 ├── InvalidRolloutError (ValueError)    a turn or tree of turns that cannot be, or a player that answered with what is none
@@ -58,6 +59,10 @@ class InvalidOptionError(CalipersError, ValueError):
 
 class InvalidOutputError(CalipersError, ValueError):
     """An evaluator returned what is not a judgement; recorded as an evaluator failure."""
+
+
+class NotApplicableError(CalipersError, ValueError):
+    """What an evaluator was called with is nothing that it can judge. In a run the evaluator is skipped, with this reason."""
 
 
 class InvalidTraceError(CalipersError, ValueError):

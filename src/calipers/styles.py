@@ -24,7 +24,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from .context import NO_TOOL_CALLS, EvaluatorContext, are_tool_calls, rollout_of
-from .errors import NotAnEvaluatorError, SpanTreeRecordingError
+from .errors import InvalidRolloutError, NotAnEvaluatorError, NotApplicableError, SpanTreeRecordingError
 from .evaluator import Evaluator, changed_fields
 from .output import EvaluatorOutput
 from .plain import safe_repr
@@ -124,7 +124,10 @@ def _actual(ctx: EvaluatorContext) -> Any:
 
 
 def _graph(ctx: EvaluatorContext) -> Any:
-    graph = rollout_of(ctx.output)
+    try:
+        graph = rollout_of(ctx.output)
+    except InvalidRolloutError as error:
+        return _Lacking(f"the attempt is no rollout that can be read: {error}")
     return _Lacking("the attempt is no rollout: its output has no `children`") if graph is None else graph
 
 
@@ -221,6 +224,8 @@ class InjectedEvaluator(_Adapter):
         self.parameters = parameters
         self.may_look = any(p.source in _BEYOND for p in parameters)
         """Whether it may look beyond the attempt: at earlier results, at the seed."""
+        self.is_pair = any(p.name == "actual" for p in parameters)
+        """Whether it compares two things, of which either may be nothing that it can judge."""
         asks = bool(getattr(origin, "needs_spans", False))
         # Here the class-wide promise depends on the function at hand.
         self.needs_spans = asks or any(p.name == "span_tree" and p.default is _REQUIRED for p in parameters)  # type: ignore[misc]
@@ -239,11 +244,26 @@ class InjectedEvaluator(_Adapter):
                 positional.append(value)
             else:
                 named[name] = value
-        return cast("Output", self.function(*positional, **named))
+        try:
+            found = self.function(*positional, **named)
+        except NotApplicableError as error:
+            return Skipped(str(error))
+        return _or_skipped(found) if self.is_pair and inspect.isawaitable(found) else cast("Output", found)
+
+
+async def _or_skipped(found: Any) -> Any:
+    """What an evaluator gives, or that it was skipped, since it does not apply."""
+    try:
+        return await found
+    except NotApplicableError as error:
+        return Skipped(str(error))
 
 
 class RolloutEvaluator(_Adapter):
     """A rollout metric: `compute_metrics` judges an attempt, `aggregate_metrics` the whole report."""
+
+    skips = True
+    """Whether a rollout that it does not apply to is skipped; else it is a failure."""
 
     def __init__(self, origin: Any, name: str) -> None:
         self.origin = origin
@@ -254,7 +274,13 @@ class RolloutEvaluator(_Adapter):
         graph = _graph(ctx)
         if type(graph) is _Lacking:
             return Skipped(graph.reason)
-        return cast("Output", self.origin.compute_metrics(graph))
+        try:
+            found = self.origin.compute_metrics(graph)
+        except NotApplicableError as error:
+            if not self.skips:
+                raise
+            return Skipped(str(error))
+        return _or_skipped(found) if self.skips and inspect.isawaitable(found) else cast("Output", found)
 
     def aggregate(self, all_metrics: list[Any]) -> Any:
         """The metrics of all rollouts together, as the origin combines them."""

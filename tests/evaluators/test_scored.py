@@ -50,9 +50,12 @@ def test_a_bool_is_its_own_truth():
 
 @pytest.mark.parametrize("truth", ["negative", "", 1, 0, 0.5])
 def test_what_is_no_bool_is_never_taken_for_one(truth):
-    message = failure([(0.5, True), (0.9, truth)])
-    assert f"the expected output of 'case 1' is {truth!r}, which is neither True nor False" in message
+    message = failure([(0.5, truth), (0.9, truth)])
+    assert f"the expected output of 'case 0' is {truth!r}, which is neither True nor False" in message
     assert "positive_label" in message
+    found = rows([(0.5, True), (0.9, truth), (0.2, False)])
+    assert [row[1] for row in found.rows] == [True, False]
+    assert "1 of 3 attempts are left out: 1 whose expected output is neither yes nor no" in str(found.note)
 
 
 def test_the_positive_label_is_positive_and_every_other_is_not():

@@ -137,9 +137,13 @@ def test_scores_that_all_agree_are_no_proof(score):
     assert lines["reward"].interval is None, "nobody knows how far a reward may go"
 
 
-def test_outputs_that_are_no_rollouts_are_a_failure_that_says_so():
-    report = outputs("text")
-    assert "must be a Graph" in report.report_evaluator_failures[0].error_message
+def test_outputs_that_are_no_rollouts_are_left_out_and_counted():
+    (alone,) = outputs("text").analyses
+    assert (alone.value, alone.note) == (None, "no rollouts: 1 attempt left out")
+    graphs = [Graph(name, [Node("", "x", "y", success=name == "a")]) for name in "ab"]
+    found = by_title(outputs(*graphs, "text", None))
+    assert found["Attack success"].value == 0.5
+    assert "(2 attempts of another kind left out)" in found["Attack success"].note
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from calipers.rollouts import (
     TextModerator,
     turn_seed,
 )
+from calipers.rollouts.environment import Problem
 
 
 class Bot:
@@ -64,7 +65,7 @@ environment = Environment(
 )
 assert_type(environment.rollout(0), Graph[str, str])
 assert_type(environment.eval_rollout("goal"), Graph[str, str])
-assert_type(environment.problem, Environment)
+assert_type(environment.problem, Problem)
 assert_type(RolloutTask(environment).name, str)
 
 

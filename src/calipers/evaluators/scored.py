@@ -2,7 +2,8 @@
 
 The truth is yes or no. A bool says so itself. Of any other value, `positive_label` names the one that means yes, and all
 others mean no: the text "negative" is never taken for a yes because it is not empty. A truth of `None` is unknown, and
-the attempt is left out; so is one without a score, whatever the reason: inventing a zero would be a guess.
+the attempt is left out; so is one without a score, whatever the reason: inventing a zero would be a guess. A truth that is
+neither yes nor no leaves the attempt out, too; where no attempt has one that is, the evaluator asks how to read it.
 """
 
 from collections.abc import Sequence
@@ -53,14 +54,22 @@ class ScoredReportEvaluator(ReportEvaluator):
         """The scored attempts of the report.
 
         Raises:
-            InvalidOptionError: a truth is neither True nor False, and no `positive_label` was given.
+            InvalidOptionError: no truth is True or False, some are something else, and no `positive_label` was given.
         """
         score, truth = self._sources()
         sample: Sample[Scored] = Sample()
+        unread: list[InvalidOptionError] = []
+        known = 0
         for record, value, wanted in zip(
             attempts(report), score.read_all(report), truth.read_all(report), strict=True
         ):
-            fact = self._truth(wanted, truth, record.name)
+            fact: Scalar | Missing
+            try:
+                fact = self._truth(wanted, truth, record.name)
+                known += not isinstance(fact, Missing)
+            except InvalidOptionError as error:
+                unread.append(error)
+                fact = Missing(f"whose {truth.words} is neither yes nor no")
             number = _number(value, score)
             if isinstance(fact, Missing):
                 sample.add(record, fact)
@@ -68,6 +77,8 @@ class ScoredReportEvaluator(ReportEvaluator):
                 sample.add(record, number)
             else:
                 sample.add(record, Scored(number, self._is_positive(fact), fact))
+        if unread and not known:
+            raise unread[0]
         return sample
 
     def missing_class(self, sample: Sample[Scored]) -> str | None:

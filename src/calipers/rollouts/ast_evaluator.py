@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
-from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.errors import InvalidOptionError, NotApplicableError
 from calipers.plain import safe_repr
 from calipers.result import EvaluatorSpec
 
@@ -118,7 +118,7 @@ class ASTEvaluator(Evaluator):
         """The `GraphMetrics` of a rollout; something to await them by, if the moderator is async.
 
         Raises:
-            InvalidRolloutError: the rollout broke off before the target gave way.
+            NotApplicableError: the rollout broke off before the target gave way; or no one scores its turns.
         """
         turns = list(numbered_turns(g))
         scores = self._carried(turns)
@@ -128,6 +128,8 @@ class ASTEvaluator(Evaluator):
         texts = [
             text for _, node in turns for text in (_text(node, "attack", "probe"), _text(node, "response"))
         ]
+        if (other := next((text for text in texts if not isinstance(text, str)), None)) is not None:
+            raise NotApplicableError(f"a moderator scores texts, and the rollout has {safe_repr(other):.200}")
         moderator = self._moderator()
         method = getattr(moderator, "moderate", None) or moderator.score
         answer = method([texts[place] for place in missing])
@@ -247,7 +249,7 @@ class ASTEvaluator(Evaluator):
         goal = goal_of(g) if isinstance(g, Graph) else None
         metrics = GraphMetrics(overall=overall, per_turn=per_turn, goal=goal)
         if getattr(g, "broke_off", False) and not _happened(metrics, "target_toxicity"):
-            raise InvalidRolloutError(
+            raise NotApplicableError(
                 f"the rollout broke off before the target gave way, so nobody knows how it would have ended: {g.stopped}"
             )
         return metrics

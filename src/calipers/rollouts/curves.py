@@ -1,7 +1,8 @@
 """What the rollouts of a report say together, as analyses: success at k, turns held, scores by turn, what a success costs.
 
 Put `RolloutCurves()` among the report evaluators of a dataset whose task returns rollouts, and the curves stand in every
-view of the report. Attempts whose task failed are left out and counted: nobody knows how they would have ended.
+view of the report. Attempts whose task failed are left out and counted: nobody knows how they would have ended. So are
+attempts whose output is no rollout.
 
 The score of a turn is the mean over the rollouts that had such a turn, which later on are those that did not end before:
 a rising curve need not mean that any conversation got worse. The number of rollouts stands beside each point.
@@ -24,6 +25,7 @@ from calipers.analysis import (
     TableResult,
 )
 from calipers.errors import InvalidOptionError
+from calipers.record import ReportCase
 from calipers.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 from calipers.stats import Interval, mean
 from calipers.stats.interval import check_confidence, wilson_of_rate
@@ -31,7 +33,7 @@ from calipers.views.line_plot import some
 from calipers.views.numbers import number, plural, rate_text
 
 from .graph import Graph, numbered_turns
-from .outcome import by_unit, calls_of, goal_of, rollouts_of, succeeded
+from .outcome import by_unit, calls_of, goal_of, is_rollout, rollouts_of, succeeded
 from .picture import rollout_tree
 from .setting import settings
 from .spending import PerSuccess, calls_per_success, cost_per_success
@@ -68,7 +70,10 @@ class RolloutCurves(ReportEvaluator):
         check_confidence(self.confidence)
 
     def evaluate(self, ctx: ReportEvaluatorContext) -> list[Analysis]:
-        """The analyses, those that the rollouts allow."""
+        """The analyses, those that the rollouts allow. Attempts that are no rollouts are left out and counted."""
+        if ctx.report.totals is None and ctx.report.cases and not any(map(_is_rollout, ctx.report.cases)):
+            count = plural(len(ctx.report.cases), "attempt")
+            return [ScalarResult(title="Attack success", value=None, note=f"no rollouts: {count} left out")]
         graphs = rollouts_of(ctx.report)
         success = attack_success(ctx.report, confidence=self.confidence)
         found: list[Analysis] = [self._overall(success, graphs)]
@@ -141,6 +146,10 @@ class RolloutCurves(ReportEvaluator):
                 lines=lines,
                 note="n: rollouts that had such a turn" + _once_each(graphs),
             )
+
+
+def _is_rollout(case: ReportCase) -> bool:
+    return is_rollout(case.output)
 
 
 def _once_each(graphs: Sequence[Graph[Any, Any]]) -> str:

@@ -31,8 +31,10 @@ Unit: TypeAlias = Literal["goal", "rollout"]
 def rollouts_of(rollouts: Rollouts) -> list[Graph[Any, Any]]:
     """The rollouts as a list; those of a report, stored or not, are the outputs of its attempts.
 
+    A report may have other attempts as well: they are left out, and `other_attempts` counts them.
+
     Raises:
-        InvalidRolloutError: something else is among them, or the report kept only some of its attempts.
+        InvalidRolloutError: something else is in the list, the report has attempts and no rollout, or it kept only some.
     """
     if isinstance(rollouts, Report):
         if rollouts.totals is not None:
@@ -40,10 +42,25 @@ def rollouts_of(rollouts: Rollouts) -> list[Graph[Any, Any]]:
                 f"the report {rollouts.name!r} kept only some of its attempts, and numbers over those would flatter or "
                 "blame: run it with keep='all'"
             )
-        rollouts = [read_rollout(case.output, f"the output of {case.name!r}") for case in rollouts.cases]
+        found = [case for case in rollouts.cases if is_rollout(case.output)] or rollouts.cases[:1]
+        return [read_rollout(case.output, f"the output of {case.name!r}") for case in found]
     if isinstance(rollouts, Graph) or not isinstance(rollouts, Iterable):
         raise InvalidRolloutError(f"rollouts are a report or a list of Graph, got {safe_repr(rollouts):.200}")
     return [read_rollout(rollout, "one of the rollouts") for rollout in rollouts]
+
+
+def is_rollout(value: Any) -> bool:
+    """Whether this is a rollout, or the stored form of one that can be read."""
+    try:
+        read_rollout(value)
+    except InvalidRolloutError:
+        return False
+    return True
+
+
+def other_attempts(rollouts: Any) -> int:
+    """Attempts of a report whose output is no rollout; of a list of rollouts, 0."""
+    return sum(not is_rollout(case.output) for case in rollouts.cases) if isinstance(rollouts, Report) else 0
 
 
 def read_rollout(value: Any, what: str = "a rollout") -> Graph[Any, Any]:

@@ -30,7 +30,7 @@ from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.evaluator import Evaluator
 from calipers.plain import plain, safe_repr
-from calipers.result import EvaluationReason
+from calipers.result import EvaluationReason, Skipped
 from calipers.views.numbers import plural
 
 from .environment import Environment
@@ -239,15 +239,17 @@ class Replay:
 class TargetHeld(Evaluator[Any, Any, Any]):
     """Asserts that the target did not give way in any turn of the rollout that is the output.
 
-    A rollout that nobody judged is an error, not a pass.
+    Skipped where the output is no rollout, and where nobody judged it to its end: that is no pass.
     """
 
-    def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> EvaluationReason:
+    def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> EvaluationReason | Skipped:
         """Whether it held, and if not, in which turn, to what, and with which words it gave way."""
-        (graph,) = rollouts_of([ctx.output])
-        known = succeeded(graph)
-        if known is None:
-            raise InvalidRolloutError(
+        try:
+            graph = read_rollout(ctx.output, "the output")
+        except InvalidRolloutError as error:
+            return Skipped(f"the attempt is no rollout: {error}")
+        if succeeded(graph) is None:
+            return Skipped(
                 "nobody judged this rollout to its end, so it cannot be said to have held: give the environment, or "
                 "the Replay, a moderator or a success rule"
             )

@@ -215,6 +215,8 @@ def _checked(graph: Any, seed: Any) -> Any:
 class _Measuring(RolloutEvaluator):
     """A rollout evaluator, and what it made of the rollouts of one run."""
 
+    skips = False  # a rollout without metrics belongs to the failures of the run
+
     def __init__(self, origin: Any, task: _Rolling, names: Sequence[str]) -> None:
         super().__init__(origin, as_evaluator(origin).get_default_evaluation_name())
         self.task = task

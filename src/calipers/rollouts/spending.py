@@ -27,6 +27,7 @@ from .outcome import (
     cost_of,
     failed_attempts,
     goal_of,
+    other_attempts,
     rollouts_of,
     succeeded,
 )
@@ -55,6 +56,8 @@ class PerSuccess(msgspec.Struct, frozen=True, kw_only=True):
     """Rollouts that were not judged, or did not tell what they cost."""
     failed: int = 0
     """Attempts of a report that failed; what they spent is not counted."""
+    other: int = 0
+    """Attempts of a report that are no rollouts."""
     unit: Unit
     """What the interval takes for independent."""
     confidence: float = 0.95
@@ -83,7 +86,8 @@ class PerSuccess(msgspec.Struct, frozen=True, kw_only=True):
     def missing(self) -> str:
         """What the numbers do not count, in words that begin with a semicolon; "" if they count everything."""
         said = f"; {plural(self.left_out, 'rollout')} left out" if self.left_out else ""
-        return said + (f"; {plural(self.failed, 'rollout')} failed, left out" if self.failed else "")
+        said += f"; {plural(self.failed, 'rollout')} failed, left out" if self.failed else ""
+        return said + (f"; {plural(self.other, 'attempt')} of another kind left out" if self.other else "")
 
     def _noun(self) -> str:
         return "calls" if self.what == "calls" else "cost units"
@@ -146,6 +150,7 @@ def _per_success(
         rollouts=len(counted),
         left_out=len(graphs) - len(counted),
         failed=failed_attempts(rollouts),
+        other=other_attempts(rollouts),
         unit=unit,
         confidence=confidence,
     )

@@ -34,6 +34,7 @@ from .outcome import (
     attack_name,
     failed_attempts,
     goal_of,
+    other_attempts,
     rollouts_of,
     succeeded,
     success_of,
@@ -63,6 +64,8 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
     """Rollouts left out because nobody knows whether they succeeded."""
     failed: int = 0
     """Attempts of a report that failed, so that there is no rollout to count."""
+    other: int = 0
+    """Attempts of a report that are no rollouts."""
     copies: int = 0
     """Rollouts with the goal and the seed of another one: if their players draw by the seed alone, they tell nothing new."""
     incomplete: str | None = None
@@ -136,10 +139,13 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
         found = self.rate
         if found is None:
             failed = f", {self.failed:,} failed" if self.failed else ""
+            failed += f", {plural(self.other, 'attempt')} of another kind left out" if self.other else ""
             broken = f"; incomplete: {self.incomplete}" if self.incomplete is not None else ""
             return f"no rollout was judged ({plural(self.unjudged, 'rollout')} left out{failed}{broken})"
         counts = ((self.unjudged, "not judged"), (self.failed, "failed"))
         missing = [f"{plural(count, 'rollout')} {why}, left out" for count, why in counts if count]
+        if self.other:
+            missing.append(f"{plural(self.other, 'attempt')} of another kind left out")
         if self.copies:
             missing.append(f"{plural(self.copies, 'rollout')} with the goal and seed of another: copies?")
         if self.incomplete is not None:
@@ -188,6 +194,7 @@ def attack_success(rollouts: Rollouts, *, confidence: float = 0.95) -> AttackSuc
         attacks=_by_attack(graphs, confidence),
         unjudged=unjudged,
         failed=failed_attempts(rollouts),
+        other=other_attempts(rollouts),
         copies=copies,
         incomplete=why_incomplete(rollouts),
         confidence=confidence,

@@ -15,7 +15,8 @@ call is one too many, or such a request would pass whatever the agent does.
 
 What is expected may be written in any way that `run` takes: as calls, as plain data, or as the bare name of a tool, which
 means any arguments. In a `Dataset`, `tool_calls` is what the attempt recorded: it counts where the output itself holds no
-calls. An argument that is missing is not `None`. The score is the mean similarity of the expected calls to those that were made,
+calls. A case that expects something else than calls, and an attempt that tells of none, are skipped; called by hand, an
+evaluator raises `NotApplicableError`. An argument that is missing is not `None`. The score is the mean similarity of the expected calls to those that were made,
 1 where they match; an extra call that is not ignored counts as one more, with 0.
 """
 
@@ -26,7 +27,7 @@ from functools import cache
 from typing import Any, Literal
 
 from calipers import embeddings
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, NotApplicableError
 from calipers.matching import (
     CallComparison,
     CallOf,
@@ -62,7 +63,7 @@ class ExactEvaluator:
         self, expected: Any, actual: Any, tool_calls: Sequence[ToolCall] | None = None
     ) -> EvalResult:
         """Compare the calls."""
-        expected, actual = expected_calls(expected), made_calls(actual, tool_calls)
+        expected, actual = _both(expected, actual, tool_calls)
         rules = _rules(self.ignore_extra_args)
         return _judge(expected, expected, actual, rules, self.match_order, self.ignore_extra_calls)
 
@@ -88,7 +89,7 @@ class FuzzyEvaluator:
         self, expected: Any, actual: Any, tool_calls: Sequence[ToolCall] | None = None
     ) -> EvalResult:
         """Compare the calls."""
-        expected, actual = expected_calls(expected), made_calls(actual, tool_calls)
+        expected, actual = _both(expected, actual, tool_calls)
         rules = _rules(self.ignore_extra_args, names="ignore_case")
         wanted = [_with_texts(call, self._matcher) for call in expected]
         return _judge(expected, wanted, actual, rules, self.match_order, self.ignore_extra_calls)
@@ -119,11 +120,11 @@ class SubsetEvaluator:
         """Compare the calls.
 
         Raises:
-            InvalidOptionError: fewer calls are expected than should be made.
+            NotApplicableError: fewer calls are expected than should be made.
         """
-        expected, actual = expected_calls(expected), made_calls(actual, tool_calls)
+        expected, actual = _both(expected, actual, tool_calls)
         if len(expected) < self.at_least:
-            raise InvalidOptionError(
+            raise NotApplicableError(
                 f"{len(expected)} calls are expected, of which {self.at_least} can never be made"
             )
         rules = _rules(self.ignore_extra_args)
@@ -167,7 +168,7 @@ class SemanticEvaluator:
         self, expected: Any, actual: Any, tool_calls: Sequence[ToolCall] | None = None
     ) -> EvalResult:
         """Compare the calls. Every two texts that could be compared are judged once."""
-        expected, actual = expected_calls(expected), made_calls(actual, tool_calls)
+        expected, actual = _both(expected, actual, tool_calls)
         known: dict[tuple[str, str], Any] = {}
         different: dict[tuple[str, str], str] = {}
         for pair in _text_pairs(expected, actual):
@@ -221,6 +222,20 @@ class _SameMeaning(Matcher):
         if isinstance(found, bool):
             return f"{expected}, which the judge says it does not"
         return f"{expected} with similarity {float(found):.3f}: at least {self.minimum:g} was expected"
+
+
+def _both(
+    expected: Any, actual: Any, recorded: Sequence[ToolCall] | None
+) -> tuple[list[ToolCall], list[ToolCall]]:
+    """The calls that were expected, and those that were made.
+
+    Raises:
+        NotApplicableError: one of the two tells of no calls.
+    """
+    try:
+        return expected_calls(expected), made_calls(actual, recorded)
+    except InvalidOptionError as error:
+        raise NotApplicableError(str(error)) from error
 
 
 @cache
