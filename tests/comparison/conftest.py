@@ -2,7 +2,7 @@ import pytest
 
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec
+from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
 
 
 def attempt(
@@ -13,6 +13,7 @@ def attempt(
     version=None,
     arguments=None,
     lost=(),
+    skipped=(),
     error=None,
     cluster=None,
     seconds=1.0,
@@ -22,7 +23,10 @@ def attempt(
     has_expected=False,
     **values,
 ):
-    """One attempt at a case: keyword arguments that are left are results by name; `lost` evaluators did not finish."""
+    """One attempt at a case: keyword arguments that are left are results by name.
+
+    `lost` evaluators did not finish; `skipped` ones did not apply.
+    """
     shared = {
         "name": name if repeat is None else f"{name} [{repeat}]",
         "source_case_name": None if repeat is None else name,
@@ -59,6 +63,7 @@ def attempt(
         attributes={},
         results=results,
         evaluator_failures=failures,
+        skipped=tuple(SkippedEvaluation(each, "does not apply") for each in skipped),
         task_duration=seconds,
         total_duration=seconds,
     )

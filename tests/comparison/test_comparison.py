@@ -253,7 +253,7 @@ def test_tasks_that_all_take_one_second_are_times_and_not_passes(attempt, report
 @pytest.mark.parametrize(
     ("broken", "lost"),
     [
-        ({"error": "Crash"}, {"score": 3, "time": 3, "metric": 3}),
+        ({"error": "Crash", "grade": 0.5}, {"score": 3, "time": 3, "metric": 3}),
         ({"lost": ["grade"]}, {"score": 3, "time": 0, "metric": 0}),
     ],
 )

@@ -15,7 +15,7 @@ def warned(one, two, **options):
 def test_an_evaluator_that_fell_silent_is_told(attempt, report_of, value):
     whole = report_of(attempt(name, near=value, other=0.5) for name in NAMES)
     half = report_of(
-        attempt(name, other=0.5, **({"near": value} if number < 10 else {}))
+        attempt(name, other=0.5, **({"near": value} if number < 10 else {"skipped": ["near"]}))
         for number, name in enumerate(NAMES)
     )
     names = "('case 10', 'case 11', 'case 12' and 7 more): the others may be the easy ones"
@@ -32,9 +32,24 @@ def test_an_evaluator_that_fell_silent_is_told(attempt, report_of, value):
 
 def test_cases_that_assert_nothing_any_more_are_told_of_the_pass_rate(attempt, report_of):
     whole = report_of(attempt(name, ok=True) for name in NAMES)
-    less = report_of([*(attempt(name, ok=True) for name in NAMES[:-1]), attempt(NAMES[-1])])
+    last = attempt(NAMES[-1], skipped=["ok"])
+    less = report_of([*(attempt(name, ok=True) for name in NAMES[:-1]), last])
     said = "lacks results on 1 case of the candidate that the baseline has, though nothing failed ('case 19')"
     assert [each.split(": ")[0] for each in warned(whole, less)] == [f"the pass rate {said}", f"'ok' {said}"]
+
+
+@pytest.mark.parametrize("value", [True, 0.9, "fine"], ids=["assertion", "score", "label"])
+def test_a_case_without_the_evaluator_is_not_called_silent(attempt, report_of, value):
+    whole = report_of(attempt(name, near=value, other=0.5) for name in NAMES)
+    less = report_of(
+        [*(attempt(name, near=value, other=0.5) for name in NAMES[:-1]), attempt(NAMES[-1], other=0.5)]
+    )
+    for pair, side in (((whole, less), "baseline"), ((less, whole), "candidate")):
+        found = compare_reports(*pair)
+        assert not any("lacks results" in each for each in found.warnings)
+        (only,) = found.changed_evaluators
+        assert (only.case, only.name, getattr(only, side)) == (NAMES[-1], "near", ("near()",))
+    assert compare_reports(less, less).changed_evaluators == ()
 
 
 def test_one_attempt_of_a_repeated_case_is_enough(attempt, report_of):

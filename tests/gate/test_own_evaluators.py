@@ -1,5 +1,6 @@
 """Cases that bring evaluators of their own are held against the same cases of the baseline, one by one."""
 
+import msgspec
 import pytest
 
 from calipers import Case, Dataset
@@ -45,12 +46,33 @@ OLD = run(answer, right)
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=["evaluator", "pass rate"])
-def test_a_case_whose_evaluator_was_made_trivial_is_noticed_beyond_the_first_hundred(policy):
-    verdict = judge_run(run(answer, trivial_from_110), policy, baseline=OLD)
+def test_cases_whose_evaluator_was_made_trivial_are_left_out_and_named(policy):
+    new = run(answer, trivial_from_110)
+    verdict = judge_run(new, policy, baseline=OLD)
+    assert (verdict.outcome, verdict.findings[-1].n) == ("PASS", 110)
+    assert verdict.notes[-1].startswith(
+        "not compared on 10 cases, judged by another evaluator in the baseline: "
+        "'case 110' (Contains(evaluation_name='right', value='answer 110.') in the baseline, "
+    )
+    few = msgspec.structs.replace(policy, min_cases=111)
+    assert judge_run(new, few, baseline=OLD).outcome == "INCONCLUSIVE"
+    found = compare_reports(OLD, new)
+    assert (found.change("right").candidate_cases, found.pass_rate.candidate_cases) == (110, 110)
+    assert [each.case for each in found.changed_evaluators] == [f"case {n}" for n in range(110, 120)]
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=["evaluator", "pass rate"])
+def test_an_agent_is_not_saved_by_evaluators_that_were_made_trivial(policy):
+    new = run(lambda n: answer(n) if n < 60 else "no.", trivial_from_110)
+    assert judge_run(new, policy, baseline=OLD).outcome == "FAIL"
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=["evaluator", "pass rate"])
+def test_where_no_case_is_judged_alike_nothing_is_decided(policy):
+    verdict = judge_run(run(answer, lambda number: f"{number}."), policy, baseline=OLD)
     assert verdict.outcome == "INCONCLUSIVE"
-    assert "Contains(evaluation_name='right', value='answer 110.')" in verdict.findings[-1].said
-    found = compare_reports(OLD, run(answer, trivial_from_110))
-    assert "not the same evaluator" in found.change("right").warning
+    assert "Contains(evaluation_name='right', value='answer 0.')" in verdict.findings[-1].said
+    assert "run the baseline's task again" in verdict.findings[-1].advice
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=["evaluator", "pass rate"])
@@ -61,9 +83,10 @@ def test_one_crash_is_no_other_yardstick(policy):
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=["evaluator", "pass rate"])
+@pytest.mark.parametrize("wanted", [right, lambda n: right(n) if n % 9 else "."], ids=["all", "some trivial"])
 @pytest.mark.parametrize(("task", "outcome"), [(answer, "PASS"), (lambda _: "no", "FAIL")])
-def test_a_run_that_is_stopped_is_judged_as_it_was_decided(policy, task, outcome):
-    new = run(task, right, stop_when=StopWhenDecided(policy, OLD), max_concurrency=1)
+def test_a_run_that_is_stopped_is_judged_as_it_was_decided(policy, task, outcome, wanted):
+    new = run(task, wanted, stop_when=StopWhenDecided(policy, OLD), max_concurrency=1)
     assert f"decided: {outcome}" in new.stopping.why
     assert judge_run(new, policy, baseline=OLD).outcome == outcome
 

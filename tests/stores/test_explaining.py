@@ -6,6 +6,7 @@ import pytest
 
 from calipers import Case, Dataset, Evaluator
 from calipers.errors import StoreError
+from calipers.evaluators import Contains
 from calipers.stores import MemoryStore, score_again, why
 
 
@@ -199,3 +200,23 @@ def test_a_task_that_was_not_known_when_its_run_was_resumed_is_told_from_a_case_
     shell.__name__ = "task"
     run(store, task=shell, resume=which)
     assert lines(store, which)[0] == "attempt: made in this run; the task's identity was not known"
+
+
+def test_of_an_evaluator_that_a_case_brings_the_one_of_that_case_is_named(store):
+    def data(**instead):
+        cases = [
+            Case(name=each, inputs=each, evaluators=[Contains(instead.get(each, each))]) for each in "abc"
+        ]
+        return Dataset(name="own", cases=cases)
+
+    task, options = Task(), {"store": store, "progress": False, "reuse": True}
+    first = data().evaluate_sync(task, **options).reuse.run
+    second = data(c="x").evaluate_sync(task, **options).reuse.run
+    changed = f"Contains: computed in this run; since run {first}, parameter value changed from 'c' to 'x'"
+    assert lines(store, second, "c", "Contains")[-1] == changed
+    assert lines(store, second, "b", "Contains")[-1].startswith("Contains: taken over")
+    more = Dataset(
+        name="own", cases=[*data().cases[:2], Case(name="d", inputs="c", evaluators=[Contains("c")])]
+    )
+    third = more.evaluate_sync(task, **options).reuse.run
+    assert "of that name on this case" not in lines(store, third, "a", "Contains")[-1]

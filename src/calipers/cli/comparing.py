@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from calipers.comparison.cases import PairBy
 from calipers.comparison.comparison import Comparison, Correction, compare_many
 from calipers.errors import InvalidOptionError
-from calipers.identity.fingerprint import differences
-from calipers.stores.run_info import RunInfo
 from calipers.views.comparison.files import comparison_target, write_comparisons
 from calipers.views.comparison.terminal import print_comparisons
 from calipers.views.formats import Target
@@ -16,10 +14,7 @@ from calipers.views.github import commands_off
 
 from .exits import PASSED
 from .message import note, silence
-from .reports import is_file, named_reports
-
-_NAMED_CHANGES = 3
-"""Changes of an evaluator that are named."""
+from .reports import is_file, known_changes, named_reports
 
 
 def compare(
@@ -53,7 +48,7 @@ def compare(
         lower_is_better=lower_is_better,
         pair_by=pair_by,
         labels=[each.label for each in found],
-        changed_evaluators=[changed_evaluators(found[0].info, each.info) for each in found[1:]],
+        changed_evaluators=[known_changes(found[0].evaluators, each.evaluators) for each in found[1:]],
     )
     for target in targets:
         write_comparisons(comparisons, f"{target.format}:{target.path}")
@@ -62,29 +57,6 @@ def compare(
     if not any(target.path == "-" for target in targets):
         _show(comparisons, max_flips)
     return PASSED
-
-
-def changed_evaluators(baseline: RunInfo | None, candidate: RunInfo | None) -> dict[str, str]:
-    """The evaluators of two kept runs that a store knows to differ, each with what differs in it."""
-    if baseline is None or candidate is None:
-        return {}
-    before = {each.name: each for each in baseline.evaluators if not each.superseded}
-    found: dict[str, str] = {}
-    for each in candidate.evaluators:
-        if each.superseded:
-            continue
-        old = before.get(each.name)
-        known = old is not None and old.identity is not None and each.identity is not None
-        if old is None or not known or old.identity == each.identity:
-            continue
-        changes = differences(old.parts, each.parts)[:_NAMED_CHANGES]
-        found[each.name] = "; ".join(changes) or "its code or its arguments changed"
-    return found
-
-
-def known_changes(baseline: RunInfo | None, candidate: RunInfo | None) -> dict[str, str] | None:
-    """The same; `None` if one of the two is a file or was not kept, so that nobody knows."""
-    return None if baseline is None or candidate is None else changed_evaluators(baseline, candidate)
 
 
 def _show(comparisons: Sequence[Comparison], max_flips: int) -> None:

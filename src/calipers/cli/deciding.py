@@ -3,22 +3,21 @@
 import sys
 from typing import Any
 
+from calipers.comparison.yardstick import KnownEvaluators
 from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError
 from calipers.gate.judging import judge_run
 from calipers.gate.policy import Policy
 from calipers.gate.stopping import StopWhenDecided
 from calipers.report import Report
-from calipers.stores.run_info import RunInfo
 from calipers.views.gate.terminal import print_verdict
 from calipers.views.github import commands_off
 
-from .comparing import known_changes
 from .exits import PASSED
 from .gating import CODES, read_policy
 from .message import silence
-from .reports import named_reports
-from .storing import find_run, open_kept
+from .reports import known_changes, named_reports
+from .storing import open_kept
 from .verdict import Complaint
 
 
@@ -26,13 +25,18 @@ class Decider:
     """A policy and its baseline, for the evaluations of one command."""
 
     def __init__(
-        self, policy: Policy, baseline: Report | None, store: str | None, *, info: RunInfo | None = None
+        self,
+        policy: Policy,
+        baseline: Report | None,
+        store: str | None,
+        *,
+        evaluators: KnownEvaluators | None = None,
     ) -> None:
         self.policy = policy
         self.baseline = baseline
         self.store = store
-        self.info = info
-        """What the store knows of the baseline; `None` for a file."""
+        self.evaluators = evaluators
+        """What the store knows of the baseline's evaluators; `None` for a file."""
 
     def rule(self) -> StopWhenDecided:
         """The rule that may end one evaluation."""
@@ -61,7 +65,7 @@ class Decider:
             self.policy,
             baseline=self.baseline,
             read_run=self._labelled,
-            changed_evaluators=known_changes(self.info, self._kept(report)),
+            changed_evaluators=known_changes(self.evaluators, self._kept(report)),
         )
         if shows:
             try:
@@ -82,12 +86,12 @@ class Decider:
         """A run that a policy names, for the agreement of a judge with people."""
         return named_reports([name], self.store)[0].report
 
-    def _kept(self, report: Report) -> RunInfo | None:
-        """What the store knows of the run; `None` if it was not kept."""
-        if self.info is None or report.reuse is None:
+    def _kept(self, report: Report) -> KnownEvaluators | None:
+        """What the store knows of the run's evaluators; `None` if it was not kept."""
+        if self.evaluators is None or report.reuse is None:
             return None
         with open_kept(self.store) as store:
-            return find_run(store, report.reuse.run)
+            return store.known_evaluators(report.reuse.run)
 
 
 def make_decider(policy: str | None, baseline: str | None, store: str | None) -> Decider | None:
@@ -106,7 +110,7 @@ def make_decider(policy: str | None, baseline: str | None, store: str | None) ->
     rules = read_policy(policy)
     old = None if baseline is None else named_reports([baseline], store)[0]
     decider = Decider(
-        rules, None if old is None else old.report, store, info=None if old is None else old.info
+        rules, None if old is None else old.report, store, evaluators=None if old is None else old.evaluators
     )
     decider.rule()  # what cannot be decided is refused before anything runs
     return decider

@@ -20,10 +20,9 @@ from calipers.views.gate.markdown import verdict_markdown
 from calipers.views.gate.terminal import print_verdict
 from calipers.views.github import add_to_summary, commands_off
 
-from .comparing import known_changes
 from .exits import FAILED, INCONCLUSIVE, PASSED
 from .message import CommandError, near_path, no_file, note, problem_lines, silence
-from .reports import is_file, named_reports
+from .reports import is_file, known_changes, named_reports
 
 CODES: Final[dict[Outcome, int]] = {"PASS": PASSED, "FAIL": FAILED, "INCONCLUSIVE": INCONCLUSIVE}
 
@@ -52,7 +51,7 @@ def gate(
             rules,
             baseline=None if old is None else old.report,
             read_run=lambda name: _named(name, store),
-            changed_evaluators=None if old is None else known_changes(old.info, found[0].info),
+            changed_evaluators=None if old is None else known_changes(old.evaluators, found[0].evaluators),
             anytime=True if anytime else None,
         )
     except LimitError as error:

@@ -11,9 +11,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from calipers.comparison.yardstick import EvaluatorChanges, KnownEvaluators
 from calipers.errors import ReportFormatError
 from calipers.report import Report
-from calipers.stores.run_info import RunInfo
 from calipers.views.formats import read_report
 
 from .exits import USAGE
@@ -34,8 +34,15 @@ class NamedReport(NamedTuple):
     report: Report
     label: str
     """What to call it."""
-    info: RunInfo | None = None
-    """What the store knows of it; `None` for a file."""
+    evaluators: KnownEvaluators | None = None
+    """What the store knows of its evaluators; `None` for a file."""
+
+
+def known_changes(
+    baseline: KnownEvaluators | None, candidate: KnownEvaluators | None
+) -> EvaluatorChanges | None:
+    """The evaluators of two runs that a store knows to differ; `None` if one of the two is a file or was not kept."""
+    return None if baseline is None or candidate is None else EvaluatorChanges(baseline, candidate)
 
 
 def named_reports(
@@ -64,7 +71,8 @@ def named_reports(
                 kept = opened.enter_context(open_kept(store)) if kept is None else kept
                 info = find_run(kept, name, dataset=dataset, concludes=concludes)
                 key = ("run", info.id)
-                each = NamedReport(report_of(kept, info, whole=True), f"{info.name} ({info.id})", info)
+                report = report_of(kept, info, whole=True)
+                each = NamedReport(report, f"{info.name} ({info.id})", kept.known_evaluators(info.id))
             if key in meant:
                 raise CommandError(
                     f"{meant[key]!r} and {name!r} are the same {key[0]}: name two that differ", USAGE

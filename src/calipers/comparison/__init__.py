@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from .comparison import Comparison, Side, compare_many, compare_reports
     from .flips import Flip
     from .labels import LabelChange, LabelMove
+    from .yardstick import ChangedEvaluator
 
 _HOMES = {
     "Change": ".change",
     "ChangedCase": ".cases",
+    "ChangedEvaluator": ".yardstick",
     "Comparison": ".comparison",
     "Flip": ".flips",
     "LabelChange": ".labels",
@@ -27,6 +29,7 @@ _HOMES = {
 __all__ = [
     "Change",
     "ChangedCase",
+    "ChangedEvaluator",
     "Comparison",
     "Flip",
     "LabelChange",

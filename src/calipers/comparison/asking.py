@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from .columns import ColumnKey, Columns, durations, metric, passes
 from .flips import Flip, flips_of
 from .labels import LabelChange, label_change
 from .silence import silences, unrecorded
-from .yardstick import Yardstick
+from .yardstick import ChangedEvaluator, EvaluatorChanges, Yardstick
 
 PASS_RATE = "pass rate"  # noqa: S105 - not a password
 """What the headline is called."""
@@ -45,6 +45,7 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
     flips: tuple[Flip, ...]
     baseline_only: tuple[str, ...]
     candidate_only: tuple[str, ...]
+    changed_evaluators: tuple[ChangedEvaluator, ...]
     problems: tuple[str, ...]
     """Columns that cannot be compared, and why."""
 
@@ -82,7 +83,11 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
                 )
 
     def ask(
-        self, baseline: Columns, candidate: Columns, pairs: Sequence[Pair], changed: Mapping[str, str]
+        self,
+        baseline: Columns,
+        candidate: Columns,
+        pairs: Sequence[Pair],
+        changes: Mapping[str, str] | EvaluatorChanges | None,
     ) -> Answers:
         """All questions about two runs.
 
@@ -90,9 +95,9 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             baseline: the one run.
             candidate: the other.
             pairs: the cases that are the same in both.
-            changed: columns whose evaluators are known to differ, with what differs.
+            changes: which evaluators are known to differ, with what differs.
         """
-        yardstick = Yardstick.of(pairs, baseline.cases, candidate.cases)
+        yardstick = Yardstick.of(pairs, baseline.cases, candidate.cases, changes=changes)
         runs = Runs(baseline, candidate, pairs, yardstick, [])
         candidate.adopt(baseline)
         baseline.adopt(candidate)
@@ -103,28 +108,47 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         shared = [key for key in wanted if key in candidate.by_key]
         headline = None
         if baseline.asserts and candidate.asserts and self.evaluators is None:
+            apart = _apart(yardstick, None)
             headline = self._change(
                 runs,
                 PASS_RATE,
                 "pass rate",
                 lambda _, case: passes(case),
-                warning=_headline_warning(runs, changed),
+                apart=apart,
+                warning=_headline_warning(runs),
             )
-            runs.problems.extend(silences("the pass rate", None, pairs, baseline, candidate))
+            runs.problems.extend(silences("the pass rate", None, _alike(pairs, apart), baseline, candidate))
         runs.problems.extend(_silences(runs, shared))
         runs.problems.extend(unrecorded(pairs, baseline, candidate))
         return Answers(
             pass_rate=headline,
-            flips=flips_of(
-                (two.name, self._passes(baseline, one), self._passes(candidate, two)) for one, two in pairs
-            ),
-            evaluators=self._columns(runs, shared, changed),
+            flips=self._flips(runs),
+            evaluators=self._columns(runs, shared),
             measures=self._measures(runs),
-            labels=self._labels(runs, shared, changed),
+            labels=self._labels(runs, shared),
             baseline_only=_missing(wanted, candidate),
             candidate_only=_missing([key for key in candidate.by_key if self._wants(key)], baseline),
+            changed_evaluators=self._changed(runs, shared),
             problems=tuple(runs.problems),
         )
+
+    def _flips(self, runs: Runs) -> tuple[Flip, ...]:
+        """The cases that flipped, of those that are judged alike."""
+        names = [None] if self.evaluators is None else sorted(self.evaluators)
+        apart = set[str]().union(*(_apart(runs.yardstick, name) for name in names))
+        return flips_of(
+            (two.name, self._passes(runs.baseline, one), self._passes(runs.candidate, two))
+            for one, two in runs.pairs
+            if two.name not in apart
+        )
+
+    def _changed(self, runs: Runs, keys: Sequence[ColumnKey]) -> tuple[ChangedEvaluator, ...]:
+        """The cases that are left out of the pass rate, or of a column, since their evaluators differ."""
+        names: list[str | None] = [*dict.fromkeys(name for name, _ in keys)]
+        if self.evaluators is None:
+            names.append(None)
+        found = dict.fromkeys(each for name in names for each in runs.yardstick.changed(name))
+        return tuple(sorted(found, key=lambda each: (each.case, each.name)))
 
     def _passes(self, side: Columns, case: RunCase) -> list[float]:
         if self.evaluators is None:
@@ -134,9 +158,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
     def _wants(self, key: ColumnKey) -> bool:
         return self.evaluators is None or key[0] in self.evaluators
 
-    def _columns(
-        self, runs: Runs, keys: Sequence[ColumnKey], changed: Mapping[str, str]
-    ) -> tuple[Change, ...]:
+    def _columns(self, runs: Runs, keys: Sequence[ColumnKey]) -> tuple[Change, ...]:
         found: list[Change] = []
         for key in keys:
             name, kind = key
@@ -150,13 +172,15 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
                 )
             better: Direction = "lower" if name in self.lower_is_better else "higher"
             worst = 1.0 if better == "lower" else 0.0
+            apart = _apart(runs.yardstick, name)
             change = self._change(
                 runs,
                 name,
                 kind,
                 lambda side, case, key=key, worst=worst: side.scores(case, key, lost=worst),  # type: ignore[misc]
                 better=better,
-                warning=_warning(runs, key, changed),
+                apart=apart,
+                warning=_warning(runs, name),
                 baseline_lost=lost[0],
                 candidate_lost=lost[1],
             )
@@ -166,6 +190,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
                     name,
                     kind,
                     lambda side, case, key=key, worst=worst: side.scores(case, key, judged=True, lost=worst),  # type: ignore[misc]
+                    apart=apart,
                 )
                 difference = None if judged is None else judged.difference
                 change = msgspec.structs.replace(change, judged_difference=difference)
@@ -197,17 +222,15 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             )
         return tuple(change for change in found if change is not None)
 
-    def _labels(
-        self, runs: Runs, keys: Sequence[ColumnKey], changed: Mapping[str, str]
-    ) -> tuple[LabelChange, ...]:
+    def _labels(self, runs: Runs, keys: Sequence[ColumnKey]) -> tuple[LabelChange, ...]:
         found = (
             label_change(
                 key[0],
-                runs.pairs,
+                _alike(runs.pairs, _apart(runs.yardstick, key[0])),
                 runs.baseline,
                 runs.candidate,
                 confidence=self.confidence,
-                warning=_warning(runs, key, changed),
+                warning=_warning(runs, key[0]),
             )
             for key in keys
             if key[1] == "label"
@@ -222,11 +245,13 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         numbers: Numbers,
         *,
         better: Direction | None = "higher",
+        apart: Collection[str] = (),
         **notes: Any,
     ) -> Change | None:
         """What became of one column; `None`, and a problem, where its numbers are beyond what floats can hold."""
+        asked = runs._replace(pairs=_alike(runs.pairs, apart))
         try:
-            return change_of(self._question(runs, name, kind, numbers, better=better, **notes))
+            return change_of(self._question(asked, name, kind, numbers, better=better, **notes))
         except (ValueError, OverflowError) as error:
             runs.problems.append(f"{name!r} cannot be compared: {error}")
             return None
@@ -298,7 +323,8 @@ def _silences(runs: Runs, keys: Sequence[ColumnKey]) -> Iterator[str]:
     names = Counter(name for side in (runs.baseline, runs.candidate) for name, _ in set(side.by_key))
     for key in keys:
         if names[key[0]] == 2:  # one column in each run
-            yield from silences(repr(key[0]), key, runs.pairs, runs.baseline, runs.candidate)
+            alike = _alike(runs.pairs, _apart(runs.yardstick, key[0]))
+            yield from silences(repr(key[0]), key, alike, runs.baseline, runs.candidate)
 
 
 def _missing(keys: Sequence[ColumnKey], other: Columns) -> tuple[str, ...]:
@@ -316,23 +342,28 @@ def _numbers(side: Columns, numbers: Numbers) -> tuple[Cases, Clusters]:
     return [found for found, _ in known], clusters_of([cluster for _, cluster in known])
 
 
-def _headline_warning(runs: Runs, changed: Mapping[str, str]) -> str | None:
+def _apart(yardstick: Yardstick, name: str | None) -> set[str]:
+    """The cases that are left out of a column, or of the pass rate, since their evaluators differ."""
+    return {each.case for each in yardstick.changed(name)}
+
+
+def _alike(pairs: Sequence[Pair], apart: Collection[str]) -> Sequence[Pair]:
+    return [pair for pair in pairs if pair[1].name not in apart] if apart else pairs
+
+
+def _headline_warning(runs: Runs) -> str | None:
     """Why passing may not mean the same in both runs: other assertions, or other evaluators behind them."""
     parts = [
         f"{', '.join(names)} only in the {where}"
         for names, where in zip(runs.yardstick.lone_assertions(), ("baseline", "candidate"), strict=True)
         if names
     ]
-    shared = [key for key in runs.baseline.by_key if key[1] == "assertion" and key in runs.candidate.by_key]
-    other = [key[0] for key in shared if _warning(runs, key, changed) is not None]
-    if other:
+    if other := runs.yardstick.differing_assertions():
         parts.append(f"{', '.join(other)} not the same evaluator")
     return f"passing does not mean the same in both: {'; '.join(parts)}" if parts else None
 
 
-def _warning(runs: Runs, key: ColumnKey, changed: Mapping[str, str]) -> str | None:
+def _warning(runs: Runs, name: str) -> str | None:
     """Why a column may not mean the same in both runs."""
-    column = runs.candidate.by_key[key]
-    known = (changed[name] for name in (key[0], *sorted(column.evaluators)) if name in changed)
-    found = runs.yardstick.differing(key[0]) or next(known, None)
+    found = runs.yardstick.differing(name)
     return None if found is None else f"not the same evaluator: {found}"

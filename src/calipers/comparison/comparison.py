@@ -27,6 +27,7 @@ from .change import Change, decided
 from .columns import Columns
 from .flips import Flip
 from .labels import LabelChange
+from .yardstick import ChangedEvaluator, EvaluatorChanges
 
 FORMAT_VERSION = 1
 """The version of `to_dict`."""
@@ -87,6 +88,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Columns that the candidate lacks."""
     candidate_only: tuple[str, ...] = ()
     """Columns that the baseline lacks."""
+    changed_evaluators: tuple[ChangedEvaluator, ...] = ()
+    """Cases that are left out of a column, or of the pass rate, since they are judged by other evaluators in each run."""
     warnings: tuple[str, ...] = ()
     """What a reader has to know before believing any of it."""
 
@@ -147,7 +150,7 @@ def compare_reports(
     lower_is_better: Collection[str] = (),
     pair_by: PairBy = "content",
     labels: tuple[str, str] | None = None,
-    changed_evaluators: Mapping[str, str] | None = None,
+    changed_evaluators: Mapping[str, str] | EvaluatorChanges | None = None,
 ) -> Comparison:
     """What changed from the baseline to the candidate, and how far it may be noise.
 
@@ -163,8 +166,8 @@ def compare_reports(
         lower_is_better: names of scores and metrics of which less is good; times, costs and tokens are known to be such.
         pair_by: what makes two cases the same; `name` vouches for the names, whatever the content.
         labels: what to call the two; default: their names.
-        changed_evaluators: columns whose evaluators are known to differ, each with what differs, beyond what the reports
-            tell; a store knows.
+        changed_evaluators: evaluators that are known to differ beyond what the reports tell: those of every case, by
+            name with what differs, or as a store knows them.
 
     Raises:
         InvalidOptionError: an option out of its range, an evaluator that neither has, or a report without all attempts.
@@ -194,7 +197,7 @@ def compare_many(
     lower_is_better: Collection[str] = (),
     pair_by: PairBy = "content",
     labels: Sequence[str] | None = None,
-    changed_evaluators: Sequence[Mapping[str, str]] | None = None,
+    changed_evaluators: Sequence[Mapping[str, str] | EvaluatorChanges | None] | None = None,
 ) -> list[Comparison]:
     """Each report against the first, with the p-values of all adjusted together; takes the options of `compare_reports`.
 
@@ -208,7 +211,7 @@ def compare_many(
         lower_is_better: names of scores and metrics of which less is good.
         pair_by: what makes two cases the same.
         labels: what to call the reports; default: their names.
-        changed_evaluators: one mapping for each candidate.
+        changed_evaluators: those of each candidate.
 
     Raises:
         InvalidOptionError: fewer than two reports, and as for `compare_reports`.
@@ -227,7 +230,7 @@ def compare_many(
     asker.check_names(sides)
     first, found = sides[0], []
     for place in range(1, len(reports)):
-        known = changed_evaluators[place - 1] if changed_evaluators else {}
+        known = changed_evaluators[place - 1] if changed_evaluators else None
         pairs, pairing = pair_cases(first.cases, sides[place].cases, by=pair_by)
         asked = asker.ask(first, sides[place], pairs, known)
         comparison = Comparison(
@@ -244,6 +247,7 @@ def compare_many(
             flips=asked.flips,
             baseline_only=asked.baseline_only,
             candidate_only=asked.candidate_only,
+            changed_evaluators=asked.changed_evaluators,
         )
         warnings = (*_warnings(comparison), *asked.problems)
         found.append(msgspec.structs.replace(comparison, warnings=warnings))
@@ -359,6 +363,12 @@ def _warnings(found: Comparison) -> list[str]:
         ]
         shared = "case" if pairing.pairs == 1 else f"{pairing.pairs:,} cases"
         warnings.append(f"compared on the {shared} that both have; {' and '.join(parts)}")
+    if apart := {each.case for each in found.changed_evaluators}:
+        many = len(apart) > 1
+        warnings.append(
+            f"{len(apart):,} {'cases are' if many else 'case is'} judged by another evaluator in each run, and left out of what that "
+            "evaluator decides"
+        )
     return warnings
 
 
@@ -387,7 +397,7 @@ def _check(
     if labels is not None and len(labels) != len(reports):
         raise InvalidOptionError(f"every report needs its label: got {len(reports)} and {len(labels)} labels")
     if changed is not None and len(changed) != len(reports) - 1:
-        raise InvalidOptionError(f"changed_evaluators needs one mapping per candidate, got {len(changed)}")
+        raise InvalidOptionError(f"changed_evaluators needs one entry per candidate, got {len(changed)}")
 
 
 def _check_smallest(smallest: float, smallest_relative: float) -> None:

@@ -1,126 +1,384 @@
 """Whether two runs were judged by the same evaluators, case by case.
 
 A case may bring evaluators of its own, so the evaluators of two runs are held against each other on each case that both
-have, and only where both gave a result. Where a task or an evaluator did not finish, nobody knows what it would have said, and
+have, and only where both gave a result. Where a task or an evaluator did not finish, it is not known what it would have said, and
 that is no other yardstick. Two runs without a common case are held against each other as a whole.
+
+A difference concerns the *whole run* if an evaluator differs that judges every case, or if no case is left that is judged alike.
+Otherwise it concerns the *cases* on which it was found: their results cannot be compared, those of the others can.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
+import msgspec
+
+from calipers.identity.fingerprint import differences
 from calipers.plain import plain
 from calipers.record import ReportCase
 from calipers.result import EvaluatorSpec
 
 from .cases import Pair, Record, RunCase
 
+_NAMED_CHANGES = 3
+"""Changes of one evaluator that are named."""
+
+
+class ChangedEvaluator(msgspec.Struct, frozen=True, kw_only=True):
+    """A case that is judged by another evaluator in each of two runs, while others are judged alike."""
+
+    case: str
+    """Its name in the candidate."""
+    name: str
+    """Of the results, or of the evaluator that only one of the runs has on this case."""
+    baseline: tuple[str, ...] = ()
+    """The evaluators of the baseline as they would be written; none: it has no such evaluator on this case."""
+    candidate: tuple[str, ...] = ()
+    """The evaluators of the candidate; as above."""
+    how: str | None = None
+    """What differs in their identities; `None` if only what is written is known."""
+
+    def __str__(self) -> str:
+        """What differs on the case, without its name."""
+        if not self.baseline and not self.candidate:
+            return f"{self.name}: {self.how}"
+        if not self.candidate:
+            return f"{some(self.baseline)} only in the baseline"
+        if not self.baseline:
+            return f"{some(self.candidate)} only in the candidate"
+        return f"{some(self.baseline)} in the baseline, {some(self.candidate)} in the candidate"
+
+
+class KnownEvaluator(Protocol):
+    """An evaluator as a store knows it."""
+
+    @property
+    def identity(self) -> str | None:
+        """A hash of its code, arguments and version; `None` if it cannot be known."""
+        ...
+
+    @property
+    def parts(self) -> Mapping[str, str]:
+        """What the identity was made of, by label."""
+        ...
+
+
+@dataclass(frozen=True)
+class KnownEvaluators:
+    """The evaluators of a run by name: those that judge every case, and those that single cases bring."""
+
+    shared: Mapping[str, KnownEvaluator] = field(default_factory=dict[str, KnownEvaluator])
+    own: Mapping[str, Mapping[str, KnownEvaluator]] = field(
+        default_factory=dict[str, Mapping[str, KnownEvaluator]]
+    )
+    """By the name of the case."""
+
+
+class EvaluatorChanges:
+    """The evaluators that are known to differ between two runs, each with what differs."""
+
+    def __init__(self, baseline: KnownEvaluators, candidate: KnownEvaluators) -> None:
+        self._baseline = baseline
+        self._candidate = candidate
+        self.everywhere = _changes(baseline.shared, candidate.shared)
+        """Of the evaluators that judge every case."""
+
+    @classmethod
+    def of(cls, changes: "Mapping[str, str] | EvaluatorChanges | None") -> "EvaluatorChanges":
+        """The changes, where they may also be given by the name of a column or an evaluator alone."""
+        if isinstance(changes, EvaluatorChanges):
+            return changes
+        found = cls(KnownEvaluators(), KnownEvaluators())
+        found.everywhere = dict(changes or {})
+        return found
+
+    def at(self, baseline: str, candidate: str) -> Mapping[str, str]:
+        """Of the evaluators that a case brings in either run.
+
+        Args:
+            baseline: its name there.
+            candidate: its name there.
+        """
+        before, after = self._baseline.own.get(baseline, {}), self._candidate.own.get(candidate, {})
+        if not before and not after:
+            return {}
+        return _changes(
+            {**self._baseline.shared, **before}, {**self._candidate.shared, **after}, among={*before, *after}
+        )
+
+
+def _changes(
+    before: Mapping[str, KnownEvaluator],
+    after: Mapping[str, KnownEvaluator],
+    *,
+    among: set[str] | None = None,
+) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, new in after.items():
+        old = before.get(name)
+        if old is None or (among is not None and name not in among):
+            continue
+        if old.identity is not None and new.identity is not None and old.identity != new.identity:
+            parts = differences(old.parts, new.parts)[:_NAMED_CHANGES]
+            found[name] = "; ".join(parts) or "its code or its arguments changed"
+    return found
+
 
 class Yardstick:
     """What is known of the evaluators behind two runs; it may grow with them."""
 
-    def __init__(self) -> None:
+    def __init__(self, changes: Mapping[str, str] | EvaluatorChanges | None = None) -> None:
+        """Nothing is held against each other yet.
+
+        Args:
+            changes: what is known to differ beyond what reports tell: by name, or as a store knows it.
+        """
+        self._changes = EvaluatorChanges.of(changes)
         self._baseline = _Side()
         self._candidate = _Side()
-        self._told: set[str] = set()
-        self._apart: dict[str, tuple[set[str], set[str]]] = {}
+        self._panels = 0
+        """Cases whose evaluators are known in both runs."""
+        self._told: Counter[str] = Counter()
+        """How many cases have results of a name in both runs."""
+        self._asserted: set[str] = set()
+        """Cases that assert something in both runs."""
+        self._apart: dict[str, dict[str, _Apart]] = {}
+        """By the name of the results, then by case: where they are not of the same evaluators."""
+        self._brought: set[str] = set()
+        """Evaluators that a store knows to belong to single cases."""
         self._shown: dict[int, tuple[EvaluatorSpec, str]] = {}
 
     @classmethod
     def of(
-        cls, pairs: Sequence[Pair], baseline: Iterable[RunCase] = (), candidate: Iterable[RunCase] = ()
+        cls,
+        pairs: Sequence[Pair],
+        baseline: Iterable[RunCase] = (),
+        candidate: Iterable[RunCase] = (),
+        *,
+        changes: Mapping[str, str] | EvaluatorChanges | None = None,
     ) -> "Yardstick":
         """That of two runs: on the cases of both or, where there are none, on all."""
-        found = cls()
+        found = cls(changes)
         for one, two in pairs:
             found.add(one.attempts, two.attempts)
         if not pairs:
-            found._hold(
-                *([record for case in side for record in case.attempts] for side in (baseline, candidate))
-            )
+            whole = [[record for case in side for record in case.attempts] for side in (baseline, candidate)]
+            found._hold("", whole[0], whole[1], {})
         return found
 
     def add(self, baseline: Sequence[Record], candidate: Sequence[Record]) -> None:
         """Take in the attempts of both runs at one case."""
-        self._hold(baseline, candidate)
+        before, case = (each[0].source_case_name or each[0].name for each in (baseline, candidate))
+        here = self._changes.at(before, case)
+        self._brought.update(here)
+        shown = self._hold(case, baseline, candidate, here)
         one, two = _panel(baseline), _panel(candidate)
         if one is None or two is None:
             return
-        for side, alone in ((self._baseline, one - two), (self._candidate, two - one)):
-            for evaluator in alone:
-                side.alone.setdefault(evaluator, baseline[0].source_case_name or baseline[0].name)
+        self._panels += 1
+        sides = ((self._baseline, one, two, shown[0]), (self._candidate, two, one, shown[1]))
+        for side, mine, theirs, written in sides:
+            side.present.update(mine)
+            for evaluator in mine - theirs:
+                side.alone.setdefault(evaluator, {})[case] = tuple(
+                    sorted(written.get(evaluator, {evaluator}))
+                )
+
+    # ------------------------------------------------------------------ what concerns the whole run
 
     def is_same(self, name: str | None) -> bool:
-        """Whether both runs have results of this name, or assertions, by evaluators that look the same."""
+        """Whether both runs have results of this name, or assertions, by evaluators that look the same.
+
+        Single cases that are judged otherwise do not count against it; `is_apart` tells them.
+        """
         if name is not None:
             return name in self._told and self.differing(name) is None
         asserted = self._baseline.asserted.keys() & self._candidate.asserted.keys()
-        return (
-            bool(asserted)
-            and self.lone_assertions() == ([], [])
-            and all(self.differing(each) is None for each in asserted)
-        )
+        return bool(asserted) and self.lone_assertions() == ([], []) and not self.differing_assertions()
 
     def has_told(self, name: str) -> bool:
         """Whether both runs gave results of this name on some case."""
         return name in self._told
 
     def differing(self, name: str) -> str | None:
-        """How the evaluators behind the results of a name differ, in words; `None` if they look the same."""
-        if name not in self._apart:
-            return None
-        before, after = (_listed(sorted(side)) for side in self._apart[name])
-        return f"{before} in the baseline, {after} in the candidate"
+        """How the evaluators behind the results of a name differ in the whole run; `None` if they look the same."""
+        found = self._apart.get(name, {})
+        if found and (len(found) == self._told[name] or self._is_shared(found)):
+            return _words(found.values())
+        makers = self._baseline.makers.get(name, set()) | self._candidate.makers.get(name, set())
+        known = self._changes.everywhere
+        return next((known[each] for each in (name, *sorted(makers)) if each in known), None)
+
+    def differing_assertions(self) -> dict[str, str]:
+        """The assertions of both runs that are not of the same evaluators in the whole run, each with how they differ."""
+        names = sorted(self._baseline.asserted.keys() & self._candidate.asserted.keys())
+        known = self._changes.everywhere
+        found: dict[str, str] = {}
+        for name in names:
+            apart = self._apart.get(name, {})
+            everywhere = any(
+                each in known for each in (name, *self._baseline.makers[name], *self._candidate.makers[name])
+            )
+            if (apart and (self._is_shared(apart) or self._none_is_alike)) or everywhere:
+                found[name] = self.differing(name) or _words(apart.values())
+        return found
 
     def lone_assertions(self) -> tuple[list[str], list[str]]:
         """What is asserted only in the baseline, and only in the candidate, though nothing was lost there.
 
-        That is a name that only one of them has at all, or an evaluator that only one of them has on a case of both. One
+        That is a name that only one of them has at all, or an evaluator that only one of them has on the cases of both. One
         that never gave a result counts, too: it makes attempts fail.
         """
         one, two = self._baseline, self._candidate
-        return self._lone(one, two), self._lone(two, one)
+        return self._lone_names(one, two), self._lone_names(two, one)
 
-    def _hold(self, baseline: Sequence[Record], candidate: Sequence[Record]) -> None:
-        sides = ((self._baseline, baseline), (self._candidate, candidate))
-        before, after = (self._take(side, attempts) for side, attempts in sides)
-        for name in before.keys() & after.keys():
-            self._told.add(name)
-            if before[name] != after[name]:
-                apart = self._apart.setdefault(name, (set(), set()))
-                apart[0].update(before[name] - after[name])
-                apart[1].update(after[name] - before[name])
+    def is_brought(self, name: str | None) -> bool:
+        """Whether evaluators that single cases bring are behind a difference of the whole run, in a name or in passing."""
+        if name is None:
+            return self._none_is_alike
+        apart = self._apart.get(name, {})
+        return bool(apart) and not self._is_shared(apart)
 
-    def _lone(self, side: "_Side", other: "_Side") -> list[str]:
+    # ------------------------------------------------------------------ what concerns single cases
+
+    def changed(self, name: str | None) -> list[ChangedEvaluator]:
+        """The cases whose results of a name, or passes, cannot be compared, while those of others can.
+
+        Args:
+            name: of the results; `None` for passing.
+        """
+        names = (
+            {name} if name is not None else self._baseline.asserted.keys() & self._candidate.asserted.keys()
+        )
+        if self._none_is_alike if name is None else self.differing(name) is not None:
+            return []
+        found: list[ChangedEvaluator] = []
+        for each in names:
+            apart = self._apart.get(each, {})
+            if not self._is_shared(apart):
+                found += _listed(each, apart)
+        for place, (side, other) in enumerate(self._sides):
+            makers = None if name is None else side.makers.get(name, set())
+            for evaluator, cases in self._lone(side, other, makers).items():
+                if self._is_own(evaluator):
+                    found += _only(evaluator, cases, in_candidate=bool(place))
+        return sorted(found, key=lambda each: (each.case, each.name))
+
+    def is_apart(self, case: str, name: str | None) -> bool:
+        """Whether a case of the candidate is judged by other evaluators than in the baseline, as far as a name, or passing, goes."""
+        names = (
+            {name} if name is not None else self._baseline.asserted.keys() & self._candidate.asserted.keys()
+        )
+        return any(case in self._apart.get(each, {}) for each in names) or any(
+            case in cases
+            for side, other in self._sides
+            for cases in self._lone(
+                side, other, None if name is None else side.makers.get(name, set())
+            ).values()
+        )
+
+    @property
+    def _sides(self) -> "tuple[tuple[_Side, _Side], ...]":
+        return (self._baseline, self._candidate), (self._candidate, self._baseline)
+
+    @property
+    def _none_is_alike(self) -> bool:
+        """Whether no case that asserts something in both runs is judged alike."""
+        return bool(self._asserted) and all(self.is_apart(case, None) for case in self._asserted)
+
+    def _is_own(self, evaluator: str) -> bool:
+        """Whether an evaluator belongs to single cases in either run: not every case has it, or not the same one."""
+        return evaluator in self._brought or any(
+            0 < side.present[evaluator] < self._panels or len(side.written.get(evaluator, ())) > 1
+            for side in (self._baseline, self._candidate)
+        )
+
+    def _is_shared(self, apart: "Mapping[str, _Apart]") -> bool:
+        """Whether an evaluator that judges every case is behind a difference."""
+        return any(not self._is_own(maker) for each in apart.values() for maker in each.makers)
+
+    def _lone(
+        self, side: "_Side", other: "_Side", makers: set[str] | None = None
+    ) -> "dict[str, dict[str, tuple[str, ...]]]":
+        """The evaluators that the other run lacks on cases of both.
+
+        Args:
+            side: that has them.
+            other: that lacks them.
+            makers: some of them; default: those that assert something, or never gave a result.
+        """
+        if not side.alone:
+            return {}
+        if makers is not None:
+            return {maker: side.alone[maker] for maker in makers if maker in side.alone}
+        asserting = set[str]().union(*side.asserted.values(), *other.asserted.values())
+        judging = side.judging | other.judging
+        return {
+            evaluator: cases
+            for evaluator, cases in side.alone.items()
+            if evaluator in asserting or evaluator not in judging
+        }
+
+    def _lone_names(self, side: "_Side", other: "_Side") -> list[str]:
+        lone = self._lone(side, other)
+        if not self._none_is_alike:
+            lone = {evaluator: cases for evaluator, cases in lone.items() if not self._is_own(evaluator)}
         names = {
             name: makers
             for name, makers in side.asserted.items()
-            if name not in other.asserted and not makers & other.lost
+            if name not in other.asserted
+            and not makers & other.lost
+            and (makers & lone.keys() or not makers & side.alone.keys())
         }
         covered = set[str]().union(*names.values())
-        asserting = set[str]().union(*side.asserted.values(), *other.asserted.values())
-        judging = side.judging | other.judging
         evaluators = [
-            f"{evaluator!r} on case {case!r}"
-            for evaluator, case in side.alone.items()
-            if evaluator not in covered and (evaluator in asserting or evaluator not in judging)
+            f"{evaluator!r} on case {next(iter(cases))!r}"
+            for evaluator, cases in lone.items()
+            if evaluator not in covered
         ]
         return [*(repr(name) for name in sorted(names)), *sorted(evaluators)]
 
-    def _take(self, side: "_Side", attempts: Sequence[Record]) -> dict[str, set[str]]:
-        """The evaluators behind each name at one case, as they would be written."""
-        found: dict[str, set[str]] = {}
+    # ------------------------------------------------------------------ taking in
+
+    def _hold(
+        self, case: str, baseline: Sequence[Record], candidate: Sequence[Record], changes: Mapping[str, str]
+    ) -> "tuple[dict[str, set[str]], dict[str, set[str]]]":
+        """Hold the evaluators of two runs against each other; returns what each of them looks like, by name."""
+        before, after = self._take(self._baseline, baseline), self._take(self._candidate, candidate)
+        for name in before.shown.keys() & after.shown.keys():
+            self._told[name] += 1
+            one, two = before.shown[name], after.shown[name]
+            makers = before.makers[name] | after.makers[name]
+            how = next((changes[maker] for maker in sorted(makers) if maker in changes), None)
+            if one != two or how is not None:
+                self._apart.setdefault(name, {})[case] = _Apart(one - two, two - one, how, makers)
+        if before.asserts and after.asserts:
+            self._asserted.add(case)
+        return before.written, after.written
+
+    def _take(self, side: "_Side", attempts: Sequence[Record]) -> "_Taken":
+        """The evaluators at one case, as they would be written."""
+        found = _Taken()
         for record in attempts:
             if not isinstance(record, ReportCase):
                 side.lost.update(record.not_run)
                 continue
             side.lost.update(failure.name for failure in record.evaluator_failures)
             for result in record.results:
-                side.judging.add(result.evaluator)
+                maker = result.evaluator
+                side.judging.add(maker)
+                side.makers.setdefault(result.name, set()).add(maker)
                 if isinstance(result.value, bool):
-                    side.asserted.setdefault(result.name, set()).add(result.evaluator)
+                    side.asserted.setdefault(result.name, set()).add(maker)
+                    found.asserts = True
                 version = result.evaluator_version
                 shown = self._text(result.source) + (f" version {version}" if version is not None else "")
-                found.setdefault(result.name, set()).add(shown)
+                found.shown.setdefault(result.name, set()).add(shown)
+                found.makers.setdefault(result.name, set()).add(maker)
+                found.written.setdefault(maker, set()).add(shown)
+                side.written.setdefault(maker, set()).add(shown)
         return found
 
     def _text(self, source: EvaluatorSpec) -> str:
@@ -130,18 +388,47 @@ class Yardstick:
         return known[1]
 
 
+@dataclass(slots=True)
+class _Taken:
+    """What one run says of one case."""
+
+    shown: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """The evaluators as they would be written, by the name of their results."""
+    makers: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """Their names, by the name of their results."""
+    written: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """The evaluators as they would be written, by their own names."""
+    asserts: bool = False
+
+
+@dataclass(slots=True)
+class _Apart:
+    """How the evaluators behind results of one name, at one case, differ."""
+
+    baseline: set[str]
+    candidate: set[str]
+    how: str | None
+    makers: set[str]
+
+
 class _Side:
     """What one of the runs has said so far."""
 
     def __init__(self) -> None:
         self.asserted: dict[str, set[str]] = {}
         """The names of assertions, with the evaluators that made them."""
+        self.makers: dict[str, set[str]] = {}
+        """The same of results of any kind."""
         self.judging: set[str] = set()
         """Evaluators that gave a result of any kind."""
         self.lost: set[str] = set()
         """Evaluators that have not judged an attempt, since it or they did not finish."""
-        self.alone: dict[str, str] = {}
-        """Evaluators that the other run does not have at a case, with the first such case."""
+        self.present: Counter[str] = Counter()
+        """How many cases have an evaluator, of those whose evaluators are known in both runs."""
+        self.written: dict[str, set[str]] = {}
+        """The evaluators as they would be written, by name."""
+        self.alone: dict[str, dict[str, tuple[str, ...]]] = {}
+        """Evaluators that the other run does not have at a case, by name and case, as they would be written."""
 
 
 def _panel(attempts: Sequence[Record]) -> set[str] | None:
@@ -165,7 +452,41 @@ def _written(source: EvaluatorSpec) -> str:
     return f"{source.name}({', '.join(f'{name}={value!r}' for name, value in sorted(arguments.items()))})"
 
 
-def _listed(shown: list[str]) -> str:
+def _listed(name: str, apart: Mapping[str, _Apart]) -> list[ChangedEvaluator]:
+    return [
+        ChangedEvaluator(
+            case=case,
+            name=name,
+            baseline=tuple(sorted(each.baseline)),
+            candidate=tuple(sorted(each.candidate)),
+            how=each.how,
+        )
+        for case, each in apart.items()
+    ]
+
+
+def _only(
+    evaluator: str, cases: Mapping[str, tuple[str, ...]], *, in_candidate: bool
+) -> list[ChangedEvaluator]:
+    if in_candidate:
+        return [ChangedEvaluator(case=case, name=evaluator, candidate=shown) for case, shown in cases.items()]
+    return [ChangedEvaluator(case=case, name=evaluator, baseline=shown) for case, shown in cases.items()]
+
+
+def _words(apart: Iterable[_Apart]) -> str:
+    """How evaluators differ: as they would be written or, where they look alike, by what a store knows."""
+    found = list(apart)
+    before, after = (
+        sorted(set[str]().union(*each))
+        for each in ([each.baseline for each in found], [each.candidate for each in found])
+    )
+    if not before and not after:
+        return next((each.how for each in found if each.how is not None), "its code or its arguments changed")
+    return f"{some(before)} in the baseline, {some(after)} in the candidate"
+
+
+def some(shown: Sequence[str]) -> str:
+    """A few evaluators, as they would be written."""
     more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
     return (
         ", ".join(text if len(text) <= 200 else text[:199] + "…" for text in shown[:3]) or "nothing else"

@@ -6,7 +6,8 @@ Nothing vacuous passes. What is argued here, once:
 - Too few cases, no baseline to compare with, no case that both runs have, a run that ended by Ctrl-C or an error: INCONCLUSIVE,
   since more of the same could settle it.
 - An evaluator that is not the same in both runs (its arguments or version differ): INCONCLUSIVE, since a difference between
-  two yardsticks is no difference between two agents.
+  two yardsticks is no difference between two agents. If it is one that single cases bring, these are left out of the comparison
+  and named in a note, as cases are whose content changed.
 - An attempt that was lost to its task or evaluator has no score, no time and no metric. Where the policy does not say how many
   may be lost, such a limit is INCONCLUSIVE: an agent that crashes on what is hard must not be judged by what is easy.
 - A baseline that lost more than the policy allows the run to lose: INCONCLUSIVE against a margin, since beside it anything looks
@@ -24,6 +25,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from calipers.comparison.cases import check_report
+from calipers.comparison.yardstick import EvaluatorChanges
 from calipers.report import Report
 
 from .claims import Claim, judge_claims
@@ -42,7 +44,7 @@ def judge_run(
     *,
     baseline: Report | None = None,
     read_run: ReadRun | None = None,
-    changed_evaluators: Mapping[str, str] | None = None,
+    changed_evaluators: Mapping[str, str] | EvaluatorChanges | None = None,
     anytime: bool | None = None,
 ) -> Verdict:
     """What the gate says of a run.
@@ -52,8 +54,8 @@ def judge_run(
         policy: what it has to meet.
         baseline: the run to compare with, where a rule does; it needs the same cases.
         read_run: finds a run by what the policy calls it, for rules about the agreement of judges with people.
-        changed_evaluators: what differs in evaluators that are known to be others in the baseline, by name; a store knows
-            it better than a report does. `None`: nobody knows, and a note of the verdict says so.
+        changed_evaluators: evaluators that are known to be others in the baseline: those of every case, by name with what
+            differs, or as a store knows them. `None`: it is not known, and a note of the verdict says so.
         anytime: use intervals that hold however often one looks at a growing run; default: where a rule could end
             the run early (`stop_when`).
 
@@ -69,8 +71,8 @@ def judge_run(
     stopped = any(each is not None and each.stopping is not None for each in (run, baseline))
     looked_often = stopped if anytime is None else anytime
     heard = _heard(run)
-    sides = Sides(heard, None if baseline is None else _heard(baseline))
-    limits = Limits(policy, sides, anytime=looked_often, read_run=read_run, changed=changed_evaluators or {})
+    sides = Sides(heard, None if baseline is None else _heard(baseline), changed_evaluators)
+    limits = Limits(policy, sides, anytime=looked_often, read_run=read_run)
     parts = [*facts_of(heard, policy), *limits.parts()]
     claims = [part for part in parts if isinstance(part, Claim)]
     judged = iter(judge_claims(claims, confidence=policy.confidence, correct=policy.correction == "holm"))
@@ -106,7 +108,7 @@ def _about(baseline: Report | None, policy: Policy) -> Iterator[str]:
         yield "the baseline could be stopped early by a rule, which makes its numbers luckier or unluckier than they are"
 
 
-def _yardsticks(policy: Policy, baseline: Report | None, changed: Mapping[str, str] | None) -> Iterator[str]:
+def _yardsticks(policy: Policy, baseline: Report | None, changed: object) -> Iterator[str]:
     rules = [*policy.evaluators.values(), *([policy.pass_rate] if policy.pass_rate else [])]
     if baseline is not None and changed is None and any(rule.margin is not None for rule in rules):
         yield (

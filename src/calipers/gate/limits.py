@@ -1,10 +1,11 @@
 """What a policy asks of evaluators, the pass rate, times and metrics, as claims to be decided and facts that are plain."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from calipers.comparison.cases import RunCase
+from calipers.comparison.cases import Pair, RunCase
 from calipers.comparison.columns import ColumnKey, Columns, durations, metric, without_metric
+from calipers.comparison.yardstick import ChangedEvaluator
 from calipers.errors import InvalidOptionError
 
 from .agreement import agreement_parts
@@ -22,6 +23,8 @@ from .wording import limit_words, loss, plural
 PASS_RATE = "pass rate"  # noqa: S105 - no password
 TASK_TIME = "task time"
 
+_NAMED = 3
+"""Cases that a note names."""
 _WRONG_BOUNDS = "correct the bounds in the policy, or the evaluator"
 
 Part: TypeAlias = Finding | Claim
@@ -38,15 +41,15 @@ class Limits:
         *,
         anytime: bool,
         read_run: ReadRun | None,
-        changed: Mapping[str, str],
     ) -> None:
         self.policy = policy
         self.sides = sides
         self.anytime = anytime
         self.read_run = read_run
-        self.changed = changed
         self.notes: list[str] = []
         """What a reader should know besides; complete when all parts have been taken."""
+        self._left_out = dict[ChangedEvaluator, None]()
+        """Cases that are left out of a comparison, since they bring another evaluator than in the baseline."""
 
     def parts(self) -> Iterator[Part]:
         """Everything that is asked of single evaluators, the pass rate, times and metrics."""
@@ -55,7 +58,7 @@ class Limits:
             if run.asserts:
                 differs = None if old is None else self._other_assertions(old)
                 both = TOLD_BY_PASSES, TOLD_BY_PASSES
-                yield from self._rules(PASS_RATE, policy.pass_rate, *both, "rate", differs)
+                yield from self._rules(PASS_RATE, None, policy.pass_rate, *both, "rate", differs)
             else:
                 yield absent(PASS_RATE, "nothing was asserted in this run")
         for name, rules in policy.evaluators.items():
@@ -72,6 +75,7 @@ class Limits:
                 yield from self._growth(name, growth, _metric(name, missing), "number")
                 if missing is None:
                     yield from self._unrecorded(name, growth)
+        self._note_left_out()
 
     # ------------------------------------------------------------------ evaluators
 
@@ -83,16 +87,9 @@ class Limits:
         if alone := [*theirs, *ours]:
             more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
             return f"was judged by other evaluators (only one of the runs has {', '.join(alone[:3])}{more})"
-        for key in sorted(key for key in self.sides.run.by_key if key[1] == "assertion"):
-            how = self._how_it_differs(key)
-            if how is not None:
-                return f"was judged by another {key[0]!r} ({how})"
+        for name, how in self.sides.yardstick.differing_assertions().items():
+            return f"was judged by another {name!r} ({how})"
         return None
-
-    def _how_it_differs(self, key: ColumnKey) -> str | None:
-        makers = self.sides.run.by_key[key].evaluators
-        known = [why for maker, why in self.changed.items() if maker in makers]
-        return self.sides.yardstick.differing(key[0]) or next(iter(known), None)
 
     def _evaluator(self, name: str, rules: Rules) -> Iterator[Part]:
         run, old = self.sides.run, self.sides.baseline
@@ -133,7 +130,7 @@ class Limits:
                     f"has other kinds of results: {', '.join(f'{each} ({kind})' for each, kind in found)}"
                 )
             else:
-                how = self._how_it_differs(key)
+                how = self.sides.yardstick.differing(key[0])
                 differs = None if how is None else f"was judged by another evaluator ({how})"
                 theirs = told_by_column(old, key)
         unit: Unit = "rate" if key[1] == "assertion" else "number"
@@ -155,7 +152,17 @@ class Limits:
                 self.notes.append(_without_bounds(name, wild))
             lost = run.lost(key)
             yield from self._lost(name, "score", task=lost["task"], evaluator=lost["evaluator"], rules=rules)
-        yield from self._rules(name, rules, ours, theirs, unit, differs, bounds)
+        yield from self._rules(name, key[0], rules, ours, theirs, unit, differs, bounds)
+
+    def _note_left_out(self) -> None:
+        if self._left_out:
+            cases = dict.fromkeys(each.case for each in self._left_out)
+            named = [f"{each.case!r} ({each})" for each in self._left_out]
+            more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+            self.notes.append(
+                f"not compared on {plural(len(cases), 'case')}, judged by another evaluator in the baseline: "
+                f"{'; '.join(named[:_NAMED])}{more}"
+            )
 
     @property
     def _paired(self) -> list[RunCase]:
@@ -186,6 +193,7 @@ class Limits:
     def _rules(
         self,
         subject: str,
+        name: str | None,
         rules: Rules,
         ours: Told,
         theirs: Told,
@@ -193,6 +201,7 @@ class Limits:
         differs: str | None,
         bounds: Bounds = RATE,
     ) -> Iterator[Part]:
+        """The limits of one subject: the results of a name or, where it has none, passing."""
         alone = self.sides.alone(ours.values(0.0))
         yield from self._enough(subject, len(alone.cases), rules)
         less = rules.at_most is not None or (rules.margin is not None and rules.better == "lower")
@@ -204,10 +213,10 @@ class Limits:
                     "a crash is no gain"
                 )
         if rules.margin is not None:
-            yield from self._margin(subject, rules, ours, theirs, unit, differs, bounds)
+            yield from self._margin(subject, name, rules, ours, theirs, unit, differs, bounds)
         yield from self._skipped(subject, rules, ours)
         if rules.max_skipped is None and not (rules.margin is rules.at_least is rules.at_most is None):
-            yield from self._fell_silent(subject, ours, theirs)
+            yield from self._fell_silent(subject, self.sides.alike(name), ours, theirs)
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
             if limit is not None:
                 counted = self.sides.alone(ours.values(_worst(above=above)))
@@ -232,6 +241,7 @@ class Limits:
     def _margin(
         self,
         subject: str,
+        name: str | None,
         rules: Rules,
         ours: Told,
         theirs: Told,
@@ -249,18 +259,24 @@ class Limits:
             yield _open(subject, rule, "there is no baseline to compare with", "name one with --baseline")
             return
         if differs is not None:
-            way = "judge the baseline again with the evaluators of this run: `calipers score`"
+            way = (
+                "run the baseline's task again on the cases of this run, since they bring the evaluators"
+                if self.sides.yardstick.is_brought(name)
+                else "judge the baseline again with the evaluators of this run: `calipers score BASELINE --evaluators ... --replace`"
+            )
             yield _open(subject, rule, f"the baseline {differs}", way)
             return
+        self._left_out.update(dict.fromkeys(self.sides.yardstick.changed(name)))
         above = rules.better == "higher"
         worst = _worst(above=above)
-        both = self.sides.both(ours.values(worst), theirs.values(worst))
+        pairs = self.sides.alike(name)
+        both = self.sides.both(ours.values(worst), theirs.values(worst), pairs)
         if not both.run:
             yield _open(subject, rule, "no case was judged in both runs", "run both on the same cases")
             return
         if len(both.run) < self._least(rules):
             yield enough(subject, len(both.run), self._least(rules), kind=" judged in both runs")
-        yield from self._broken_baseline(subject, theirs.lost(self._paired), rules)
+        yield from self._broken_baseline(subject, theirs.lost([case for case, _ in pairs]), rules)
         yield Claim(
             subject=subject,
             rule=rule,
@@ -320,12 +336,14 @@ class Limits:
             attempts = sum(len(case.attempts) for case in cases)
             yield few(subject, "skipped", sum(map(ours.silent, cases)), attempts, rules.max_skipped)
 
-    def _fell_silent(self, subject: str, ours: Told, theirs: Told) -> Iterator[Finding]:
+    def _fell_silent(
+        self, subject: str, pairs: Sequence[Pair], ours: Told, theirs: Told
+    ) -> Iterator[Finding]:
         """That cases have no more the result that they have in the baseline.
 
         An evaluator that is skipped on what is hard must not judge by what is easy.
         """
-        names = fell_silent(self.sides.pairs, theirs, ours)
+        names = fell_silent(pairs, theirs, ours)
         if names:
             more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
             yield _open(

@@ -1,11 +1,11 @@
 """The two sides of a gate: the run, the baseline if there is one, and which of their cases are the same."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from calipers.comparison.cases import Pair, Pairing, RunCase, cases_of, pair_cases
 from calipers.comparison.columns import ColumnKey, Columns
-from calipers.comparison.yardstick import Yardstick
+from calipers.comparison.yardstick import EvaluatorChanges, Yardstick
 from calipers.report import Report
 
 from .measure import Cases
@@ -33,7 +33,12 @@ class Both(NamedTuple):
 class Sides:
     """The run and the baseline, to be measured."""
 
-    def __init__(self, run: Report, baseline: Report | None) -> None:
+    def __init__(
+        self,
+        run: Report,
+        baseline: Report | None,
+        changes: Mapping[str, str] | EvaluatorChanges | None = None,
+    ) -> None:
         self.run = Columns(cases_of(run))
         self.baseline = None if baseline is None else Columns(cases_of(baseline))
         self.pairs: list[Pair] = []
@@ -41,18 +46,23 @@ class Sides:
         if self.baseline is not None:
             self.pairs, self.pairing = pair_cases(self.baseline.cases, self.run.cases)
         self._old_clusters = {case.name: old.cluster for old, case in self.pairs}
-        self.yardstick = Yardstick.of(self.pairs)
+        self.yardstick = Yardstick.of(self.pairs, changes=changes)
 
     def alone(self, values: Values) -> Alone:
         """The cases of the run that were measured."""
         found = [(case, numbers) for case in self.run.cases if (numbers := values(case))]
         return Alone([numbers for _, numbers in found], self._clusters([case for case, _ in found]))
 
-    def both(self, values: Values, before: Values) -> Both:
-        """The cases that were measured on both sides."""
+    def alike(self, name: str | None) -> list[Pair]:
+        """The cases of both that are judged by the same evaluators, as far as a name, or passing, goes."""
+        apart = {each.case for each in self.yardstick.changed(name)}
+        return [pair for pair in self.pairs if pair[1].name not in apart] if apart else self.pairs
+
+    def both(self, values: Values, before: Values, pairs: Sequence[Pair] | None = None) -> Both:
+        """The cases, or those of some pairs, that were measured on both sides."""
         found = [
             (case, numbers, earlier)
-            for old, case in self.pairs
+            for old, case in (self.pairs if pairs is None else pairs)
             if (numbers := values(case)) and (earlier := before(old))
         ]
         return Both(

@@ -155,7 +155,8 @@ class StopWhenDecided:
         columns = Columns([case])
         self._agreements.add(case)
         for subject in self._subjects:
-            subject.add(case, columns, old)
+            apart = old is not None and self._yardstick.is_apart(case.name, subject.column)
+            subject.add(case, columns, None if apart else old)
         why = self._missing(finished) or self._decision()
         self._decided = why is not None
         return why
@@ -265,6 +266,11 @@ class _Subject:
         self.bets += self._levels
 
     @property
+    def column(self) -> str | None:
+        """The name of the results; `None` for passing, and for what the baseline lacks."""
+        return self._key and self._key[0]
+
+    @property
     def is_large(self) -> bool:
         """Whether enough cases were judged; with a margin, in both runs."""
         least = self.policy.min_cases if self.rules.min_cases is None else self.rules.min_cases
@@ -275,7 +281,7 @@ class _Subject:
         """The limits that `judge_run` will be able to decide, too."""
         if self._undecidable:
             return []
-        is_same = self._change is None or self._yardstick.is_same(self._key and self._key[0])
+        is_same = self._change is None or self._yardstick.is_same(self.column)
         return self.bets if is_same else self._levels
 
     def is_sound(self, attempts: int) -> bool:

@@ -145,9 +145,11 @@ def _task_of(info: RunInfo) -> dict[str, Any]:
 
 def _earlier_runs(store: Store, info: RunInfo) -> Iterator[RunInfo]:
     """The runs of the same dataset before this one, newest first."""
-    others = store.runs(dataset_name=info.dataset_name)
-    earlier = [one for one in others if one.id < info.id and one.dataset_name == info.dataset_name]
-    yield from earlier[:_EARLIER_RUNS]
+    others = [
+        one for one in store.runs(dataset_name=info.dataset_name) if one.dataset_name == info.dataset_name
+    ]
+    place = next((place for place, one in enumerate(others) if one.id == info.id), len(others))
+    yield from others[place + 1 :][:_EARLIER_RUNS]
 
 
 def _earlier_attempt(
@@ -180,9 +182,10 @@ def _cell_reason(store: Store, info: RunInfo, attempt: StoredAttempt, cell: Stor
         return f"computed in this run{plain}; the attempt is new"
     if attempt.origin is None:
         return f"computed in this run{plain}; it was not asked to reuse anything"
-    found = _earlier_column(store, info, mine)
+    found = _earlier_column(store, info, attempt, mine)
     if found is None:
-        return f"computed in this run{plain}; no earlier run of this dataset has an evaluator of that name"
+        where = "an evaluator of that name" if mine.shared else "an evaluator of that name on this case"
+        return f"computed in this run{plain}; no earlier run of this dataset has {where}"
     earlier, then = found
     if then.identity != mine.identity:
         return f"computed in this run{plain}; since run {earlier.id}, {_differences(then, mine)}"
@@ -206,10 +209,15 @@ def _looked(cell: StoredCell) -> str:
 
 
 def _earlier_column(
-    store: Store, info: RunInfo, mine: StoredEvaluator
+    store: Store, info: RunInfo, attempt: StoredAttempt, mine: StoredEvaluator
 ) -> tuple[RunInfo, StoredEvaluator] | None:
     for earlier in _earlier_runs(store, info):
-        for then in earlier.evaluators:
-            if then.name == mine.name:
-                return earlier, then
+        named = [then for then in earlier.evaluators if then.name == mine.name]
+        if named and not all(one.shared for one in (mine, *named)):
+            # Of evaluators that cases bring, each case has its own under the name.
+            known = store.known_evaluators(earlier.id)
+            own = known.own.get(attempt.case_name, {}).get(mine.name)
+            named = [then for then in named if then.shared or then is own or then == own]
+        if named:
+            return earlier, named[0]
     return None

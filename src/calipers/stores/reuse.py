@@ -22,11 +22,11 @@ _HEAD = "a.position, a.name, a.source_case_name, a.repeat, a.failed, a.key, a.ca
 
 def find_known(db: Session, keys: Sequence[bytes], *, failed: bool) -> dict[bytes, Known]:
     """What is known by key; large values are still references."""
-    sql = "SELECT a.key, a.run, a.position, COALESCE(a.origin, r.id), r.id FROM attempts a JOIN runs r ON r.no = a.run"
+    sql = "SELECT a.key, a.run, a.position, COALESCE(a.origin, r.id), r.id, r.place FROM attempts a JOIN runs r ON r.no = a.run"
     which = "" if failed else "NOT a.failed AND "
     places = select_in(db, f"{sql} WHERE {which}a.key IN", (), keys)
     copies: dict[bytes, list[Row]] = {}
-    for row in sorted(places, key=lambda row: row[4], reverse=True):
+    for row in sorted(places, key=lambda row: row[5], reverse=True):
         same = copies.setdefault(bytes(row[0]), [])
         if not same or (same[0][3] == row[3] and len(same) < _COPIES):
             same.append(row)
@@ -54,7 +54,7 @@ def _content(attempt: StoredAttempt) -> tuple[Any, ...]:
 def _by_run(rows: Sequence[Row]) -> dict[tuple[int, str], list[int]]:
     """Positions by the number and the id of their run."""
     found: dict[tuple[int, str], list[int]] = {}
-    for _, number, position, _, run in rows:
+    for _, number, position, _, run, _ in rows:
         found.setdefault((number, run), []).append(position)
     return found
 

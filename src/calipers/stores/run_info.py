@@ -87,7 +87,7 @@ class RunInfo(msgspec.Struct, kw_only=True):
     name: str
     """What was run: the experiment's name, else the task's."""
     id: str = ""
-    """Made by the store, unless the run was made elsewhere. The ids of later runs sort after those of earlier ones."""
+    """Made by the store, unless the run was made elsewhere. It begins with the time of this clock; `Store.runs` has the order."""
     dataset_name: str | None = None
     task_name: str | None = None
     task_version: str | None = None

@@ -75,6 +75,12 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     ("CREATE INDEX evaluators_by_identity ON evaluators (run, identity)",),
     # Who was taken for dead, and is not, must not write on beside its successor.
     ("ALTER TABLE runs ADD COLUMN generation BIGINT NOT NULL DEFAULT 0",),
+    # Ids tell the time of a clock, which may be set back: the order of runs has to be their own.
+    (
+        "ALTER TABLE runs ADD COLUMN place TEXT NOT NULL DEFAULT ''",
+        "UPDATE runs SET place = id",
+        "CREATE INDEX runs_by_place ON runs (place)",
+    ),
 )
 """The statements that lead from each version to the next; names in braces are the database's own words."""
 

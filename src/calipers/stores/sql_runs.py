@@ -33,6 +33,11 @@ from .store import Redact, Store
 
 _RUN = "no, status, ended_at, owner, heartbeat, generation, attempts, failures, info, ending, counted"
 
+_BEYOND = "."
+"""Stands in a place between the id that it follows, and its number among those that do."""
+_DIGITS = 9
+"""Digits of that number."""
+
 
 class SqlRuns(Store):
     """The runs of a store in SQL."""
@@ -78,9 +83,10 @@ class SqlRuns(Store):
             if not ours and db.run("SELECT no FROM runs WHERE id = ?", (begun.id,)):
                 raise StoreError(f"the store {self.url!r} has a run {begun.id!r} already")
             db.run(
-                "INSERT INTO runs (id, name, dataset_name, status, owner, heartbeat, info) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO runs (id, place, name, dataset_name, status, owner, heartbeat, info) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     begun.id,
+                    _newest(db, begun.id) if ours else begun.id,
                     safe_text(begun.name),
                     safe_text(begun.dataset_name),
                     begun.status,
@@ -194,7 +200,7 @@ class SqlRuns(Store):
         where = " AND ".join(f"{column} = ?" for column in asked)
         last = "" if limit is None else f"LIMIT {limit}"
         with self._reading() as db:
-            sql = f"{'WHERE ' * bool(where)}{where} ORDER BY id DESC {last}"
+            sql = f"{'WHERE ' * bool(where)}{where} ORDER BY place DESC {last}"
             return self._infos(db, sql, [*asked.values()], even_damaged=True)
 
     @override
@@ -207,15 +213,15 @@ class SqlRuns(Store):
         with self._reading() as db:
             found = self._infos(db, "WHERE id = ?", (wanted,))
             if not found and which == "latest":
-                found = self._infos(db, "ORDER BY id DESC LIMIT 1", ())
+                found = self._infos(db, "ORDER BY place DESC LIMIT 1", ())
                 if not found:
                     raise StoreError(f"the store {self.url!r} has no runs yet")
             if not found and which:
-                found = self._infos(db, "WHERE name = ? ORDER BY id DESC LIMIT 1", (wanted,))
+                found = self._infos(db, "WHERE name = ? ORDER BY place DESC LIMIT 1", (wanted,))
             if not found and which:
                 # Ids have no signs that LIKE takes for more than themselves; what was asked for may have.
                 found = self._infos(
-                    db, "WHERE substr(id, 1, ?) = ? ORDER BY id DESC LIMIT 6", (len(which), wanted)
+                    db, "WHERE substr(id, 1, ?) = ? ORDER BY place DESC LIMIT 6", (len(which), wanted)
                 )
         if not found:
             raise unknown(which)
@@ -286,6 +292,17 @@ def run_number(db: Session, run: str) -> int:
     if not rows:
         raise unknown(run)
     return int(rows[0][0])
+
+
+def _newest(db: Session, run: str) -> str:
+    """The place of a run that begins now, after all others: its id or, where the clock was set back, a place beyond theirs."""
+    last = db.run("SELECT MAX(place) FROM runs")[0][0]
+    if last is None or run > last:
+        return run
+    before, _, count = last.rpartition(_BEYOND)
+    if not before or len(count) != _DIGITS or not count.isdecimal():
+        before, count = last, "0"
+    return f"{before}{_BEYOND}{int(count) + 1:0{_DIGITS}d}"
 
 
 def run_changed(db: Session, run: str, generation: int | None = None) -> int:

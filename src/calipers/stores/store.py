@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
+from calipers.comparison.yardstick import KnownEvaluators
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.report import Report
 from calipers.summary import Totals
@@ -28,7 +29,7 @@ from .counting import (
     put_in,
     unjudged_by,
 )
-from .packing import Record, pack, unpack
+from .packing import Record, facts_of, pack, unpack
 from .panel import Panel, scored_places
 from .records import Known, StoredAttempt, StoredCell
 from .run_info import RunInfo, State, Status, StoredEvaluator
@@ -168,7 +169,9 @@ class Store(ABC):
         status: State | None = None,
         limit: int | None = None,
     ) -> list[RunInfo]:
-        """The runs, newest first.
+        """The runs, newest first: in the order in which the store began them, whatever the clock said.
+
+        A run that was made elsewhere stands where its id puts it, so that an old one is not the newest.
 
         Args:
             name: only those of this name.
@@ -273,6 +276,23 @@ class Store(ABC):
             unjudged = Counter(name for case in report.cases for name in unjudged_by(case))
         report.incomplete = report.incomplete or not_all_judged(report, unjudged)
         return report
+
+    def known_evaluators(self, run: str) -> KnownEvaluators:
+        """The evaluators behind the results of a run, by name: those of every case, and those that single cases bring.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+        info = self.run(run)
+        shared = {one.name: one for one in info.evaluators if one.shared and not one.superseded}
+        own: dict[str, dict[str, StoredEvaluator]] = {}
+        if any(not one.shared for one in info.evaluators):
+            for attempt in self.attempts(info.id, parts=False):
+                for place in facts_of(attempt).evaluators or ():
+                    one = info.evaluators[place]
+                    if not one.shared:
+                        own.setdefault(attempt.case_name, {})[one.name] = one
+        return KnownEvaluators(shared, own)
 
     def add_report(self, report: Report, *, parameters: Mapping[str, Any] | None = None) -> RunInfo:
         """Store a whole report as a run that is over.
