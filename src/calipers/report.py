@@ -10,7 +10,7 @@ import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, Unpack
 
 import msgspec
 
@@ -32,8 +32,6 @@ from .unit import CasePasses
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_RecordT = TypeVar("_RecordT", ReportCase, ReportCaseFailure)
 
 FORMAT_VERSION = 1
 """The version of `to_dict`; a release reads its own version and every earlier one."""
@@ -195,8 +193,8 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
                 )
         return msgspec.structs.replace(
             self,
-            cases=[_retagged(record, fields) for record in self.cases],
-            failures=[_retagged(record, fields) for record in self.failures],
+            cases=[msgspec.structs.replace(one, tags=_tags_of(one, fields)) for one in self.cases],
+            failures=[msgspec.structs.replace(one, tags=_tags_of(one, fields)) for one in self.failures],
             totals=None,
         )
 
@@ -372,9 +370,9 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         return written_as(cls, cls.from_dict, cls.to_dict)
 
 
-def _retagged(record: _RecordT, fields: Sequence[str]) -> _RecordT:
-    more: list[str] = [tag for field in fields for tag in field_tags(record.metadata, field)]
-    return msgspec.structs.replace(record, tags=tuple(dict.fromkeys((*record.tags, *more))))
+def _tags_of(record: ReportCase | ReportCaseFailure, fields: Sequence[str]) -> tuple[str, ...]:
+    more = [tag for field in fields for tag in field_tags(record.metadata, field)]
+    return tuple(dict.fromkeys((*record.tags, *more)))
 
 
 def _check_k(k: Any) -> None:

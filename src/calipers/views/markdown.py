@@ -27,6 +27,7 @@ from .numbers import confidence_text, interval_line, mean_text, percent, plural,
 from .outcome import Record, complaints, count_missed, missed, reason_lines, values
 from .page import Page
 from .repeats import alike, name_of
+from .slices import shown_slices
 from .text import fit, fit_value, visible
 
 LIMIT = 65_536
@@ -74,7 +75,8 @@ def report_markdown(report: Report, *, limit: int = LIMIT, confidence: float = 0
     found = _block(_analyses(report))
     left_out = _block([_left_out(len(rows), len(failed), bool(found), limit)])
 
-    room = limit - len(top) - len(bottom) - len(left_out)
+    slices = _block(_slices(report, confidence))
+    room = limit - len(top) - len(bottom) - len(left_out) - len(slices)
     header = _header(summaries, confidence)
     shown_rows, room = _fitting(rows, room, header, share=0.5) if rows else ([], room)
     found_fits = len(found) <= room / 4
@@ -92,6 +94,7 @@ def report_markdown(report: Report, *, limit: int = LIMIT, confidence: float = 0
             [
                 top,
                 *([header, *shown_rows, "\n"] if shown_rows else []),
+                slices,
                 *([opening, *listed, closing] if listed else []),
                 found if found_fits else "",
                 plots,
@@ -208,6 +211,25 @@ def _plots(summaries: Mapping[str, Summary]) -> Iterator[str]:
                 ),
             ]
         )
+        yield ""
+
+
+def _slices(report: Report, confidence: float) -> Iterator[str]:
+    """A table of the pass rate of each tag."""
+    found = shown_slices(report, confidence=confidence)
+    if not found.slices:
+        return
+    yield _row(["Tag", "Passed", f"{confidence_text(confidence)} interval", "cases"])
+    yield _row(["---", "---:", "---", "---:"])
+    for one in found.slices:
+        assert one.pass_rate is not None
+        tag = code(fit(one.tag, _NAME), table=True)
+        yield _row(
+            [tag, *rate_text(one.pass_rate.value, one.pass_rate.interval), f"{one.pass_rate.n_units:,}"]
+        )
+    yield ""
+    if found.note:
+        yield f"… {found.note}"
         yield ""
 
 

@@ -1,9 +1,9 @@
 """A report in the terminal.
 
 From top to bottom: what was run, what went wrong with the run, the share of cases that passed, evaluators that said
-nothing, one line per evaluator,
-the attempts that did not pass with their reasons, analyses, times and notes, and what the intervals mean. Nothing here
-computes a number: it shows what the report says. All text of the report is data and cannot change how it is shown.
+nothing, one line per evaluator, one line per tag, failures that are alike, the attempts that did not pass with their
+reasons, analyses, times and notes, and what the intervals mean. Nothing here computes a number: it shows what the report
+says. All text of the report is data and cannot change how it is shown.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,11 @@ from calipers.stats.interval import check_confidence
 
 from .analyses import analyses
 from .attempts import AttemptOptions, attempts, failed_tasks
+from .causes import cause_list
 from .headline import alerts, headline, silent, title
 from .notes import footnote, measures, warnings
 from .page import Page
+from .slices import slice_table
 from .summaries import summary_table
 
 if TYPE_CHECKING:
@@ -118,6 +120,8 @@ class ReportView:
             headline(page, report, confidence=confidence),
             silent(page, report),
             summary_table(page, summaries if chosen.include_averages else {}, confidence=confidence),
+            slice_table(page, report, confidence=confidence) if chosen.include_averages else iter(()),
+            cause_list(page, report) if chosen.listed == "failed" and chosen.include_reasons else iter(()),
             failed_tasks(page, report, chosen),
             attempts(page, report, chosen),
             analyses(page, report) if chosen.include_analyses else iter(()),

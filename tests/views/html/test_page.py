@@ -103,9 +103,69 @@ def test_every_column_can_be_sorted_and_shows_trouble_first(visit, report):
         ("Equal", "delta", "alpha"),
         ("tone", "beta", "epsilon"),
         ("Time", "beta", "gamma"),
+        ("Input", "alpha", "gamma"),
+        ("Output", "delta", "epsilon"),
     ):
         page.get_by_role("columnheader", name=head).get_by_role("button").click()
         assert (names(page)[0], names(page)[-1]) == (first, last), head
+
+
+# ---------------------------------------------------------------------- values, tags, causes
+
+
+def test_inputs_and_outputs_stand_in_the_table_on_one_line(visit, report):
+    page = visit(report)
+    first, second = page.locator("tr.attempt").nth(2).locator("td.value").all_inner_texts()
+    assert first == "question gamma"
+    assert second.startswith("Dear Ada, your order"), "line breaks are spaces"
+
+
+def test_repeats_with_several_outputs_say_how_many(visit, records):
+    attempts = [
+        records.case(
+            f"a [{n}/3]", records.result("x", False), source_case_name="a", output=output, inputs="q"
+        )
+        for n, output in enumerate("yyn", 1)
+    ]
+    page = visit(records.report(*attempts, repeat=3))
+    assert page.locator("tr.case td.value").all_inner_texts() == ["q", "2 values"]
+
+
+def test_tags_have_rows_and_are_found_by_search(visit, records):
+    cases = [
+        records.case(name, records.result("x", name != "c"), tags=tags)
+        for name, tags in (("a", ("de", "<b>")), ("b", ("de",)), ("c", ()))
+    ]
+    page = visit(records.report(*cases))
+    section = page.get_by_role("region", name="Tags")
+    assert section.locator("tbody th").all_inner_texts() == ["de", "<b>"]
+    assert section.locator("tbody td.value").all_inner_texts() == ["100.0 %", "100.0 %"]
+    page.get_by_role("searchbox").fill("<b>")
+    assert names(page) == ["a"]
+    assert "de, <b>" in opened(page, "a").inner_text()
+
+
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_failures_that_are_alike_link_to_their_cases(visit, records, repeat):
+    def attempts(name, reason):
+        for n in range(1, repeat + 1):
+            more = {"source_case_name": name} if repeat > 1 else {}
+            named = f"{name} [{n}/{repeat}]" if repeat > 1 else name
+            yield records.case(named, records.result("Equal", reason is None, reason), **more)
+
+    cases = [
+        record
+        for name, reason in (("a", "got 1"), ("b", None), ("c", "got 2"), ("d", "got 'x'"))
+        for record in attempts(name, reason)
+    ]
+    failed = records.failure("e", "ValueError: boom")
+    page = visit(records.report(*cases, failed, repeat=repeat))
+    section = page.get_by_role("region", name="Failures that are alike")
+    assert section.locator("summary").all_inner_texts() == ["3 cases: Equal: got <…>"]
+    section.locator("summary").click()
+    assert section.locator("a").all_inner_texts() == ["a", "c", "d"]
+    section.get_by_role("link", name="d").click()
+    assert page.locator("tr.attempt.open button.name").get_attribute("title").startswith("d")
 
 
 # ---------------------------------------------------------------------- filtering
@@ -285,7 +345,7 @@ def test_lines_that_differ_are_shown_with_their_words_and_equal_ones_are_folded(
     before = rows.count()
     diff.get_by_role("button", name="5 equal lines").click()
     assert rows.count() == before + 5
-    page.get_by_role("button", name="Output", exact=True).click()
+    page.locator(".tabs").get_by_role("button", name="Output", exact=True).click()
     assert page.locator("tr.details .part pre").nth(1).inner_text().startswith("Dear Ada")
 
 
@@ -528,7 +588,7 @@ def test_hostile_content_runs_nothing_and_is_shown_as_it_is(visit, records):
         button.click()
     for each in page.locator("details").all():
         each.evaluate("node => { node.open = true }")
-    page.get_by_role("button", name="Output", exact=True).click()
+    page.locator(".tabs").get_by_role("button", name="Output", exact=True).click()
     detail = page.locator("tr.details").first
     assert detail.locator("pre").first.inner_text() == SHOWN
     assert detail.locator(".judgements .reason").nth(1).inner_text() == SHOWN
@@ -650,7 +710,7 @@ def test_the_table_tells_assistive_technology_what_it_is(visit, report):
     assert table.get_attribute("aria-rowcount") == "6"
     assert table.get_by_role("row").nth(1).get_by_role("rowheader").inner_text() == "alpha"
     data = embedded_records(report, report.summaries(), limit=None)
-    assert table.get_by_role("columnheader").count() == len(data["columns"]) + 3
+    assert table.get_by_role("columnheader").count() == len(data["columns"]) + 5
     assert page.evaluate(
         "[...document.querySelectorAll('button')].every(button => button.textContent.trim())"
     )

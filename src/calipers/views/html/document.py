@@ -24,9 +24,9 @@ from calipers.views.atomic import write_whole
 from .analyses import analyses_section
 from .headline import alerts, heading, headline, silent
 from .markup import Markup, join, text
-from .notes import footnote, kept, measures, warnings, without_script
-from .records import embedded_json, embedded_records
-from .summaries import summary_section
+from .notes import cause_section, footnote, kept, measures, warnings, without_script
+from .records import embedded_json, embedded_records, in_page_order
+from .summaries import slice_section, summary_section
 
 _SCRIPTS = ("text.js", "diff.js", "turns.js", "details.js", "table.js")
 """The parts of the page's script, in order; they share one scope."""
@@ -68,10 +68,12 @@ def report_html(
             headline(report, rate, confidence=confidence),
             silent(report),
             summary_section(report, summaries, confidence=confidence),
+            slice_section(report, confidence=confidence),
             footnote(report, summaries, confidence=confidence),
             measures(report),
             warnings(report),
             analyses_section(report),
+            cause_section(report, {id(record): at for at, record in enumerate(in_page_order(report))}),
         ]
     )
     return Template(_asset("template.html")).substitute(

@@ -6,6 +6,7 @@ from itertools import islice
 from calipers.report import Report
 from calipers.summary import Summary
 from calipers.views import notes as terminal_notes
+from calipers.views.causes import cause_title, causes
 from calipers.views.numbers import plural
 from calipers.views.outcome import Record, complaints, count_dropped, count_missed, missed, reason_lines
 from calipers.views.repeats import alike, name_of
@@ -40,6 +41,37 @@ def footnote(report: Report, summaries: Mapping[str, Summary], *, confidence: fl
     """What the intervals mean, and how they were made; nothing where there is none."""
     lines = terminal_notes.footnote(WIDE, report, summaries, confidence=confidence)
     return join(element("p", sentence(line), class_="note") for line in lines)
+
+
+def cause_section(report: Report, positions: Mapping[int, int]) -> Markup:
+    """Failures that are alike, each with links to its cases.
+
+    Args:
+        report: what to show.
+        positions: of the attempts on the page, by the id of their record; `#case-1` is the first.
+    """
+    found = causes(missed(report))
+    if not found:
+        return Markup("")
+    rows: list[Markup] = []
+    for cause in found:
+        listed = list(zip(cause.records, cause.cases, strict=True))
+        names = [
+            element("a", element("bdi", fit(name, 60)), href=f"#case-{positions[id(record)] + 1}")
+            for record, name in listed[:_LISTED]
+        ]
+        more = f" and {len(listed) - _LISTED:,} more" if len(listed) > _LISTED else ""
+        summary = element(
+            "summary", element("strong", f"{plural(len(listed), 'case')}: "), fit(cause.text, _WHY)
+        )
+        rows.append(element("details", summary, element("p", join(names, ", "), more, class_="cases")))
+    return element(
+        "section",
+        element("h2", cause_title(report), id="causes"),
+        *rows,
+        class_="causes",
+        aria_labelledby="causes",
+    )
 
 
 def kept(report: Report) -> Markup:

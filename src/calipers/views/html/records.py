@@ -59,7 +59,7 @@ def embedded_records(
         ],
         "repeat": report.repeat,
     }
-    records: list[Record] = [*report.cases, *report.failures]
+    records = in_page_order(report)
     traces = embedded_traces(records, limit=limit)
 
     def attempt(record: Record) -> dict[str, Any]:
@@ -68,16 +68,27 @@ def embedded_records(
 
     if report.repeat == 1:
         return data | {"attempts": [attempt(record) for record in records]}
+    positions: dict[str, int] = {}
+    data["attempts"] = [
+        {
+            "case": positions.setdefault(record.source_case_name or record.name, len(positions)),
+            **attempt(record),
+        }
+        for record in records
+    ]
+    data["cases"] = [plain(name) for name in positions]
+    return data
+
+
+def in_page_order(report: Report) -> list[Record]:
+    """The attempts as the page numbers them: in the report's order, the repeats of a case together."""
+    records: list[Record] = [*report.cases, *report.failures]
+    if report.repeat == 1:
+        return records
     groups: dict[str, list[Record]] = {}
     for record in records:
         groups.setdefault(record.source_case_name or record.name, []).append(record)
-    data["cases"] = [plain(name) for name in groups]
-    data["attempts"] = [
-        {"case": position, **attempt(record)}
-        for position, group in enumerate(groups.values())
-        for record in sorted(group, key=_which)
-    ]
-    return data
+    return [record for group in groups.values() for record in sorted(group, key=_which)]
 
 
 def _which(record: Record) -> int:
@@ -122,6 +133,8 @@ def _attempt(record: Record, columns: Mapping[tuple[str, Kind], int], limit: int
             found["not_run"] = [plain(name) for name in record.not_run]
     if record.metadata is not None:
         found["metadata"] = shown_value(record.metadata, limit)
+    if record.tags:
+        found["tags"] = [plain(tag) for tag in record.tags]
     if record.tries > 1:
         found["tries"] = record.tries
     for key in ("cluster", "trace_id", "span_id"):

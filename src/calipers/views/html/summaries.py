@@ -1,4 +1,4 @@
-"""The table of evaluators: one row for each column of results, with its interval drawn; and how labels are spread."""
+"""The tables of evaluators and of tags: one row each, with its interval drawn; and how labels are spread."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,6 +7,7 @@ from calipers.stats import Estimate
 from calipers.summary import Summary
 from calipers.views.numbers import confidence_text, mean_text, percent, rate_text
 from calipers.views.outcome import count_dropped
+from calipers.views.slices import shown_slices
 from calipers.views.text import fit
 
 from .markup import Content, Markup, element, join
@@ -25,14 +26,13 @@ def summary_section(report: Report, summaries: Mapping[str, Summary], *, confide
     counts = [
         field for field in _COUNTS if field == "count" or any(getattr(s, field) for s in summaries.values())
     ]
-    scale = element("span", element("span", "0 %"), element("span", "100 %"), class_="scale")
     head = element(
         "tr",
         element("th", "Evaluator", scope="col"),
         element("th", "Kind", scope="col", class_="kind"),
         element("th", "Result", scope="col", class_="number"),
         element("th", f"[{confidence_text(confidence)} interval]", scope="col", class_="ends"),
-        element("th", scale, scope="col", class_="drawing", aria_label="drawn"),
+        element("th", _scale(), scope="col", class_="drawing", aria_label="drawn"),
         *(element("th", _COUNTS[field], scope="col", class_="number") for field in counts),
     )
     rows: list[Markup] = []
@@ -55,6 +55,37 @@ def summary_section(report: Report, summaries: Mapping[str, Summary], *, confide
         _label_figures(summaries),
         aria_labelledby="evaluators",
     )
+
+
+def slice_section(report: Report, *, confidence: float) -> Markup:
+    """One row per tag: its pass rate with the interval drawn, and the number of its cases."""
+    found = shown_slices(report, confidence=confidence)
+    if not found.slices:
+        return Markup("")
+    head = element(
+        "tr",
+        element("th", "Tag", scope="col"),
+        element("th", "Passed", scope="col", class_="number"),
+        element("th", f"[{confidence_text(confidence)} interval]", scope="col", class_="ends"),
+        element("th", _scale(), scope="col", class_="drawing", aria_label="drawn"),
+        element("th", "cases", scope="col", class_="number"),
+    )
+    rows: list[Markup] = []
+    for one in found.slices:
+        assert one.pass_rate is not None
+        count = element("td", f"{one.pass_rate.n_units:,}", class_="number", data_label="cases")
+        rows.append(element("tr", _name(one.tag), *_measured(one.pass_rate, is_rate=True, values=[]), count))
+    return element(
+        "section",
+        element("h2", "Tags", id="tags"),
+        element("table", element("thead", head), element("tbody", *rows), class_="summary tags"),
+        element("p", f"… {found.note}", class_="note") if found.note else Markup(""),
+        aria_labelledby="tags",
+    )
+
+
+def _scale() -> Markup:
+    return element("span", element("span", "0 %"), element("span", "100 %"), class_="scale")
 
 
 def _row(report: Report, name: str, summary: Summary, counts: Sequence[str]) -> Markup:

@@ -126,6 +126,7 @@ function notesOf(attempt) {
 function circumstancesOf(attempt) {
   const facts = [["task", seconds(attempt.duration)], ["in all", seconds(attempt.total)]];
   if (attempt.tries) facts.push(["tries", String(attempt.tries)]);
+  if (attempt.tags) facts.push(["tags", shown(attempt.tags.join(", "), false)]);
   for (const key of ["cluster", "trace_id", "span_id"]) if (attempt[key]) facts.push([key, shown(attempt[key], false)]);
   return [
     pairs("Metrics", Object.entries(attempt.metrics ?? {}).map(([name, value]) => [name, metricText(value)])),

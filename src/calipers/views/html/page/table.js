@@ -7,7 +7,7 @@ const REPEATED = DATA.repeat > 1;
 const CHUNK = 50; // rows that are drawn and dropped together
 const FEW = 300; // rows that are simply all drawn, so that the browser's own search finds them
 const PRINTED = 1000; // rows that go to paper
-const WIDTHS = { outcome: 4.2, name: 14, assertion: 5.6, score: 5.4, label: 9, duration: 5.2 }; // rem, as in the style sheet
+const WIDTHS = { outcome: 4.2, name: 14, value: 10, assertion: 5.6, score: 5.4, label: 9, duration: 5.2 }; // rem, as in the style sheet
 const RANK = { error: 0, failed: 1, skipped: 2, passed: 3 };
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 
@@ -19,6 +19,8 @@ ATTEMPTS.forEach((attempt, position) => {
 const HEADS = [
   { key: "outcome", label: "Passed", kind: "outcome" },
   { key: "name", label: REPEATED ? "Case" : "Name", kind: "name" },
+  { key: "inputs", label: "Input", kind: "value", value: (attempt) => attempt.inputs },
+  { key: "output", label: "Output", kind: "value", value: (attempt) => attempt.output },
   ...DATA.columns.map((column, i) => ({ key: `column-${i}`, label: column.name, kind: column.kind, column: i })),
   { key: "duration", label: "Time", kind: "duration" },
 ];
@@ -42,6 +44,7 @@ function cellOf(attempt, column) {
 function measured(attempt, head) {
   if (head.kind === "outcome") return RANK[attempt.outcome];
   if (head.kind === "duration") return attempt.duration ?? undefined;
+  if (head.kind === "value") return head.value(attempt) && textOf(head.value(attempt));
   const cell = cellOf(attempt, head.column);
   if (cell === "error" || cell === "lost") return head.kind === "assertion" ? -1 : undefined;
   return typeof cell?.value === "boolean" ? Number(cell.value) : cell?.value;
@@ -83,9 +86,9 @@ function hasOutcome(attempt, wish) {
 
 function hasText(attempt) {
   if (!wanted.text) return true;
-  const { name, inputs, expected, output, error, cluster, trace, results = [], failures = [], skipped = [] } = attempt;
+  const { name, inputs, expected, output, error, cluster, tags = [], trace, results = [], failures = [], skipped = [] } = attempt;
   attempt.haystack ??= [
-    name, cluster, error?.message, ...[inputs, expected, output].map((value) => value && textOf(value)),
+    name, cluster, ...tags, error?.message, ...[inputs, expected, output].map((value) => value && textOf(value)),
     ...results.flatMap((result) => [result.reason, typeof result.value === "string" ? result.value : ""]),
     ...failures.map((failure) => failure.message), ...skipped.map((skip) => skip.reason),
     ...(trace?.turns ?? []).flatMap((turn) => [turn.name, turn.error]),
@@ -108,6 +111,7 @@ function rowsWanted() {
 
 function attemptCell(attempt, head) {
   if (head.kind === "duration") return seconds(attempt.duration);
+  if (head.kind === "value") return valueCell(head.value(attempt));
   const cell = cellOf(attempt, head.column);
   if (cell === null) return "";
   if (cell === "error") return mark("error");
@@ -116,7 +120,20 @@ function attemptCell(attempt, head) {
   return head.kind === "label" ? make("bdi", { title: line(cell.value) }, shown(cell.value, false)) : scoreText(cell);
 }
 
+// The beginning of a value on one line; the row below shows all of it.
+const PEEK = 120;
+function valueCell(value) {
+  if (!value) return "";
+  const text = textOf(value).slice(0, PEEK).replaceAll(/\s+/g, " ");
+  return make("bdi", { title: line(text) }, shown(text, false));
+}
+
 function caseCell(group, head) {
+  if (head.kind === "value") {
+    const values = group.attempts.map(head.value).filter(Boolean);
+    const kinds = new Set(values.map(textOf));
+    return kinds.size > 1 ? make("span", { class: "quiet" }, `${kinds.size} values`) : valueCell(values[0]);
+  }
   const mean = measure(group, head);
   if (head.kind === "duration") return seconds(mean ?? null);
   if (head.kind === "score") return mean === undefined ? "" : number(mean);
