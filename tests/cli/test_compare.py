@@ -186,3 +186,37 @@ def test_a_link_that_leads_to_itself_is_told(two_runs, arguments):
     assert done.exit_code in {2, 3}
     assert "'loop.json'" in done.stderr
     assert "should not have happened" not in done.stderr
+
+
+def test_runs_can_be_sliced_by_metadata_when_they_are_made_shown_and_compared(calipers, write):
+    write(
+        "eval_levels.py",
+        """
+        from calipers import Case, Dataset
+
+        cases = [Case(name=f"c{i}", inputs=i, metadata={"level": "hard" if i % 2 else "easy"}) for i in range(6)]
+
+        def right(output):
+            return output
+
+        def eval_levels(easy: bool = True):
+            return Dataset(name="levels", cases=cases, evaluators=[right]), lambda inputs: easy and inputs % 2 == 0
+        """,
+    )
+    first = calipers("run", "--slice-by", "level", "--no-store", "--out", "json:sliced.json")
+    assert "level=easy  100.0 %" in first.stdout
+    assert "level=hard    0.0 %" in first.stdout
+    calipers("run", "--param", "easy=false", "--quiet", "--out", "json:plain.json")
+    for name in ("plain.json", "latest"):
+        assert "level=easy    0.0 %" in calipers("show", name, "--slice-by", "level").stdout
+    assert "level=" not in calipers("show", "plain.json").stdout
+    compared = calipers("compare", "sliced.json", "plain.json", "--slice-by", "level").stdout
+    assert "level=easy  100.0 % → 0.0 %" in squeezed_columns(compared)
+    missing = calipers("run", "--slice-by", "lvl", "--quiet")
+    assert missing.exit_code == 2
+    assert "--slice-by lvl: the metadata of no case has a field 'lvl'" in missing.stderr
+    assert calipers("show", "plain.json", "--slice-by", "lvl").exit_code == 2
+
+
+def squeezed_columns(text):
+    return re.sub(r" {2,}", "  ", text)

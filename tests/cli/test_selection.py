@@ -97,3 +97,13 @@ def test_filters_and_tags_and_the_limit_choose_in_order_and_lists_and_lazy_datas
         return (named or not filters) and (not tags or bool(set(tags) & set(case.tags)))
 
     assert listed == [case.name for case in cases if is_wanted(case)][:limit]
+
+
+def test_a_metadata_field_to_slice_by_is_a_tag_that_can_be_chosen():
+    cases = [Case(name=name, inputs=name, metadata={"level": level}) for name, level in (("a", 1), ("b", 2))]
+    dataset = Dataset(cases=[*cases, Case(name="c", inputs="c", tags=["x"])])
+    sliced = Selection(slice_by=["level", "lvl"])
+    assert [case.tags for case in sliced.of(dataset).cases] == [("level=1",), ("level=2",), ("x",)]
+    assert list(sliced.unsliced) == ["lvl"]
+    assert cases[0].tags == (), "the user's own cases are as they were"
+    assert names(Selection(slice_by=["level"], tags=["level=2"]).of(dataset)) == ["b"]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calipers import Case, Dataset, as_evaluator
 from calipers.comparison import Comparison, LabelMove, compare_many, compare_reports
 from calipers.errors import InvalidOptionError, ReportFormatError
 from calipers.recalled import Reuse
@@ -440,3 +441,69 @@ def test_any_comparison_survives_json_and_agrees_with_the_reports(attempt, repor
         and two.summaries()["ok"].estimate
     ):
         assert found.change("ok").candidate == pytest.approx(two.summaries()["ok"].estimate.value)
+
+
+# ---------------------------------------------------------------------- tags
+
+
+def tagged(passes, *, tags=("even", "odd"), name=str):
+    """A report whose cases are tagged by turns; the inputs are the places."""
+    data = Dataset(
+        name="d",
+        cases=[Case(name=name(i), inputs=i, tags=[tags[i % len(tags)], "all"]) for i in range(len(passes))],
+        evaluators=[as_evaluator(lambda inputs: passes[inputs], name="right")],
+    )
+    return data.evaluate_sync(lambda inputs: inputs, progress=False)
+
+
+def test_each_tag_is_compared_on_its_own_cases():
+    before = tagged([True, True] * 20)
+    after = tagged([True, False] * 20)
+    found = {change.name: change for change in compare_reports(before, after).slices}
+    assert list(found) == ["all", "even", "odd"], "the tag with the most cases first"
+    assert [(each.difference, each.baseline_cases) for each in found.values()] == [
+        (-0.5, 40),
+        (0.0, 20),
+        (-1.0, 20),
+    ]
+    assert (found["odd"].outcome, found["even"].outcome) == ("worse", "unclear")
+
+
+def test_the_p_values_of_tags_are_adjusted_for_being_many():
+    before, after = tagged([True] * 24), tagged([True, False, True, True] * 6)
+    (found,) = compare_many([before, after])
+    known = [change.p_value for change in found.slices]
+    assert [change.adjusted_p for change in found.slices] == holm(known)
+    assert found.pass_rate.adjusted_p == found.pass_rate.p_value, "the headline is a question of its own"
+
+
+def test_a_pair_has_the_tags_of_both_runs():
+    before, after = tagged([True] * 4, tags=("old",)), tagged([False] * 4, tags=("new",))
+    assert {change.name: change.baseline_cases for change in compare_reports(before, after).slices} == {
+        "all": 4,
+        "new": 4,
+        "old": 4,
+    }
+
+
+def test_runs_over_different_cases_are_compared_by_the_tags_that_both_have():
+    before = tagged([True] * 6)
+    after = tagged([False] * 6, tags=("even", "new"))
+    for record in after.cases:
+        record.inputs += 100
+        record.name = f"other {record.name}"
+    found = compare_reports(before, after)
+    assert not found.paired
+    assert {change.name: (change.baseline_cases, change.candidate_cases) for change in found.slices} == {
+        "all": (6, 6),
+        "even": (3, 3),
+    }
+
+
+def test_without_a_pass_rate_there_are_no_slices_and_of_many_tags_the_largest_are_compared():
+    report = tagged([True] * 40, tags=[f"t{i}" for i in range(20)])
+    assert compare_reports(report, report, evaluators=["right"]).slices == ()
+    found = compare_reports(report, report).slices
+    assert len(found) == 12
+    assert found[0].name == "all"
+    assert compare_reports(tagged([True]), tagged([True], tags=("x",))).to_dict()["slices"]

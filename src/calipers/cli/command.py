@@ -79,6 +79,17 @@ class Share(click.types.FloatParamType):
         return self.fail(f"{text} does not lie between 0 and 1{way}", param, ctx)
 
 
+def slice_option(function: _Function) -> _Function:
+    """`--slice-by`: which metadata fields are tags, too."""
+    return click.option(
+        "--slice-by",
+        metavar="FIELD",
+        multiple=True,
+        help="Show the pass rate of each value of a metadata field, too: with difficulty, of the tag difficulty=hard. "
+        "Repeatable.",
+    )(function)
+
+
 def evaluator_options(file: str) -> Callable[[_Function], _Function]:
     """`--evaluator-type` and `--plugin`: which evaluators such a file may name."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from .command import Command, Share
+from .command import Command, Share, slice_option
 from .completing import complete_files, complete_run_or_file
 from .store_options import dataset_option, store_option
 
@@ -77,6 +77,7 @@ calipers compare prompt-a prompt-b prompt-c --evaluator Correct --evaluator Poli
     show_default=True,
     help="What makes two cases the same: content (inputs, expected output, metadata) or name, if you vouch for it.",
 )
+@slice_option
 @click.option(
     "--max-flips",
     metavar="N",

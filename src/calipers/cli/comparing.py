@@ -29,6 +29,7 @@ def compare(
     smallest_relative: float = 0.1,
     lower_is_better: Sequence[str] = (),
     pair_by: PairBy = "content",
+    slice_by: Sequence[str] = (),
     max_flips: int = 20,
     out: Sequence[str] = (),
 ) -> int:
@@ -39,7 +40,7 @@ def compare(
     _check_targets(runs, targets)
     found = named_reports(runs, store, dataset=dataset, concludes=True)
     comparisons = compare_many(
-        [each.report for each in found],
+        [each.report.sliced_by(*slice_by) if slice_by else each.report for each in found],
         confidence=confidence,
         evaluators=evaluator or None,
         correction=correction,

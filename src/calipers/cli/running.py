@@ -44,6 +44,7 @@ from .verdict import Complaint, Outcome, judge
 _FOR_RUNNING = (
     "filter",
     "tag",
+    "slice_by",
     "limit",
     "task",
     "name",
@@ -79,6 +80,7 @@ class RunOptions:
     no_plugins: bool = False
     filter: Sequence[str] = ()
     tag: Sequence[str] = ()
+    slice_by: Sequence[str] = ()
     limit: int | None = None
     name: str | None = None
     repeat: int | None = None
@@ -169,7 +171,9 @@ class Session:
             rerun_failed=options.rerun_failed,
             reuse=options.reuse,
         )
-        self.selection = Selection(filters=options.filter, tags=options.tag, limit=options.limit)
+        self.selection = Selection(
+            filters=options.filter, tags=options.tag, limit=options.limit, slice_by=options.slice_by
+        )
         self.decider = make_decider(options.stop_when_decided, options.baseline, options.store)
         """Ends evaluations that are decided; `None`: they all run to their end."""
         self.task: TaskLike | None = None
@@ -213,6 +217,11 @@ class Session:
         reports = [outcome.report for outcome in self.outcomes if outcome.report is not None]
         for message in unknown(self.thresholds, reports) if reports else []:
             self._problem(message)
+            codes.append(USAGE)
+        for field in self.selection.unsliced if reports else ():
+            self._problem(
+                f"--slice-by {field}: the metadata of no case has a field {field!r} that holds a text, a number or a flag"
+            )
             codes.append(USAGE)
         return first_of(codes)
 

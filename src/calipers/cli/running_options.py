@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from .command import Seconds
+from .command import Seconds, slice_option
 from .completing import complete_evaluator, complete_out
 from .store_options import keeping_options
 
@@ -23,6 +23,7 @@ _WHICH = (
     click.option(
         "--tag", metavar="TAG", multiple=True, help="Only cases with the tag. Repeatable: any of them."
     ),
+    slice_option,
     click.option(
         "--limit",
         metavar="N",

@@ -3,6 +3,9 @@
 A case is selected if its name matches any of the filters, if there are any, and it has any of the tags, if there are
 any. A filter matches a part of the name, or as a pattern with `*`, `?` and `[...]` the whole of it; capitals do not
 matter. A case without a name keeps the one it has in the whole dataset, such as `Case 7`.
+
+Metadata fields named by `--slice-by` are tags, too: of a case whose metadata says `difficulty: hard`, the tag is
+`difficulty=hard`.
 """
 
 import copy
@@ -12,7 +15,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
-from calipers.case import Case
+from calipers.case import Case, field_tags
 from calipers.dataset import Dataset
 from calipers.plain import plain
 from calipers.scoring import unique
@@ -25,15 +28,23 @@ class Selection:
     """Chooses cases, and remembers what it saw."""
 
     def __init__(
-        self, *, filters: Sequence[str] = (), tags: Sequence[str] = (), limit: int | None = None
+        self,
+        *,
+        filters: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        limit: int | None = None,
+        slice_by: Sequence[str] = (),
     ) -> None:
         self.filters = filters
         self.tags = tags
+        self.slice_by = slice_by
         self.limit = limit
         self.names: set[str] = set()
         """Names that were seen."""
         self.known_tags: set[str] = set()
         """Tags that were seen."""
+        self.unsliced = dict.fromkeys(slice_by)
+        """Fields to slice by that no case has."""
         self.named_any = False
         """Whether a case was seen that the filters let through."""
         self.tagged_any = False
@@ -52,7 +63,7 @@ class Selection:
 
     def of(self, dataset: Dataset[Any, Any, Any]) -> Dataset[Any, Any, Any]:
         """The same dataset with the selected cases; a lazy one stays lazy."""
-        if not self.is_narrow and self.limit is None:
+        if not self.is_narrow and self.limit is None and not self.slice_by:
             return dataset
         chosen = self._choose(dataset.cases)
         narrowed = copy.copy(dataset)
@@ -60,7 +71,21 @@ class Selection:
         return narrowed
 
     def _choose(self, cases: Iterable[Any]) -> Iterator[Any]:
-        return islice((case for case in _named(cases) if self._matches(case)), self.limit)
+        named = map(self._retagged, _named(cases)) if self.slice_by else _named(cases)
+        return islice((case for case in named if self._matches(case)), self.limit)
+
+    def _retagged(self, case: Any) -> Any:
+        """The case with the tags that its metadata stands for."""
+        if not isinstance(case, Case):
+            return case
+        tags = dict.fromkeys(case.tags)
+        for field in self.slice_by:
+            if more := field_tags(case.metadata, field):
+                tags.update(dict.fromkeys(more))
+                self.unsliced.pop(field, None)
+        case = copy.copy(case)
+        case.tags = tuple(tags)
+        return case
 
     def _matches(self, case: Any) -> bool:
         if not isinstance(case, Case):

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from .command import Command, no_plugins_option
+from .command import Command, no_plugins_option, slice_option
 from .completing import complete_out, complete_run_or_file
 from .store_options import store_option
 
@@ -58,6 +58,7 @@ calipers show report.json --to tally:-
     show_default=True,
     help="How many attempts to list; 0 for all.",
 )
+@slice_option
 @click.option("--tracebacks", is_flag=True, help="Show where in the code a task or an evaluator failed.")
 def command(**options: Any) -> int:
     """Show a RUN that is kept, or a report that was saved to a FILE as JSON or JSON Lines; or convert it.

@@ -47,6 +47,7 @@ def show(
     no_plugins: bool = False,
     include_cases: IncludeCases = "failed",
     max_cases: int = 20,
+    slice_by: Sequence[str] = (),
     tracebacks: bool = False,
 ) -> int:
     """Show or convert a saved report, or a run that is kept; returns the exit code."""
@@ -65,8 +66,10 @@ def show(
         if kept is not None and case:
             _show_kept_cases(kept, case)
             return PASSED
-        whole = bool(to) or include_cases == "all"
+        whole = bool(to or slice_by) or include_cases == "all"
         found = read_file(report, "shown") if kept is None else report_of(*kept, whole=whole)
+        if slice_by:
+            found = found.sliced_by(*slice_by)
         for target in targets:
             write_report(found, f"{target.format}:{target.path}", views=views)
             if target.path != "-":

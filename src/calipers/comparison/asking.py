@@ -23,6 +23,8 @@ PASS_RATE = "pass rate"  # noqa: S105 - not a password
 """What the headline is called."""
 _DROPPED = frozenset({"score", "duration", "metric"})
 """What an attempt that crashed does not have; of an assertion it counts as one that does not hold."""
+_SLICES = 12
+"""Tags that are compared: more would cost all of them their power."""
 DURATION = "task duration"
 """What the time of a task is called."""
 
@@ -39,6 +41,7 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked of two runs, and found; p-values are not adjusted yet."""
 
     pass_rate: Change | None
+    slices: tuple[Change, ...]
     evaluators: tuple[Change, ...]
     measures: tuple[Change, ...]
     labels: tuple[LabelChange, ...]
@@ -106,7 +109,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             _mixed([key for side in (baseline, candidate) for key in side.by_key if self._wants(key)])
         )
         shared = [key for key in wanted if key in candidate.by_key]
-        headline = None
+        headline, slices = None, tuple[Change, ...]()
         if baseline.asserts and candidate.asserts and self.evaluators is None:
             apart = _apart(yardstick, None)
             headline = self._change(
@@ -118,10 +121,12 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
                 warning=_headline_warning(runs),
             )
             runs.problems.extend(silences("the pass rate", None, _alike(pairs, apart), baseline, candidate))
+            slices = self._slices(runs, apart)
         runs.problems.extend(_silences(runs, shared))
         runs.problems.extend(unrecorded(pairs, baseline, candidate))
         return Answers(
             pass_rate=headline,
+            slices=slices,
             flips=self._flips(runs),
             evaluators=self._columns(runs, shared),
             measures=self._measures(runs),
@@ -149,6 +154,24 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             names.append(None)
         found = dict.fromkeys(each for name in names for each in runs.yardstick.changed(name))
         return tuple(sorted(found, key=lambda each: (each.case, each.name)))
+
+    def _slices(self, runs: Runs, apart: Collection[str]) -> tuple[Change, ...]:
+        """The pass rate of each tag that both runs have: those with the most cases, whatever came of them."""
+        if runs.pairs:
+            runs = runs._replace(pairs=_alike(runs.pairs, apart))
+            counts = Counter(tag for one, two in runs.pairs for tag in {*one.tags, *two.tags})
+        else:
+            before, after = (
+                Counter(tag for case in side.cases for tag in set(case.tags))
+                for side in (runs.baseline, runs.candidate)
+            )
+            counts = before & after
+        largest = sorted(counts, key=lambda tag: (-counts[tag], tag))[:_SLICES]
+        found = (
+            self._change(_tagged(runs, tag), tag, "pass rate", lambda _, case: passes(case))
+            for tag in largest
+        )
+        return tuple(change for change in found if change is not None)
 
     def _passes(self, side: Columns, case: RunCase) -> list[float]:
         if self.evaluators is None:
@@ -296,6 +319,16 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             confidence=self.confidence,
             **notes,
         )
+
+
+def _tagged(runs: Runs, tag: str) -> Runs:
+    """The part of two runs that has a tag; a pair has the tags of both."""
+    if runs.pairs:
+        return runs._replace(pairs=[(one, two) for one, two in runs.pairs if tag in (*one.tags, *two.tags)])
+    baseline, candidate = (
+        Columns(case for case in side.cases if tag in case.tags) for side in (runs.baseline, runs.candidate)
+    )
+    return runs._replace(baseline=baseline, candidate=candidate)
 
 
 def _is_short(kind: ChangeKind, case: RunCase, found: Sequence[float]) -> bool:

@@ -40,6 +40,7 @@ class RunCase:
     """A digest of each part, in the order of `Part`."""
     has_content: bool
     cluster: str | None
+    tags: tuple[str, ...]
     attempts: list[Record] = field(default_factory=list)
 
 
@@ -162,6 +163,7 @@ def _case(name: str, record: Record) -> RunCase:
         ),
         has_content=has_content,
         cluster=record.cluster,
+        tags=record.tags,
     )
 
 

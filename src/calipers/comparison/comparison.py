@@ -4,8 +4,8 @@ The first report is the baseline, and each other is a candidate. Cases are paire
 `calipers.comparison.cases`); where no case is the same, the runs are compared as runs over different cases, which is valid and
 sees less.
 
-P-values are adjusted within three families, each over all candidates together: the pass rate, which is the one question
-most comparisons are made for; the evaluators; times and metrics. Intervals are not adjusted.
+P-values are adjusted within four families, each over all candidates together: the pass rate, which is the one question
+most comparisons are made for; the pass rates of single tags; the evaluators; times and metrics. Intervals are not adjusted.
 """
 
 from collections import Counter
@@ -77,6 +77,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     pairing: Pairing
     pass_rate: Change | None = None
     """The headline; `None` if one of them asserts nothing."""
+    slices: tuple[Change, ...] = ()
+    """The pass rate over the cases with one tag, by the name of the tag: the 12 tags with the most cases that both have."""
     evaluators: tuple[Change, ...] = ()
     """Each column of assertions or scores that both have."""
     measures: tuple[Change, ...] = ()
@@ -241,6 +243,7 @@ def compare_many(
             paired=bool(pairs),
             pairing=pairing,
             pass_rate=asked.pass_rate,
+            slices=asked.slices,
             evaluators=asked.evaluators,
             measures=asked.measures,
             labels=asked.labels,
@@ -273,7 +276,7 @@ def check_comparisons(comparisons: object) -> None:
 def _adjusted(comparisons: Sequence[Comparison], correction: Correction) -> list[Comparison]:
     """The comparisons with adjusted p-values and the outcomes that follow, each family over all of them."""
     found = list(comparisons)
-    for family in ("pass_rate", "evaluators", "measures"):
+    for family in ("pass_rate", "slices", "evaluators", "measures"):
         groups = [_listed(getattr(comparison, family)) for comparison in found]
         known = [change.p_value for group in groups for change in group if change.p_value is not None]
         adjusted = iter(_ADJUST[correction](known))

@@ -110,6 +110,7 @@ def _section(comparison: Comparison, max_flips: int | None) -> Markup:
         _warnings(comparison),
         _headline(comparison),
         _table("Evaluators", comparison.evaluators, comparison.confidence),
+        _table("Tags", comparison.slices, comparison.confidence),
         _labels(comparison),
         _table("Times and metrics", comparison.measures, comparison.confidence),
         _flips(comparison, max_flips),

@@ -28,7 +28,7 @@ def _data(comparison: Comparison) -> dict[str, Any]:
     data = comparison.to_dict()
     if comparison.pass_rate is not None:
         data["pass_rate"]["words"] = sentence(comparison.pass_rate)
-    for name in ("evaluators", "measures"):
+    for name in ("slices", "evaluators", "measures"):
         data[name] = list(_worded(data[name], getattr(comparison, name)))
     return data
 

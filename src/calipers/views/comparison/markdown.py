@@ -76,6 +76,7 @@ def _sections(comparison: Comparison, max_flips: int | None) -> Iterator[str]:
         yield ">"
     yield ""
     yield from _table("Evaluator", comparison.evaluators, comparison.confidence)
+    yield from _table("Tag", comparison.slices, comparison.confidence)
     yield from _labels(comparison)
     yield from _table("Measure", comparison.measures, comparison.confidence)
     yield from _plots([*comparison.evaluators, *comparison.measures])

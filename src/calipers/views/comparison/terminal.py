@@ -1,7 +1,7 @@
 """Comparisons in the terminal.
 
 For each candidate, from top to bottom: what was compared, what to know before believing it, the pass rate in a sentence,
-one row and one sentence per evaluator, labels, times and metrics, the cases that flipped, and what the numbers mean.
+one row and one sentence per evaluator and per tag, labels, times and metrics, the cases that flipped, and what the numbers mean.
 All text of reports is data and cannot change how it is shown.
 """
 
@@ -126,6 +126,7 @@ class ComparisonView:
             _warnings(page, comparison),
             _headline(page, comparison),
             _table(page, "Evaluator", comparison.evaluators, comparison.confidence),
+            _table(page, "Tag", comparison.slices, comparison.confidence),
             _labels(page, comparison),
             _table(page, "Measure", comparison.measures, comparison.confidence),
             _flips(page, comparison, self.max_flips, self.no_limit),
