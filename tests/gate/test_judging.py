@@ -484,3 +484,51 @@ def test_what_some_evaluator_gives_later_is_waited_for(named):
         agent("a", 0.5), stop_when=StopWhenDecided(policy), max_concurrency=1, seed=1, progress=False
     )
     assert report.stopping.why == "decided: PASS"
+
+
+# ---------------------------------------------------------------------- tags
+
+
+def test_a_rule_for_a_tag_is_held_against_the_cases_with_the_tag():
+    def tagged(skills, n=200):
+        cases = [Case(name=str(i), inputs=i, tags=["hard"] if i % 2 else ["easy"]) for i in range(n)]
+
+        def answer(number):
+            return {"right": random.Random(number).random() < skills[number % 2]}
+
+        return Dataset(cases=cases, evaluators=[right]).evaluate_sync(answer, progress=False)
+
+    old, new = tagged((0.95, 0.95)), tagged((1.0, 0.5))
+    level = judge_run(new, Policy(tags={"easy": Rules(at_least=0.9), "hard": Rules(at_least=0.9)}))
+    assert outcomes(level) == {
+        ("run", "at"): "PASS",
+        ("pass rate of 'easy'", "at"): "PASS",
+        ("pass rate of 'hard'", "at"): "FAIL",
+    }
+    assert only(level, "pass rate of 'hard'").n == 100
+    margins = Policy(tags={"easy": Rules(margin=0.1), "hard": Rules(margin=0.1)})
+    assert margins.needs_baseline
+    assert outcomes(judge_run(new, margins, baseline=old)) == {
+        ("run", "at"): "PASS",
+        ("pass rate of 'easy'", "not"): "PASS",
+        ("pass rate of 'hard'", "not"): "FAIL",
+    }
+    few = judge_run(tagged((1.0, 1.0), n=6), Policy(tags={"easy": Rules(at_least=0.9)}))
+    assert few.outcome == "INCONCLUSIVE", "three cases prove little"
+
+
+def test_a_tag_that_no_case_has_fails_and_one_without_limits_has_to_have_cases():
+    cases = [Case(name=str(i), inputs=i, tags=["de"]) for i in range(5)]
+    report = Dataset(cases=cases, evaluators=[right]).evaluate_sync(
+        lambda i: {"right": False}, progress=False
+    )
+    verdict = judge_run(report, Policy(tags={"de": Rules(), "fr": Rules(at_least=0.5)}))
+    assert verdict.outcome == "FAIL"
+    assert only(verdict, "pass rate of 'de'").outcome == "PASS"
+    missing = only(verdict, "pass rate of 'fr'")
+    assert (missing.outcome, missing.said) == ("FAIL", "no case of this run has the tag; there are 'de'")
+
+
+def test_rules_for_tags_cannot_stop_a_run():
+    with pytest.raises(InvalidOptionError, match="rules for tags cannot be decided during a run"):
+        StopWhenDecided(Policy(tags={"hard": Rules(at_least=0.9)}))

@@ -223,6 +223,7 @@ WHOLE = {
         },
         "b": {"agreement": {"run": "labelled", "kappa": 0.6}},
     },
+    "tags": {"hard": {"at_least": 0.5, "margin": 0.1}},
     "duration": {"max_growth": 0.2, "at_most": 3},
     "metrics": {
         "cost": {"max_growth": 0.1, "max_missing": 0.1},
@@ -279,7 +280,7 @@ def test_schema_and_reader_agree_on_what_may_stand_in_every_place(tmp_path, is_v
         # That a limit lies inside the bounds is between two values, which no schema can say.
         against_bounds = steps[-1] in {"margin", "at_least", "at_most"} and isinstance(value, int | float)
         assert valid == read or (against_bounds and valid), value
-    only_required = steps in {("evaluators", "a"), ("evaluators", "b")}
+    only_required = steps in {("evaluators", "a"), ("evaluators", "b"), ("tags", "hard")}
     assert is_valid(changed(steps, None)) == only_required
 
 
@@ -296,6 +297,8 @@ def test_schema_and_reader_agree_on_what_may_stand_in_every_place(tmp_path, is_v
         ({"pass_rate": {"at_least": 0.5, "bounds": [0, 1]}}, False),
         ({"pass_rate": {"at_least": 0.5, "agreement": {"labels": "a", "kappa": 0.5}}}, False),
         ({"pass_rate": {"at_least": 0.5, "min_cases": 3, "max_skipped": 0.1}}, True),
+        ({"tags": {"hard": None}}, True),
+        ({"tags": {"hard": {"at_least": 0.5, "max_errors": 0.1}}}, False),
         ({"evaluators": {"a": {"agreement": {"labels": "a", "kappa": -1}}}}, False),
         ({"evaluators": {"a": {"agreement": {"labels": "a", "share": 0}}}}, False),
         ({"metrics": {"cost": {"max_missing": 0.1}}}, False),

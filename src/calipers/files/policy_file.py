@@ -1,6 +1,6 @@
 """The policy of a gate as a YAML or JSON file: read with all that is wrong, each problem at its place.
 
-`$schema` is for editors and is not read. An evaluator with nothing behind its name only has to give results. Paths count from
+`$schema` is for editors and is not read. An evaluator with nothing behind its name only has to give results, and a tag to have cases. Paths count from
 where the policy is.
 """
 
@@ -28,7 +28,7 @@ _PARTS: dict[str, type[msgspec.Struct]] = {
     "duration": Growth,
 }
 _SUFFIXES = (".yaml", ".yml", ".json")
-_NAMED: dict[str, type[msgspec.Struct]] = {"evaluators": Rules, "metrics": Growth}
+_NAMED: dict[str, type[msgspec.Struct]] = {"evaluators": Rules, "tags": Rules, "metrics": Growth}
 """Keys whose mapping has names of the user's own."""
 
 
@@ -78,14 +78,17 @@ def policy_schema() -> dict[str, Any]:
     rules = parts["Policy"]["properties"]
     for name in _NAMED:
         rules[name]["propertyNames"] = {"minLength": 1}
-    rules["pass_rate"]["not"] = {"anyOf": [{"required": [name]} for name in NOT_OF_A_PASS_RATE]}
+    not_of_a_rate = {"not": {"anyOf": [{"required": [name]} for name in NOT_OF_A_PASS_RATE]}}
+    rules["pass_rate"] |= not_of_a_rate
+    rules["tags"]["additionalProperties"] |= not_of_a_rate
     is_zero = {"required": ["missing_is_zero"], "properties": {"missing_is_zero": {"const": True}}}
     parts["Growth"]["not"] = {"allOf": [{"required": ["max_missing"]}, is_zero]}
     rules["duration"]["not"] = {"anyOf": [{"required": ["max_missing"]}, is_zero]}
     rules["$schema"] = {"type": "string"}
-    rules["evaluators"]["additionalProperties"] = {
-        "anyOf": [rules["evaluators"]["additionalProperties"], {"type": "null"}]
-    }
+    for name in ("evaluators", "tags"):
+        rules[name]["additionalProperties"] = {
+            "anyOf": [rules[name]["additionalProperties"], {"type": "null"}]
+        }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 

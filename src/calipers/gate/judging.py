@@ -2,7 +2,8 @@
 
 Nothing vacuous passes. What is argued here, once:
 
-- An evaluator or a metric that the policy names and the run has no result of: FAIL, for what it guards is unguarded.
+- An evaluator or a metric that the policy names and the run has no result of, a tag that no case has: FAIL, for what it guards is
+  unguarded.
 - Too few cases, no baseline to compare with, no case that both runs have, a run that ended by Ctrl-C or an error: INCONCLUSIVE,
   since more of the same could settle it.
 - An evaluator that is not the same in both runs (its arguments or version differ): INCONCLUSIVE, since a difference between
@@ -109,8 +110,7 @@ def _about(baseline: Report | None, policy: Policy) -> Iterator[str]:
 
 
 def _yardsticks(policy: Policy, baseline: Report | None, changed: object) -> Iterator[str]:
-    rules = [*policy.evaluators.values(), *([policy.pass_rate] if policy.pass_rate else [])]
-    if baseline is not None and changed is None and any(rule.margin is not None for rule in rules):
+    if baseline is not None and changed is None and any(rule.margin is not None for rule in policy.rules):
         yield (
             "whether the code of the evaluators is the same in both runs is not known: reports tell their names, arguments and "
             "versions; gate two runs of a store to be sure"

@@ -1,5 +1,6 @@
 """What a policy asks of evaluators, the pass rate, times and metrics, as claims to be decided and facts that are plain."""
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
@@ -25,6 +26,8 @@ TASK_TIME = "task time"
 
 _NAMED = 3
 """Cases that a note names."""
+_NAMED_TAGS = 10
+"""Tags that are named where a policy names another."""
 _WRONG_BOUNDS = "correct the bounds in the policy, or the evaluator"
 
 Part: TypeAlias = Finding | Claim
@@ -55,12 +58,9 @@ class Limits:
         """Everything that is asked of single evaluators, the pass rate, times and metrics."""
         policy, run, old = self.policy, self.sides.run, self.sides.baseline
         if policy.pass_rate is not None:
-            if run.asserts:
-                differs = None if old is None else self._other_assertions(old)
-                both = TOLD_BY_PASSES, TOLD_BY_PASSES
-                yield from self._rules(PASS_RATE, None, policy.pass_rate, *both, "rate", differs)
-            else:
-                yield absent(PASS_RATE, "nothing was asserted in this run")
+            yield from self.pass_rate_parts(PASS_RATE, policy.pass_rate)
+        for tag, rules in policy.tags.items():
+            yield from self._tag(tag, rules)
         for name, rules in policy.evaluators.items():
             yield from self._evaluator(name, rules)
         if policy.duration is not None:
@@ -76,6 +76,33 @@ class Limits:
                 if missing is None:
                     yield from self._unrecorded(name, growth)
         self._note_left_out()
+
+    # ------------------------------------------------------------------ pass rates
+
+    def pass_rate_parts(self, subject: str, rules: Rules) -> Iterator[Part]:
+        """What is asked of the pass rate over all cases of these sides."""
+        run, old = self.sides.run, self.sides.baseline
+        if run.asserts:
+            differs = None if old is None else self._other_assertions(old)
+            yield from self._rules(subject, None, rules, TOLD_BY_PASSES, TOLD_BY_PASSES, "rate", differs)
+        else:
+            yield absent(subject, "nothing was asserted in this run")
+
+    def _tag(self, tag: str, rules: Rules) -> Iterator[Part]:
+        """The same rules, for the part of both sides that has a tag."""
+        subject = f"{PASS_RATE} of {tag!r}"
+        part = copy.copy(self)
+        part.sides = self.sides.tagged(tag)
+        if not part.sides.run.cases:
+            known = dict.fromkeys(each for case in self.sides.run.cases for each in case.tags)
+            there = ", ".join(map(repr, list(known)[:_NAMED_TAGS])) or "none"
+            more = f" and {len(known) - _NAMED_TAGS:,} more" if len(known) > _NAMED_TAGS else ""
+            yield absent(subject, f"no case of this run has the tag; there are {there}{more}")
+            return
+        if rules.margin is rules.at_least is rules.at_most is None:
+            said = plural(len(part.sides.run.cases), "case")
+            yield Finding(subject=subject, rule="has to be there", outcome="PASS", said=said)
+        yield from part.pass_rate_parts(subject, rules)
 
     # ------------------------------------------------------------------ evaluators
 

@@ -163,12 +163,15 @@ class Policy(_Checked, frozen=True, kw_only=True):
     """By the name of the column in the report; each has to be there."""
     pass_rate: Rules | None = None
     """The share of cases that pass in every respect."""
+    tags: dict[str, Rules] = {}
+    """By tag: the same over the cases that have the tag, of which there has to be one."""
     duration: Growth | None = None
     """Seconds that the task takes."""
     metrics: dict[str, Growth] = {}
     """By the name of the metric."""
     min_cases: Count = 1
-    """Cases that the run has to have, and that every rule without a `min_cases` of its own has to be judged on."""
+    """Cases that the run has to have, and that every rule without a `min_cases` of its own has to be judged on; those of tags,
+    which are about fewer cases, only by one of their own."""
     max_task_failures: Share | None = None
     """The share of attempts whose task may fail, of the run and of its baseline. `None`: they count as not passed; scores, times
     and metrics, which they lack, are INCONCLUSIVE if there is any, and so is a margin against a baseline that has any."""
@@ -183,12 +186,16 @@ class Policy(_Checked, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         rate = self.pass_rate
-        if rate is not None:
-            rate.check_inside(RATE, of="pass_rate: ")
-            unread = [name for name in NOT_OF_A_PASS_RATE if getattr(rate, name) is not None]
+        rates = {} if rate is None else {"pass_rate": rate}
+        for where, rules in {
+            **rates,
+            **{f"tags, {tag!r}": rules for tag, rules in self.tags.items()},
+        }.items():
+            rules.check_inside(RATE, of=f"{where}: ")
+            unread = [name for name in NOT_OF_A_PASS_RATE if getattr(rules, name) is not None]
             if unread:
                 raise InvalidOptionError(
-                    f"pass_rate: {' and '.join(unread)} would not be read, since a pass rate is of no single evaluator: give it to "
+                    f"{where}: {' and '.join(unread)} would not be read, since a pass rate is of no single evaluator: give it to "
                     "an evaluator, or set max_evaluator_errors in the policy"
                 )
         if self.duration is not None and (
@@ -198,17 +205,26 @@ class Policy(_Checked, frozen=True, kw_only=True):
                 "duration: every task that finishes has a time, so max_missing and missing_is_zero say nothing"
             )
         limited = rate is not None and not (rate.margin is rate.at_least is rate.at_most is None)
-        if not (self.evaluators or self.metrics or self.duration or limited):
+        if not (self.evaluators or self.tags or self.metrics or self.duration or limited):
             raise InvalidOptionError(
-                "a policy without a rule would let everything pass: name an evaluator, or limit pass_rate, duration or metrics"
+                "a policy without a rule would let everything pass: name an evaluator or a tag, or limit pass_rate, duration or "
+                "metrics"
             )
+
+    @property
+    def rules(self) -> list[Rules]:
+        """All rules for evaluators, for the pass rate and for tags."""
+        return [
+            *self.evaluators.values(),
+            *([self.pass_rate] if self.pass_rate else []),
+            *self.tags.values(),
+        ]
 
     @property
     def needs_baseline(self) -> bool:
         """Whether a rule compares with another run."""
-        rules = [*self.evaluators.values(), *([self.pass_rate] if self.pass_rate else [])]
         growths = [*self.metrics.values(), *([self.duration] if self.duration else [])]
-        return any(rule.margin is not None for rule in rules) or any(
+        return any(rule.margin is not None for rule in self.rules) or any(
             growth.max_growth is not None for growth in growths
         )
 

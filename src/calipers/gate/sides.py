@@ -1,5 +1,6 @@
 """The two sides of a gate: the run, the baseline if there is one, and which of their cases are the same."""
 
+import copy
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -46,7 +47,20 @@ class Sides:
         if self.baseline is not None:
             self.pairs, self.pairing = pair_cases(self.baseline.cases, self.run.cases)
         self._old_clusters = {case.name: old.cluster for old, case in self.pairs}
+        self._changes = changes
         self.yardstick = Yardstick.of(self.pairs, changes=changes)
+
+    def tagged(self, tag: str) -> "Sides":
+        """The part of both that has a tag; a case that both have has the tags of both."""
+        part = copy.copy(self)
+        part.pairs = [(old, new) for old, new in self.pairs if tag in (*old.tags, *new.tags)]
+        old_names, names = {old.name for old, _ in part.pairs}, {new.name for _, new in part.pairs}
+        part.run = Columns(each for each in self.run.cases if tag in each.tags or each.name in names)
+        if self.baseline is not None:
+            cases = self.baseline.cases
+            part.baseline = Columns(each for each in cases if tag in each.tags or each.name in old_names)
+        part.yardstick = Yardstick.of(part.pairs, changes=self._changes)
+        return part
 
     def alone(self, values: Values) -> Alone:
         """The cases of the run that were measured."""

@@ -400,8 +400,12 @@ def _check(policy: Policy, baseline: Report | None) -> None:
             "duration and metrics have no bounds, so they cannot be decided during a run: gate a whole run by them, and "
             "leave them out of the policy that stops one"
         )
-    rules = [*policy.evaluators.values(), *([policy.pass_rate] if policy.pass_rate else [])]
-    if all(rule.margin is rule.at_least is rule.at_most is None for rule in rules):
+    if policy.tags:
+        raise InvalidOptionError(
+            "which cases have a tag is not known before they ran, so rules for tags cannot be decided during a run: gate a whole "
+            "run by them, and leave them out of the policy that stops one"
+        )
+    if all(rule.margin is rule.at_least is rule.at_most is None for rule in policy.rules):
         raise InvalidOptionError("the policy has no margin, at_least or at_most that a run could decide")
     if policy.needs_baseline and baseline is None:
         raise InvalidOptionError("the policy compares with a baseline: name one")
