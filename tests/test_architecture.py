@@ -16,6 +16,7 @@ PACKAGE = ROOT / "src" / "calipers"
 LAYERS = (
     "late",
     "errors",
+    "interrupt",
     "plain",
     "redaction",
     "model_field",
@@ -51,7 +52,6 @@ LAYERS = (
     "early_stop",
     "runner",
     "workers",
-    "interrupt",
     "evaluation",
     "dataset",
     "sandbox",

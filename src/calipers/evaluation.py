@@ -16,7 +16,7 @@ import msgspec
 
 from .early_stop import ForeseeingRule, in_random_order
 from .errors import CalipersError, InvalidOptionError, StoreError
-from .interrupt import on_interrupt
+from .interrupt import claim_main, is_interrupt, on_interrupt
 from .journal import Journal, Keeping, Setup
 from .plain import plain
 from .record import ReportCase, ReportCaseFailure
@@ -296,7 +296,7 @@ def _run_in_new_loop(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     loop = asyncio.new_event_loop()
     try:
         asyncio.set_event_loop(loop)
-        return loop.run_until_complete(main())
+        return _complete(loop, main)
     finally:
         left = asyncio.all_tasks(loop)
         for task in left:
@@ -308,6 +308,27 @@ def _run_in_new_loop(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         loop.set_exception_handler(lambda _loop, _context: None)
         asyncio.set_event_loop(None)
         loop.close()
+
+
+def _complete(loop: asyncio.AbstractEventLoop, main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    """What a coroutine returns or raises, whatever else on the loop is raised, and also where code under test stops the loop."""
+
+    async def claimed() -> _T:
+        task = asyncio.current_task()
+        assert task is not None
+        claim_main(task)
+        return await main()
+
+    task = loop.create_task(claimed())
+    while True:
+        try:
+            return loop.run_until_complete(task)
+        except BaseException as error:
+            # Tasks and callbacks of the code under test raise SystemExit through the loop, and those who wait for them have it too.
+            if is_interrupt(error) or loop.is_closed():
+                raise
+            if task.done():
+                return task.result()
 
 
 def draw_seed() -> int:

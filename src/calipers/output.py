@@ -19,6 +19,7 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 from .errors import InvalidOutputError
+from .interrupt import is_interrupt
 from .plain import loaded_types
 from .result import EvalResult, EvaluationReason, EvalVerdict, Scalar, Skipped
 
@@ -265,6 +266,8 @@ def _metadata(output: Any) -> dict[str, Any] | None:
 def _short(value: Any) -> str:
     try:
         text = repr(value)
-    except Exception:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= 200 else text[:200] + "…"

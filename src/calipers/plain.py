@@ -22,6 +22,8 @@ from uuid import UUID
 
 import msgspec
 
+from .interrupt import is_interrupt
+
 _DEEPEST = 100
 """Nesting beyond this is shown by its repr: nothing a person would read."""
 _LARGEST_INT = 1 << 2000
@@ -50,7 +52,9 @@ def snapshot(value: Any) -> Snapshot | None:
     try:
         quick = msgspec.json.encode(value)  # most outputs are plain, and this takes next to no time
         is_plain = bool(msgspec.json.decode(quick) == value)
-    except Exception:  # JSON has no word for it, or it does not let itself be compared
+    except BaseException as error:  # JSON has no word for it, or it does not let itself be compared
+        if is_interrupt(error):
+            raise
         is_plain = False
     return Snapshot(quick if is_plain else msgspec.json.encode(plain(value)), is_plain)
 
@@ -75,7 +79,9 @@ def _plain(value: Any, above: list[int]) -> Any:
         if kind is list or kind is tuple:
             return [_plain(item, above) for item in value]
         return _mapping(value, above) if kind is dict else _other(value, above)
-    except Exception:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         return safe_repr(value)
     finally:
         above.pop()
@@ -191,5 +197,7 @@ def safe_repr(value: Any) -> str:
     """The repr of anything, even if its own raises."""
     try:
         return _text(repr(value))
-    except Exception:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         return f"<{type(value).__name__} whose repr failed>"

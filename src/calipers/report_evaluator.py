@@ -25,11 +25,13 @@ import msgspec
 from .analysis import Aggregate, Analysis, checked
 from .errors import InvalidOutputError, NotAnEvaluatorError
 from .evaluator import Evaluator, changed_fields
+from .interrupt import is_cancelled_by_caller, is_interrupt, outlast
 from .plain import safe_repr
 from .report import Report
-from .result import NOT_A_FAILURE, EvaluatorFailure, EvaluatorSpec, describe_error
+from .result import EvaluatorFailure, EvaluatorSpec, describe_error
 from .scoring import Judge, Plan, unique
 from .styles import RolloutEvaluator
+from .threads import settled
 
 ReportEvaluatorOutput: TypeAlias = Analysis | Sequence[Analysis]
 """What a report evaluator may return: one analysis or a list of them, which may be empty."""
@@ -208,7 +210,9 @@ async def run_report_evaluators(report: Report, evaluators: Iterable[Any], plan:
             evaluator = as_report_evaluator(x)
             name = unique(evaluator.get_default_evaluation_name(), taken)
             spec = evaluator.as_spec()
-        except Exception as error:
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             report.report_evaluator_failures.append(_failure(name, spec, error))
             continue
         taken.add(name)
@@ -220,19 +224,26 @@ async def _run(
     report: Report, name: str, spec: EvaluatorSpec, evaluate: Callable[[], Awaitable[Any]]
 ) -> None:
     """Add all that one report evaluator found, or the record of its failure."""
+    asked = asyncio.ensure_future(settled(evaluate))
     try:
-        found = await evaluate()
-        several = found if isinstance(found, list | tuple) else [found]
-        report.analyses.extend([checked(analysis) for analysis in several])
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
+        found, error = await outlast(asked)
+    except asyncio.CancelledError as cancelled:
+        if not asked.cancelled() or is_cancelled_by_caller():
             raise
-        report.report_evaluator_failures.append(_failure(name, spec, error))
-    except NOT_A_FAILURE:
-        raise
-    except BaseException as error:
-        report.report_evaluator_failures.append(_failure(name, spec, error))
+        found, error = None, cancelled
+    analyses: list[Analysis] = []
+    if error is None:
+        try:
+            several = found if isinstance(found, list | tuple) else [found]
+            analyses = [checked(analysis) for analysis in several]
+        except BaseException as wrong:
+            error = wrong
+    if error is None:
+        report.analyses.extend(analyses)
+        return
+    if is_interrupt(error):
+        raise error
+    report.report_evaluator_failures.append(_failure(name, spec, error))
 
 
 def _failure(name: str, spec: EvaluatorSpec, error: BaseException) -> EvaluatorFailure:

@@ -23,6 +23,7 @@ import msgspec
 from typing_extensions import TypeVar
 
 from .errors import InvalidOutputError
+from .interrupt import is_interrupt
 from .model_field import ModelField
 from .redaction import masked_text
 
@@ -167,14 +168,6 @@ def kind_of(value: Scalar) -> Kind:
     return "label" if isinstance(value, str) else "score"
 
 
-NOT_A_FAILURE: Final = (KeyboardInterrupt, GeneratorExit)
-"""What is no failure of the code that it comes from: the user interrupts, or whoever runs the code closes it.
-
-Everything else is, beyond `Exception` too: `sys.exit()`, `pytest.fail()` and the panics of compiled code end one attempt and
-not the run. Whether a cancellation is one depends on who cancelled.
-"""
-
-
 _TOLD: Final = "_calipers_text"
 """The attribute of an error that says how to tell it."""
 
@@ -190,13 +183,17 @@ def describe_error(error: BaseException) -> tuple[str, str, str]:
     kind = type(error).__name__
     try:
         message = f"{kind}: {error}"
-    except Exception:
+    except BaseException as another:
+        if is_interrupt(another):
+            raise
         message = f"{kind}: (the error's own text could not be read)"
     try:
         stack = "".join(traceback.format_exception(error))
         for text, told in _told_otherwise(error):
             message, stack = message.replace(text, told), stack.replace(text, told)
-    except Exception:
+    except BaseException as another:
+        if is_interrupt(another):
+            raise
         stack = message
     return kind, masked_text(message), masked_text(stack)
 

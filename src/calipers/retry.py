@@ -7,11 +7,13 @@ blocking the event loop, and draws its jitter from the run's seed; what remains 
 import inspect
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import msgspec
 
 from .errors import InvalidOptionError
+from .interrupt import is_interrupt
 from .plain import safe_repr
 
 _LONGEST = 1_000_000
@@ -65,12 +67,13 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
         """
         if tries >= self.attempts:
             return False
-        if isinstance(self.on, type | tuple):
-            return isinstance(error, self.on)
         try:
-            return bool(self.on(error))
-        except Exception as failure:
-            error.add_note(f"not tried again, since Retry(on=...) failed: {safe_repr(failure)}")
+            return isinstance(error, self.on) if isinstance(self.on, type | tuple) else bool(self.on(error))
+        except BaseException as failure:
+            if is_interrupt(failure):
+                raise
+            with suppress(Exception):  # an error that takes no notes
+                error.add_note(f"not tried again, since Retry(on=...) failed: {safe_repr(failure)}")
             return False
 
     def pause(self, tries: int, seed: int) -> float:

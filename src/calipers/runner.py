@@ -24,17 +24,18 @@ from .case import Case
 from .context import EvaluatorContext
 from .early_stop import EarlyStop, StopRule
 from .errors import AttemptTimeoutError, InvalidOptionError, TaskContractError
+from .interrupt import is_interrupt, take_back
 from .journal import Journal
-from .lifecycle import CaseLifecycle, LifecycleFactory, RunHooks
+from .lifecycle import CaseLifecycle, LifecycleFactory, RunHook, RunHooks
 from .recalled import Recalled
 from .record import Failure, ReportCase, ReportCaseFailure
-from .result import NOT_A_FAILURE, describe_error
+from .result import describe_error
 from .retry import Retry
 from .scoring import TASK, Scoring, within
 from .spans import SpanRecorder
 from .summary import Tally
 from .task import Attempt, Task, begin, isolated, promised_coroutine, settle
-from .threads import call_in_thread
+from .threads import call_in_thread, own_exit, settled
 from .work import Work, WorkQueue
 
 DEFAULT_CONCURRENCY = 100
@@ -148,6 +149,8 @@ class Run:
         self.records: list[Record | None] = []
         """What is kept, each in its place; with `keep="failed"`, in the order they finished."""
         self.tally = Tally() if options.keep == "failed" else None
+        self.shows_teardown = False
+        """Whether an attempt is kept only because the clean-up after it failed."""
         self.finished = 0
         self.failed = 0
         """Finished attempts that did not pass."""
@@ -184,7 +187,7 @@ class Run:
         records = self.records
         if self.tally is not None:
             self.tally.add(record)
-            if passed is False and self.failed <= KEPT_FAILED:
+            if (passed is False and self.failed <= KEPT_FAILED) or self._shows_failed_teardown(record):
                 records.append(record)
         elif position == len(records):
             records.append(record)
@@ -195,12 +198,21 @@ class Run:
         if self.early_stop is not None:
             self._ask(self.early_stop, position, record)
 
+    def _shows_failed_teardown(self, record: Record) -> bool:
+        """Whether this is the first passed attempt after which the clean-up failed."""
+        if record.teardown_failure is None or record.passed is False or self.shows_teardown:
+            return False
+        self.shows_teardown = True
+        return True
+
     def _tell(self, record: Record) -> None:
         """Hand the record to whoever listens. If that fails (a full disk, say), no new work begins, and nothing is lost."""
         assert self.on_record is not None
         try:
             self.on_record(record)
-        except Exception as error:
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             _, message, _ = describe_error(error)
             self.stopped = f"on_record failed ({message})"
             self.on_record = None
@@ -210,7 +222,9 @@ class Run:
         """Begin nothing more if the rule has heard enough, or cannot be asked any more."""
         try:
             enough = early_stop.finished(position, record)
-        except Exception as error:
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             _, message, _ = describe_error(error)
             self.stopped = self.stopped or f"stop_when failed ({message})"
             self.early_stop, enough = None, True
@@ -225,22 +239,55 @@ class Run:
 
     # ------------------------------------------------------------------ one attempt
 
-    async def work(self, work: Work, attempt: Attempt | None = None) -> Record:
-        """Make one attempt on the event loop and judge it."""
-        start = perf_counter()
+    async def work(
+        self, work: Work, attempt: Attempt | None = None, called_at: float | None = None
+    ) -> Record:
+        """Make one attempt on the event loop and judge it; with `called_at`, a thread has called the task already."""
+        start = perf_counter() if called_at is None else called_at
         if attempt is None:
             attempt = self.attempt(work)
-        if attempt.recalled is not None:
-            return await self.recall(attempt, attempt.recalled, work)
-        if work.problem is not None:
-            attempt.error = work.problem
-            return self.failure(attempt, work, start)
-        if self.options.lifecycle is not None:
-            return await self._with_lifecycle(attempt, work, start, self.options.lifecycle)
-        await self._execute(attempt)
-        if attempt.error is not None:
-            return self.failure(attempt, work, start)
-        return await self.judge(attempt, work, start)
+        lifecycle = self.options.lifecycle
+        record: Record
+        try:
+            if attempt.recalled is not None:
+                record = await self.recall(attempt, attempt.recalled, work)
+            elif work.problem is not None:
+                attempt.error = work.problem
+                record = self.failure(attempt, work, start)
+            elif lifecycle is not None:
+                record = await self._with_lifecycle(attempt, work, start, lifecycle)
+            else:
+                if called_at is None:
+                    await self._execute(attempt)
+                record = (
+                    await self._judge(attempt, work, start)
+                    if attempt.error is None
+                    else self.failure(attempt, work, start)
+                )
+        except asyncio.CancelledError as error:
+            if self.stopping:
+                raise
+            attempt.error = error
+            record = self.failure(attempt, work, start)
+        me = asyncio.current_task()
+        if me is not None and me.cancelling() and not self.stopping:
+            record = await self._uncancelled(me, attempt, work, record)
+        return record
+
+    async def _judge(self, attempt: Attempt, work: Work, start: float) -> ReportCase:
+        """Score an attempt whose task finished."""
+        record = await self.scoring.score(attempt, work.plan, self.scoring.context(attempt))
+        record.total_duration = perf_counter() - start
+        return record
+
+    async def _uncancelled(
+        self, me: "asyncio.Task[Any]", attempt: Attempt, work: Work, record: Record
+    ) -> Record:
+        """Take back what cancelled this worker, and was not us; what no code has felt yet is a failure of this attempt."""
+        attempt.error = await take_back(me)
+        if attempt.error is None or record.passed is False:
+            return record
+        return self.failure(attempt, work, perf_counter() - record.total_duration)
 
     async def journaled(self, work: Work) -> Record:
         """Make one attempt, judge it, and note it in the journal."""
@@ -257,7 +304,9 @@ class Run:
             return
         try:
             self.journal.append(work, attempt, record)
-        except Exception as error:
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             _, message, _ = describe_error(error)
             self.stopped = self.stopped or f"the journal failed ({message})"
             self.journal = None
@@ -279,22 +328,30 @@ class Run:
 
     async def announced(self, work: Work) -> Record:
         """Make one attempt and judge it, and tell the plugins when it begins and ends."""
-        plugins = self.options.plugins
-        assert plugins is not None
         details = {"test_name": work.name, "case": work.case, "repeat_index": work.repeat_index}
-        await plugins.dispatch("on_test_start", **details)
-        record: Record | None = None
+        await self._tell_plugins("on_test_start", **details)
         try:
             record = await (self.work(work) if self.journal is None else self.journaled(work))
+        except GeneratorExit:  # nothing can be awaited any more
+            raise
+        except BaseException:
+            await self._tell_plugins("on_test_end", **details, record=None)
+            raise
+        else:
+            await self._tell_plugins("on_test_end", **details, record=record)
             return record
-        finally:
-            await plugins.dispatch("on_test_end", **details, record=record)
 
-    async def judge(self, attempt: Attempt, work: Work, start: float) -> ReportCase:
-        """Score an attempt whose task finished."""
-        record = await self.scoring.score(attempt, work.plan, self.scoring.context(attempt))
-        record.total_duration = perf_counter() - start
-        return record
+    async def _tell_plugins(self, hook: RunHook, **details: Any) -> None:
+        assert self.options.plugins is not None
+        try:
+            await self.options.plugins.dispatch(hook, **details)
+        except asyncio.CancelledError:
+            if self.stopping:
+                raise
+        me = asyncio.current_task()
+        if me is not None and me.cancelling() and not self.stopping:
+            await take_back(me)
+            self.stopped = self.stopped or f"{hook} of a plugin cancelled the tasks of the run"
 
     def failure(self, attempt: Attempt, work: Work, start: float) -> ReportCaseFailure:
         """The record of an attempt that did not finish."""
@@ -335,6 +392,25 @@ class Run:
         )
         return AttemptTimeoutError(f"the task exceeded {said}")
 
+    def ends(self, error: BaseException) -> bool:
+        """Whether what an attempt raised is meant for the run: Ctrl-C, a cancellation of ours, the end of the event loop."""
+        return (
+            is_interrupt(error)
+            or isinstance(error, GeneratorExit)
+            or (self.stopping and isinstance(error, asyncio.CancelledError))
+        )
+
+    def broken_off(self, work: Work, error: GeneratorExit) -> Record:
+        """The record of an attempt whose coroutines were closed under it.
+
+        That happens where code under test waits for something that ended with `GeneratorExit`.
+        """
+        attempt = self.attempt(work)
+        attempt.error = own_exit(error)
+        record = self.failure(attempt, work, perf_counter())
+        self.note_down(work, attempt, record)
+        return record
+
     def _note(self, seconds: float) -> None:
         self.scoring.note(TASK, seconds)
 
@@ -353,13 +429,9 @@ class Run:
                     watched = _watched(coroutine, self._note)
                     output = await within(timeout, watched, self.late(attempt.case))
                 settle(attempt, output)
-            except asyncio.CancelledError as error:
-                if self.stopping:
-                    raise
-                attempt.error = error
-            except NOT_A_FAILURE:
-                raise
             except BaseException as error:
+                if self.ends(error):
+                    raise
                 attempt.error = error
             attempt.duration = perf_counter() - start
             if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries):
@@ -393,25 +465,41 @@ class Run:
         hooks: CaseLifecycle[Any, Any, Any] | None = None
         record: Record | None = None
         try:
-            hooks = factory(work.case)
-            await _maybe(hooks.setup())
+            made: CaseLifecycle[Any, Any, Any] = await _or_raise(factory, work.case)
+            hooks = made
+            await _or_raise(made.setup)
             await self._execute(attempt)
             if attempt.error is None:
-                ctx = await _prepared(hooks, self.scoring.context(attempt))
+                ctx = await _prepared(made, self.scoring.context(attempt))
                 record = await self.scoring.score(attempt, work.plan, ctx)
-        except (*NOT_A_FAILURE, asyncio.CancelledError):
+        except GeneratorExit:  # nothing can be awaited any more
             raise
         except BaseException as error:
+            if self.ends(error):
+                # Also on cancellation: what setup opened, teardown closes.
+                await self._teardown(hooks, record)
+                raise
             attempt.error = error
-        finally:
-            # Also on cancellation: what setup opened, teardown closes.
-            if record is None and attempt.error is not None:
-                record = self.failure(attempt, work, start)
-            broken = await _teardown(hooks, record)
-        assert record is not None
+        if record is None:
+            record = self.failure(attempt, work, start)
+        broken = await self._teardown(hooks, record)
         record.teardown_failure = broken
         record.total_duration = perf_counter() - start
         return record
+
+    async def _teardown(
+        self, hooks: CaseLifecycle[Any, Any, Any] | None, record: Record | None
+    ) -> Failure | None:
+        """Run the clean-up hook; what it raises becomes data."""
+        if hooks is None:
+            return None
+        _, error = await settled(hooks.teardown, record)
+        if error is None:
+            return None
+        if self.ends(error):
+            raise error
+        kind, message, stack = describe_error(error)
+        return Failure(error_type=kind, error_message=message, error_stacktrace=stack)
 
 
 async def _watched(coroutine: Coroutine[Any, Any, Any], note: Callable[[float], None]) -> Any:
@@ -420,23 +508,10 @@ async def _watched(coroutine: Coroutine[Any, Any, Any], note: Callable[[float], 
 
 async def _prepared(hooks: CaseLifecycle[Any, Any, Any], ctx: EvaluatorContext[Any, Any, Any]) -> Any:
     """The context as the hook returns it."""
-    prepared = await _maybe(hooks.prepare_context(ctx))
+    prepared = await _or_raise(hooks.prepare_context, ctx)
     if not isinstance(prepared, EvaluatorContext):
         raise TaskContractError(f"prepare_context must return the context, got {prepared!r}")
     return prepared
-
-
-async def _teardown(hooks: CaseLifecycle[Any, Any, Any] | None, record: Record | None) -> Failure | None:
-    """Run the clean-up hook; what it raises becomes data."""
-    try:
-        if hooks is not None:
-            await _maybe(hooks.teardown(record))
-    except (*NOT_A_FAILURE, asyncio.CancelledError):
-        raise
-    except BaseException as error:
-        kind, message, stack = describe_error(error)
-        return Failure(error_type=kind, error_message=message, error_stacktrace=stack)
-    return None
 
 
 def _copied(inputs: Any) -> Any:
@@ -449,10 +524,15 @@ def _copied(inputs: Any) -> Any:
         return inputs
 
 
-async def _maybe(value: Any) -> Any:
-    return await value if isawaitable(value) else value
+async def _or_raise(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a hook gives."""
+    value, error = await settled(function, *arguments)
+    if error is not None:
+        raise error
+    return value
 
 
 async def _hop(task: Task, inputs: Any) -> Any:
     """Call a blocking task in a thread, for runs whose hooks need the event loop around every case."""
-    return await _maybe(await call_in_thread(task.function, inputs))
+    value = await call_in_thread(task.function, inputs)
+    return await value if isawaitable(value) else value

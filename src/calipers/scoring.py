@@ -21,12 +21,12 @@ import msgspec
 from .context import EvaluatorContext
 from .errors import AttemptTimeoutError, NotAnEvaluatorError
 from .evaluator import Evaluator
+from .interrupt import is_interrupt
 from .output import Abstention, read_parts
 from .plain import snapshot
 from .recalled import Cell
 from .record import ReportCase
 from .result import (
-    NOT_A_FAILURE,
     EvaluationResult,
     EvaluatorFailure,
     EvaluatorSpec,
@@ -36,7 +36,7 @@ from .result import (
 )
 from .styles import InjectedEvaluator, as_evaluator
 from .task import BLOCKING_SECONDS, Attempt
-from .threads import call_in_thread
+from .threads import call_in_thread, settled
 
 _FREQUENT_LABELS = 100
 """Labels of an evaluator that are kept to be shared, and the length they may have."""
@@ -158,8 +158,17 @@ def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:
     taken = set(extend.names) if extend else set()
     judges: list[Judge] = []
     for x in evaluators:
-        evaluator = as_evaluator(x)
-        judges.append(Judge(evaluator, unique(evaluator.get_default_evaluation_name(), taken)))
+        try:
+            evaluator = as_evaluator(x)
+            judges.append(Judge(evaluator, unique(evaluator.get_default_evaluation_name(), taken)))
+        except Exception:
+            raise
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            raise NotAnEvaluatorError(
+                f"an evaluator of type {type(x).__name__} cannot be asked for its name: {describe_error(error)[1]}"
+            ) from error
         taken.add(judges[-1].name)
     return Plan([*judges, *extend.judges], extend.keys) if extend else Plan(judges)
 
@@ -227,6 +236,7 @@ class Scoring:
         results, failures, skipped = said
         before = perf_counter()
         for judge in judges:
+            waits = self.timeout is not None
             try:
                 output = judge.evaluate(ctx) if self.timeout is None else await self._timed(judge, ctx)
                 # The common outputs come first: this loop is most of what a run costs beyond the user's own code.
@@ -239,16 +249,18 @@ class Scoring:
                 else:
                     if isawaitable(output):
                         self.note(judge.name, perf_counter() - before)
-                        output = await output
+                        waits = True
+                        output, error = await settled(_same, output)
+                        if error is not None:
+                            raise error  # noqa: TRY301 - it is told as any other
+                        waits = False
                         before = perf_counter()
                     self._take(output, judge, plan, results, skipped)
-            except asyncio.CancelledError as error:
-                if self.stopping:
-                    raise
-                failures.append(judge.failure(error))
-            except NOT_A_FAILURE:
-                raise
             except BaseException as error:
+                if is_interrupt(error) or (waits and isinstance(error, GeneratorExit)):
+                    raise
+                if self.stopping and isinstance(error, asyncio.CancelledError):
+                    raise
                 failures.append(judge.failure(error))
             now = perf_counter()
             if now - before > BLOCKING_SECONDS:
@@ -413,7 +425,7 @@ async def within(seconds: float, awaitable: Any, late: Exception) -> Any:
 
     What ignores its cancellation is left behind rather than waited for.
     """
-    task = asyncio.ensure_future(awaitable)
+    task = asyncio.ensure_future(settled(_same, awaitable))
     start = perf_counter()
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
@@ -422,13 +434,13 @@ async def within(seconds: float, awaitable: Any, late: Exception) -> Any:
         raise
     # What blocked the event loop past its time is late too, though nobody could interrupt it.
     if done and perf_counter() - start <= max(seconds, MEASURABLE):
-        return task.result()
+        output, error = task.result()
+        if error is not None:
+            raise error
+        return output
     task.cancel()
-    task.add_done_callback(_forget)
     raise late
 
 
-def _forget(task: "asyncio.Future[Any]") -> None:
-    """Retrieve the outcome of an abandoned task, so that the event loop does not complain of it."""
-    if not task.cancelled():
-        task.exception()
+def _same(awaitable: Any) -> Any:
+    return awaitable

@@ -26,6 +26,7 @@ from .errors import InvalidOptionError, InvalidTraceError, TaskContractError
 from .plain import safe_repr
 from .recalled import Recalled
 from .redaction import masked
+from .threads import own_exit
 from .trace import Trace, joined
 
 
@@ -295,8 +296,12 @@ def isolated(
     `asyncio` gives a context to each of its tasks; this gives one to each await, at a tenth of the price. Every step
     of the coroutine runs in `context`; what it waits for goes up to the event loop unchanged. `note` is told how long
     a step held the event loop, if that was long.
+
+    Raises:
+        RuntimeError: the coroutine raised `GeneratorExit`, which to those who await it would mean that they are closed.
     """
     run = context.run
+    closing = False
     start = perf_counter()
     try:
         waiting = run(coroutine.send, None)
@@ -306,6 +311,7 @@ def isolated(
             try:
                 sent = yield waiting
             except GeneratorExit:
+                closing = True
                 run(coroutine.close)
                 raise
             except BaseException as error:
@@ -318,6 +324,10 @@ def isolated(
         if perf_counter() - start > BLOCKING_SECONDS:
             note(perf_counter() - start)
         return done.value
+    except GeneratorExit as error:
+        if closing:
+            raise
+        raise own_exit(error) from error
 
 
 def promised_coroutine(task: Task, inputs: Any) -> Coroutine[Any, Any, Any]:
@@ -326,7 +336,10 @@ def promised_coroutine(task: Task, inputs: Any) -> Coroutine[Any, Any, Any]:
     Raises:
         TaskContractError: the task said it is async and returned nothing to await.
     """
-    returned = task.function(inputs)
+    try:
+        returned = task.function(inputs)
+    except GeneratorExit as error:
+        raise own_exit(error) from error
     if isinstance(returned, types.CoroutineType):
         return returned
     if inspect.isawaitable(returned):

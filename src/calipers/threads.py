@@ -1,4 +1,4 @@
-"""Calling blocking code without blocking the event loop, and without waiting for what hangs.
+"""Calling the code of others: without blocking the event loop, without waiting for what hangs, and without being ended by it.
 
 The threads are daemons, unlike those of `concurrent.futures`: a task that never returns can be left behind, and does
 not keep the process alive at exit.
@@ -8,7 +8,31 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
+from inspect import isawaitable
 from typing import Any
+
+
+async def settled(function: Callable[..., Any], *arguments: Any) -> tuple[Any, BaseException | None]:
+    """What a function gives, awaited if it has to be, or what it raises.
+
+    An `asyncio` task that ends with `SystemExit` or `KeyboardInterrupt` ends the whole event loop; one that ends with this
+    outcome does not. A `GeneratorExit` that the function raises becomes another error: to those who await it, it would mean
+    that they are closed.
+    """
+    try:
+        value = function(*arguments)
+        return (await value if isawaitable(value) else value), None
+    except GeneratorExit as error:
+        return None, own_exit(error)
+    except BaseException as error:
+        return None, error
+
+
+def own_exit(error: GeneratorExit) -> RuntimeError:
+    """The error for code that raised `GeneratorExit` itself."""
+    failure = RuntimeError("raised GeneratorExit")
+    failure.__cause__ = error
+    return failure
 
 
 def call_in_thread(function: Callable[..., Any], *arguments: Any) -> "asyncio.Future[Any]":

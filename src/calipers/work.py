@@ -13,6 +13,7 @@ import msgspec
 
 from .case import Case, not_a_case
 from .errors import InvalidCaseError
+from .interrupt import is_interrupt
 from .recalled import Recalled
 from .scoring import Plan, make_plan, unique
 
@@ -30,7 +31,7 @@ class Work(msgspec.Struct):
     case_name: str
     repeat_index: int
     plan: Plan
-    problem: Exception | None = None
+    problem: BaseException | None = None
     """Why it cannot be made."""
     recalled: Recalled | None = None
     """What an earlier run knows of it; `None` if it is to be made."""
@@ -51,7 +52,7 @@ def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator
     taken = {name for name in known if name is not None}
     position = 0
     for number, case in enumerate(cases, 1):
-        problem: Exception | None = None
+        problem: BaseException | None = None
         if not isinstance(case, Case):
             # A reader of files hands on what is wrong with a line in the line's place.
             problem = case if isinstance(case, Exception) else not_a_case(case, number)
@@ -68,7 +69,9 @@ def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator
         if case.evaluators:
             try:
                 case_plan = make_plan(case.evaluators, extend=plan)
-            except Exception as error:
+            except BaseException as error:
+                if is_interrupt(error):
+                    raise
                 problem = error
         for again in range(1, repeat + 1):
             full = name if repeat == 1 else f"{name} [{again}/{repeat}]"
@@ -101,7 +104,9 @@ class WorkQueue:
                 item = next(self._items)
             except StopIteration:
                 return None
-            except Exception as error:
+            except BaseException as error:
+                if is_interrupt(error):
+                    raise
                 self.broken = error
                 self._closed = True
                 return None

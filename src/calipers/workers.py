@@ -16,8 +16,10 @@ from inspect import isawaitable
 from time import perf_counter
 from typing import Any
 
-from .runner import DEFAULT_CONCURRENCY, DEFAULT_THREADS, FAIR_SECONDS, Record, Run
+from .interrupt import outlast
+from .runner import DEFAULT_CONCURRENCY, DEFAULT_THREADS, FAIR_SECONDS, Run
 from .task import Attempt, begin, settle
+from .threads import settled
 from .work import Work
 
 GRACE_SECONDS = 1.0
@@ -43,7 +45,7 @@ class LoopWorkers:
         """Work until nothing is left, or the run stops."""
         self._hire()
         try:
-            await self.done
+            await outlast(self.done)
         finally:
             self.run.stop()
             for _ in range(_TURNS):
@@ -75,11 +77,16 @@ class LoopWorkers:
         self.tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None and not self.done.done():
             self.done.set_exception(error)
-        if not self.tasks and self.exhausted:
+        if self.tasks or self.run.stopping:
+            return
+        if self.exhausted:
             self.stop()
+        else:  # the last worker was cancelled, and not by us
+            self._hire()
 
     async def _work(self) -> None:
         run = self.run
+        me = asyncio.current_task()
         plain = run.work if run.journal is None else run.journaled
         attempt = run.announced if run.announces else plain
         fair_until = perf_counter() + FAIR_SECONDS
@@ -88,7 +95,13 @@ class LoopWorkers:
             if work is None:
                 self.exhausted = True
                 return
-            run.keep(work.position, await attempt(work))
+            try:
+                record = await attempt(work)
+            except GeneratorExit as error:
+                if not _is_running(me):
+                    raise
+                record = run.broken_off(work, error)
+            run.keep(work.position, record)
             if perf_counter() > fair_until:
                 await asyncio.sleep(0)
                 fair_until = perf_counter() + FAIR_SECONDS
@@ -129,7 +142,7 @@ class ThreadWorkers:
             if not self.alive:
                 raise
         try:
-            await self.done
+            await outlast(self.done)
         finally:
             self.run.stop()
             self.stopped.set()
@@ -241,7 +254,9 @@ class ThreadWorkers:
     def _output(self, attempt: Attempt) -> Any:
         output = self.run.task.function(attempt.inputs)
         if isawaitable(output):
-            return asyncio.run_coroutine_threadsafe(_await(output), self.loop).result()
+            output, error = asyncio.run_coroutine_threadsafe(settled(lambda: output), self.loop).result()
+            if error is not None:
+                raise error
         return output
 
     def _signal(self) -> None:
@@ -282,10 +297,14 @@ class ThreadWorkers:
 
     async def _judge(self) -> None:
         """Judge finished attempts; what comes through (a second Ctrl-C in an evaluator, say) ends all judging."""
+        me = asyncio.current_task()
         try:
             await self._judge_finished()
         except asyncio.CancelledError:
             raise
+        except GeneratorExit:
+            if not _is_running(me):
+                raise
         except BaseException:
             self.over = True
             raise
@@ -299,13 +318,12 @@ class ThreadWorkers:
             if self.finished and not self.signalled:
                 self.signalled = True
                 self.loop.call_soon(self._wake)
-            record: Record
-            if attempt.recalled is not None:
-                record = await run.recall(attempt, attempt.recalled, work)
-            elif attempt.error is not None:
-                record = run.failure(attempt, work, start)
-            else:
-                record = await run.judge(attempt, work, start)
+            try:
+                record = await run.work(work, attempt, start)
+            except GeneratorExit as error:
+                run.keep(work.position, run.broken_off(work, error))
+                self.room.release()
+                raise
             if run.journal is not None:
                 run.note_down(work, attempt, record)
             run.keep(work.position, record)
@@ -368,5 +386,9 @@ async def _cancel(tasks: "set[asyncio.Task[None]]") -> None:
         await asyncio.wait(tasks, timeout=GRACE_SECONDS)
 
 
-async def _await(awaitable: Any) -> Any:
-    return await awaitable
+def _is_running(task: "asyncio.Task[Any] | None") -> bool:
+    """Whether it is this task that the event loop runs at the moment, so that no one closes it."""
+    try:
+        return task is not None and asyncio.current_task() is task
+    except RuntimeError:  # no loop runs
+        return False

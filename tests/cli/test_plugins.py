@@ -283,7 +283,7 @@ def test_hooks_are_called_for_evaluations_in_python_too(calipers, install, write
     assert done.stderr.count("heard of") == 2
 
 
-def test_a_hook_that_fails_is_told_and_changes_no_exit_code(calipers, write, write_eval):
+def test_a_hook_that_fails_is_an_error_unless_errors_are_allowed(calipers, write, write_eval):
     write(
         "plugins/a.py",
         """
@@ -296,11 +296,12 @@ def test_a_hook_that_fails_is_told_and_changes_no_exit_code(calipers, write, wri
     )
     write_eval("def eval_numbers():\n    return numbers(1, 2), task\n")
     done = calipers("run", "--plugin", "./plugins", "--quiet")
-    assert done.exit_code == 0
+    assert done.exit_code == 3
+    assert calipers("run", "--plugin", "./plugins", "--quiet", "--allow-errors").exit_code == 0
     told = "plugin clumsy (plugins/a.py): on_test_end failed (2 times): ZeroDivisionError: division by zero"
     assert done.stderr == f"Error: {told}\n"
     again = json.loads(calipers("run", "--plugin", "./plugins", "--json").stdout)
-    assert again["outcome"] == "passed"
+    assert again["outcome"] == "errored"
     assert [problem.startswith("plugin clumsy") for problem in again["problems"]] == [True]
 
 

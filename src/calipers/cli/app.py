@@ -99,7 +99,9 @@ class App(click.Group):
         except BrokenPipeError:
             silence(sys.stdout)
             code = PASSED
-        except (Exception, KeyboardInterrupt) as error:
+        except (
+            BaseException
+        ) as error:  # also what ends a process, such as SystemExit: no user code decides the exit code
             code = tell(error, debug=settings.debug)
         sys.exit(code)
 

@@ -14,7 +14,7 @@ FAILED: Final = 1
 USAGE: Final = 2
 """The command was not understood, or names what is not there."""
 ERRORED: Final = 3
-"""A task or an evaluator did not finish, or something could not be read, written or imported."""
+"""A task, an evaluator or a hook did not finish, or something could not be read, written or imported."""
 NOTHING: Final = 4
 """Nothing ran, or nothing was judged: there is nothing to say about it."""
 INCONCLUSIVE: Final = 5

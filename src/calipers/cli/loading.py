@@ -60,7 +60,9 @@ def load_module(name: str) -> ModuleType:
             "installed",
             USAGE,
         ) from error
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise UserCodeError(f"importing {name} failed:", error) from error
 
 
@@ -82,7 +84,9 @@ def load_file(path: Path) -> ModuleType:
         if "." in name and (module := import_module(name)).__file__ == str(path):
             return module
         return _execute(path, name.rpartition(".")[2])
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise UserCodeError(f"importing {path.name} failed:", error) from error
 
 

@@ -104,7 +104,11 @@ def describe(error: BaseException) -> tuple[int, str]:
         case OSError() if error.strerror:
             return ERRORED, error.strerror + ("" if error.filename is None else f": {error.filename}")
     hint = "run it again with --debug to see where"
-    return ERRORED, f"this should not have happened ({hint}): {type(error).__name__}: {error}"
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except BaseException:
+        text = type(error).__name__
+    return ERRORED, f"this should not have happened ({hint}): {text}"
 
 
 def user_traceback(error: BaseException) -> str:

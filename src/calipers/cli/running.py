@@ -124,8 +124,7 @@ def run(options: RunOptions, session_type: "type[Session] | None" = None) -> int
         session = (session_type or Session)(
             options, outputs, thresholds, plugins=plugins, views=views, stdout=stdout, shows=shows
         )
-        code = session.run()
-        session.tell_of_plugins()
+        code = session.tell_of_plugins(session.run())
         if options.json:
             try:
                 print(json.dumps(session.digest(code), indent=2, allow_nan=False), file=stdout, flush=True)
@@ -241,11 +240,15 @@ class Session:
                 break
         return codes
 
-    def tell_of_plugins(self) -> None:
-        """Say what went wrong in hooks; like a clean-up that fails, it changes no exit code."""
-        for failure in [] if self.plugins is None else self.plugins.failures:
-            if failure.stage not in LOADING:  # that was pointed out at the start
-                self._problem(f"plugin {failure}")
+    def tell_of_plugins(self, code: int) -> int:
+        """Say what went wrong in hooks, which is an error unless errors are allowed. Returns the exit code."""
+        failures = [] if self.plugins is None else self.plugins.failures
+        failed = [
+            failure for failure in failures if failure.stage not in LOADING
+        ]  # those were pointed out at the start
+        for failure in failed:
+            self._problem(f"plugin {failure}")
+        return first_of([code, ERRORED]) if failed and not self.options.allow_errors else code
 
     def _refuse_file_options(self) -> None:
         if flags := self._given(_FOR_DATASET_FILES):
@@ -504,7 +507,9 @@ def _user_code(evaluation: Evaluation) -> Iterator[None]:
     """What the user's own function raises is shown with its traceback; a file's problems are a message of their own."""
     try:
         yield
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         if evaluation.function is None:
             raise
         raise UserCodeError(f"{evaluation.label} failed:", error) from error

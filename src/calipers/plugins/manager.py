@@ -14,18 +14,19 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from inspect import isawaitable
 from os import PathLike
 from typing import Any, Self, TypeVar
 
 import msgspec
 
 from calipers.errors import InvalidOptionError, PluginError
+from calipers.interrupt import is_interrupt, is_main, take_back
 from calipers.lifecycle import RunHook
 from calipers.plain import safe_repr
 from calipers.result import describe_error
 from calipers.styles import as_evaluator
 from calipers.task import TaskLike, is_task
+from calipers.threads import settled
 from calipers.views.view import View, is_view
 
 from .discovery import Candidate, Found, find_classes, find_entry_points, find_in_directory
@@ -306,19 +307,18 @@ class PluginManager:
         for each in self.plugins:
             if hook not in each.hooks:
                 continue
-            try:
-                outcome = each.hooks[hook](details)
-                if isawaitable(outcome):
-                    await outcome
-            except (KeyboardInterrupt, GeneratorExit):
-                raise
-            except asyncio.CancelledError as error:
-                task = asyncio.current_task()
-                if task is not None and task.cancelling():
-                    raise
-                self._fail(error, each.name, hook, each.source)
-            except BaseException as error:
-                self._fail(error, each.name, hook, each.source)
+            _, error = await settled(each.hooks[hook], details)
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                if is_main(task):
+                    error = await take_back(task) or error
+                elif isinstance(error, asyncio.CancelledError):
+                    raise error
+            if error is None:
+                continue
+            if is_interrupt(error):
+                raise error
+            self._fail(error, each.name, hook, each.source)
 
 
 def _are_texts(values: Sequence[Any]) -> bool:

@@ -84,7 +84,7 @@ def redacted_data(data: Any, hooks: Sequence[Redact]) -> Any:
     for hook in hooks:
         try:
             data = hook(data)
-        except Exception as error:
+        except BaseException as error:
             # Neither the data nor the error's own text, which may quote it, belongs into a message.
             raise StoreError(
                 f"the redaction hook {getattr(hook, '__name__', hook)!r} raised {type(error).__name__}: "

@@ -22,7 +22,7 @@ from typing_extensions import override
 
 from calipers.case import Case
 from calipers.dataset import Dataset
-from calipers.errors import InvalidOptionError, StoreError
+from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.evaluation import Counts, Progress, run_sync
 from calipers.identity.evaluators import evaluator_identity
 from calipers.interrupt import on_interrupt
@@ -30,6 +30,7 @@ from calipers.recalled import Recalled, Reuse
 from calipers.record import ReportCase
 from calipers.report import Report
 from calipers.report_evaluator import run_report_evaluators
+from calipers.result import describe_error
 from calipers.runner import Options, Record, Run
 from calipers.scoring import Judge, Plan
 from calipers.spans import SpanTree
@@ -226,8 +227,11 @@ class _Again:
                 await workers.finish()
         if run.stopped is not None:
             return f"{run.stopped} after {run.finished} attempts were judged again"
-        if run.queue.broken is not None:
+        if isinstance(run.queue.broken, CalipersError):
             raise run.queue.broken
+        if run.queue.broken is not None:
+            _, message, _ = describe_error(run.queue.broken)
+            raise StoreError(f"the attempts could not be read: {message}") from run.queue.broken
         return None
 
     def works(self) -> Iterator[Work]:
