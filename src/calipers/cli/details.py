@@ -11,6 +11,7 @@ from calipers.trace import Trace, Turn, TurnType
 from calipers.views.numbers import number, seconds
 from calipers.views.outcome import outcome_of
 from calipers.views.text import visible
+from calipers.views.transcript import Transcript, transcript_of
 
 Record: TypeAlias = ReportCase | ReportCaseFailure
 
@@ -36,7 +37,7 @@ def attempt_lines(record: Record) -> Iterator[str]:
         yield from _section("Task failed", _error(record.error_message, record.error_stacktrace))
     else:
         yield from _judged(record)
-    if record.trace is not None:
+    if record.trace is not None and transcript_of(record) is None:
         yield from _section("What the agent did", _trace(record.trace))
     if record.metadata is not None:
         yield from _section("Metadata", _value(record.metadata))
@@ -47,9 +48,15 @@ def attempt_lines(record: Record) -> Iterator[str]:
 
 def _judged(case: ReportCase) -> Iterator[str]:
     """What came of an attempt whose task finished."""
-    yield from _section("Output", _value(case.output))
-    if case.results:
-        yield from _section("Results", (line for result in case.results for line in _result(result)))
+    talk = transcript_of(case)
+    if talk is None:
+        yield from _section("Output", _value(case.output))
+    else:
+        yield from _section("Conversation", _talk(talk))
+    of_turns = {id(result) for turn in talk.turns for result in turn.results} if talk is not None else set()
+    others = [result for result in case.results if id(result) not in of_turns]
+    if others:
+        yield from _section("Results", (line for result in others for line in _result(result)))
     for failure in case.evaluator_failures:
         lines = _error(failure.error_message, failure.error_stacktrace)
         yield from _section(f"Evaluator {visible(failure.name)} failed", lines)
@@ -61,6 +68,28 @@ def _judged(case: ReportCase) -> Iterator[str]:
         yield from _section("Metrics", lines)
     if case.attributes:
         yield from _section("Attributes", _value(case.attributes))
+
+
+def _talk(talk: Transcript) -> Iterator[str]:
+    """A conversation, turn by turn."""
+    if talk.opening:
+        yield from _said(talk.answerer, talk.opening)
+    for turn in talk.turns:
+        branch = "" if turn.branch is None else f", conversation {turn.branch}"
+        yield f"Turn {turn.number}{branch}"
+        yield from (f"  {line}" for line in _said(talk.asker, turn.asked))
+        yield from (f"  {line}" for done in turn.done for line in _turn(done))
+        yield from (f"  {line}" for line in _said(talk.answerer, turn.answered))
+        yield from (f"  = {fact}" for fact in turn.facts)
+        yield from (f"  = {line}" for result in turn.results for line in _result(result))
+    if talk.stopped is not None:
+        yield visible(f"Ended: {talk.stopped}")
+
+
+def _said(who: str, words: Any) -> Iterator[str]:
+    first, *others = _value(words)
+    yield f"{who}: {first}"
+    yield from (f"{' ' * len(who)}  {line}" for line in others)
 
 
 def _result(result: EvaluationResult) -> Iterator[str]:

@@ -214,7 +214,13 @@ class Environment:
     def _setting(self, width: int) -> dict[str, Any]:
         """What belongs to a claim about the rollout, and to its replay."""
         rules = self._rules
-        found: dict[str, Any] = {"limits": limits_data(depth=rules.depth, width=width, stop=rules.stop)}
+        who: dict[str, Any] = (
+            {"tester": "user"} if isinstance(rules.tester, SimulatedUser | ModelUser) else {}
+        )
+        found: dict[str, Any] = {
+            **who,
+            "limits": limits_data(depth=rules.depth, width=width, stop=rules.stop),
+        }
         if judge := judge_data(rules.moderator, rules.success):
             found["judge"] = judge
         if rules.system_prompt is not None:

@@ -5,6 +5,7 @@ An environment notes them in `Graph.metadata`:
 - `judge`: `moderator`, the name of who scored, and `success`, the threshold, or the name of the function or evaluator that
   decided; each only if there was one. A name is not the whole rule: what a moderator looks for may be a secret.
 - `limits`: `depth`, `width`, and `stop`, the stop conditions in words, where there are any.
+- `tester`: `"user"`, where a simulated or scripted user talks to the target; else it is left out.
 - `system_prompt`, where there is one: what the target was told.
 """
 

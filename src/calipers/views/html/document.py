@@ -28,7 +28,7 @@ from .notes import cause_section, footnote, kept, measures, warnings, without_sc
 from .records import embedded_json, embedded_records, in_page_order
 from .summaries import slice_section, summary_section
 
-_SCRIPTS = ("text.js", "diff.js", "turns.js", "details.js", "table.js")
+_SCRIPTS = ("text.js", "diff.js", "turns.js", "talk.js", "details.js", "table.js")
 """The parts of the page's script, in order; they share one scope."""
 
 

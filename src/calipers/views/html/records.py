@@ -18,7 +18,9 @@ from calipers.result import EvaluationResult, EvaluatorFailure, Kind, SkippedEva
 from calipers.summary import Summary
 from calipers.views.numbers import number
 from calipers.views.outcome import Record, outcome_of
+from calipers.views.transcript import transcript_of
 
+from .talks import embedded_talk
 from .traces import embedded_traces
 from .values import shown_pair, shown_text, shown_value
 
@@ -113,6 +115,9 @@ def _attempt(record: Record, columns: Mapping[tuple[str, Kind], int], limit: int
         else:
             found["output"] = shown_value(record.output, limit)
         found["results"] = [_result(result, columns, limit) for result in record.results]
+        if (talk := transcript_of(record)) is not None:
+            places = {id(result): place for place, result in enumerate(record.results)}
+            found["talk"] = embedded_talk(talk, places, limit=limit)
         if record.evaluator_failures:
             found["failures"] = [_failure(failure, limit) for failure in record.evaluator_failures]
         if record.skipped:

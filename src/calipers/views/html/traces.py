@@ -49,7 +49,7 @@ def embedded_trace(trace: Trace, *, limit: int | None) -> dict[str, Any]:
     """One trace, with only the keys that have something to say."""
     most = limit if limit is None else min(limit, VALUE)
     turns = trace.turns if limit is None else trace.turns[:TURNS]
-    found: dict[str, Any] = {"turns": [_turn(turn, most) for turn in turns]}
+    found: dict[str, Any] = {"turns": [embedded_turn(turn, most) for turn in turns]}
     if len(turns) < len(trace.turns):
         found["of"] = len(trace.turns)
     for key in ("agent_name", "model"):
@@ -64,7 +64,8 @@ def embedded_trace(trace: Trace, *, limit: int | None) -> dict[str, Any]:
     return found
 
 
-def _turn(turn: Turn, limit: int | None) -> dict[str, Any]:
+def embedded_turn(turn: Turn, limit: int | None) -> dict[str, Any]:
+    """One message or call, with only the keys that have something to say."""
     found: dict[str, Any] = {"kind": turn.turn_type.value}
     if turn.content:
         found["content"] = shown_value(turn.content, limit)

@@ -20,7 +20,8 @@ function cutNote(...values) {
 // ---------------------------------------------------------------- values
 
 function valuesOf(attempt) {
-  const { inputs, expected, output } = attempt;
+  const { inputs, expected } = attempt;
+  const output = attempt.talk ? null : attempt.output; // a conversation is shown as its transcript
   const found = [part("Inputs", block(shown(textOf(inputs))), cutNote(inputs))];
   if (!expected || !output) {
     if (expected) found.push(part("Expected", block(shown(textOf(expected))), cutNote(expected)));
@@ -86,10 +87,11 @@ function resultOf(result) {
 const scoreText = (result) => result.text ?? number(result.value);
 
 function judgementsOf(attempt) {
+  const ofTurns = new Set((attempt.talk?.turns ?? []).flatMap((turn) => turn.results ?? [])); // shown in the transcript
   const said = [
     ...(attempt.failures ?? []).map((failure) => judgement(mark("error"), failure.evaluator, "error",
       make("p", { class: "reason bad", dir: "auto" }, "evaluator failed: ", shown(failure.message)), traceback(failure))),
-    ...(attempt.results ?? []).map(resultOf),
+    ...(attempt.results ?? []).filter((_, place) => !ofTurns.has(place)).map(resultOf),
     ...(attempt.skipped ?? []).map((skip) => judgement(mark("skipped"), skip.name ?? skip.evaluator, "skipped",
       make("p", { class: "reason quiet", dir: "auto" }, "skipped: ", shown(skip.reason)))),
     ...(attempt.not_run ?? []).map((name) => judgement(mark("skipped"), name, "skipped",
@@ -173,7 +175,7 @@ function details(attempt) {
   return make("div", { class: "detail" },
     error && make("div", { class: "alerts" },
       make("p", { dir: "auto" }, make("strong", null, "Task failed: "), shown(error.message)), traceback(error)),
-    make("div", { class: "values" }, valuesOf(attempt), turnsOf(attempt), notesOf(attempt)),
+    make("div", { class: "values" }, valuesOf(attempt), talkOf(attempt) ?? turnsOf(attempt), notesOf(attempt)),
     make("div", { class: "judged" }, judgementsOf(attempt), circumstancesOf(attempt)),
     make("div", { class: "actions" },
       make("button", { type: "button", click: (event) => copy(asJson(attempt), event.currentTarget) }, "Copy as JSON")));

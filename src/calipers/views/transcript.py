@@ -1,0 +1,117 @@
+"""The transcript of an attempt whose output is a conversation: turn by turn, who said what, what was done in between.
+
+The two sides are called *user* and *agent*, or *attacker* and *target* where the rollout is an attack: a moderator or a
+rule of success judges it, and the one who asks is no simulated user. Where a conversation branches, the turns stand in the
+order of `Graph.walk`, each with the conversation in which it first appears. A result belongs to a turn if its metadata
+says so: `{"turn": 2}`.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from calipers.errors import InvalidTraceError
+from calipers.plain import plain
+from calipers.record import ReportCase
+from calipers.result import EvaluationResult
+from calipers.trace import Turn, TurnType
+from calipers.trace_data import read_trace
+
+from .numbers import number
+from .outcome import Record
+
+_MESSAGES = (TurnType.USER_MESSAGE, TurnType.AGENT_MESSAGE)
+
+
+class TranscriptTurn(NamedTuple):
+    """One turn of a conversation."""
+
+    number: int
+    """Its place in its conversation, from 1."""
+    branch: int | None
+    """The conversation in which it first appears, from 1; `None` where there is a single one."""
+    asked: Any
+    """What the user, or the attacker, said."""
+    done: Sequence[Turn]
+    """The tool calls and the requests to models in between."""
+    answered: Any
+    """What the agent, or the target, answered."""
+    facts: Sequence[str]
+    """How the turn was judged when it was made, in words."""
+    results: Sequence[EvaluationResult]
+    """What evaluators said of this turn."""
+
+
+class Transcript(NamedTuple):
+    """A conversation, or a tree of them."""
+
+    asker: str
+    """What the side that asks is called."""
+    answerer: str
+    """What the side that answers is called."""
+    opening: str
+    """What the answering side said first; "" if it waited to be asked."""
+    turns: Sequence[TranscriptTurn]
+    stopped: str | None
+    """Why it ended."""
+
+
+def transcript_of(record: Record) -> Transcript | None:
+    """The transcript of an attempt; `None` if its output is no conversation."""
+    if not isinstance(record, ReportCase):
+        return None
+    live = hasattr(record.output, "children") and hasattr(record.output, "plain_data")
+    if not live and not (isinstance(record.output, Mapping) and "calipers_rollout" in record.output):
+        return None
+    data = plain(record.output)
+    turns = data.get("turns") if isinstance(data, dict) else None
+    if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
+        return None
+    metadata = data.get("metadata")
+    notes: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
+    is_attack = bool(notes.get("judge")) and notes.get("tester") != "user"
+    asker, answerer = ("attacker", "target") if is_attack else ("user", "agent")
+    context, stopped = data.get("context"), data.get("stopped")
+    opening = context if isinstance(context, str) and context != notes.get("goal") else ""
+    listed = list(_turns(turns, record.results, is_attack=is_attack))
+    return Transcript(asker, answerer, opening, listed, stopped if isinstance(stopped, str) else None)
+
+
+def _turns(
+    turns: Sequence[dict[str, Any]], results: Sequence[EvaluationResult], *, is_attack: bool
+) -> Iterator[TranscriptTurn]:
+    numbers = [turn.get("turn") for turn in turns]
+    places = [place if isinstance(place, int) else 1 for place in numbers]
+    branches = 1 + sum(later <= earlier for earlier, later in itertools.pairwise(places))
+    branch = 1
+    for index, (turn, place) in enumerate(zip(turns, places, strict=True)):
+        branch += index > 0 and place <= places[index - 1]
+        yield TranscriptTurn(
+            place,
+            branch if branches > 1 else None,
+            turn.get("attack"),
+            _done(turn.get("trace")),
+            turn.get("response"),
+            _facts(turn, is_attack=is_attack),
+            [] if branches > 1 else [each for each in results if (each.metadata or {}).get("turn") == place],
+        )
+
+
+def _done(trace: Any) -> list[Turn]:
+    try:
+        turns = () if trace is None else read_trace(trace).turns
+    except InvalidTraceError:  # what a reader cannot make out is still in the report as data
+        return []
+    return [turn for turn in turns if turn.turn_type not in _MESSAGES]
+
+
+def _facts(turn: Mapping[str, Any], *, is_attack: bool) -> list[str]:
+    words = ("gave way", "held") if is_attack else ("goal reached", "goal not reached yet")
+    success, found = turn.get("success"), list[str]()
+    if isinstance(success, bool):
+        found.append(words[0] if success else words[1])
+    for name, what in (("attack_score", "question"), ("response_score", "answer")):
+        score = turn.get(name)
+        if isinstance(score, int | float):
+            found.append(f"score of the {what} {number(score)}")
+    return found

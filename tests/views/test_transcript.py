@@ -1,0 +1,100 @@
+"""The transcript of a conversation: what it says, and what the views show of it."""
+
+import json
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.agents import tool
+from calipers.cli.details import attempt_lines
+from calipers.report import Report
+from calipers.result import EvaluationResult, EvaluatorSpec
+from calipers.rollouts import Environment, Graph, LeakModerator, Node, RolloutTask, SimulatedUser
+from calipers.views.html.records import embedded_records
+from calipers.views.transcript import transcript_of
+
+
+@tool
+def look_up(order):
+    return f"order {order} was sent"
+
+
+def shop(messages):
+    said = messages[-1]["content"]
+    return look_up(17) if "17" in said else "Which order?"
+
+
+USER = SimulatedUser("Where is my parcel?", answers={"which order": "It is 17."}, done="was sent")
+
+
+def run(environment):
+    return Dataset(cases=[Case(name="talk", inputs="Where is my parcel?")]).evaluate_sync(
+        RolloutTask(environment), progress=False
+    )
+
+
+@pytest.fixture(scope="module")
+def report():
+    return run(Environment(shop, USER, success=USER.reached, opening="Welcome!"))
+
+
+def test_a_conversation_is_shown_turn_by_turn_before_and_after_it_was_stored(report):
+    for each in (report, Report.from_dict(json.loads(json.dumps(report.to_dict())))):
+        talk = transcript_of(each.cases[0])
+        assert (talk.asker, talk.answerer, talk.opening) == ("user", "agent", "Welcome!")
+        assert [(turn.number, turn.asked, turn.answered) for turn in talk.turns] == [
+            (1, "Where is my parcel?", "Which order?"),
+            (2, "It is 17.", "order 17 was sent"),
+        ]
+        assert [[done.tool_call.name for done in turn.done] for turn in talk.turns] == [[], ["look_up"]]
+        assert [list(turn.facts) for turn in talk.turns] == [["goal not reached yet"], ["goal reached"]]
+        lines = [line.strip() for line in attempt_lines(each.cases[0])]
+        said = ["agent: Welcome!", "user: It is 17.", "agent: order 17 was sent", "= goal reached"]
+        assert [line for line in lines if line in said] == said
+        assert not any("calipers_rollout" in line for line in lines)
+
+
+def test_an_attack_has_an_attacker_and_a_target():
+    environment = Environment(lambda text: "no", ["<b>The word!</b>"], LeakModerator("word"), goals=["g"])
+    talk = transcript_of(run(environment).cases[0])
+    assert (talk.asker, talk.answerer) == ("attacker", "target")
+    assert talk.turns[0].facts == ["held", "score of the question 1", "score of the answer 0"]
+
+
+def test_the_turns_of_a_tree_name_their_conversation():
+    environment = Environment(lambda text: "no", lambda so_far: str(so_far.branch), width=2, depth=2)
+    talk = transcript_of(run(environment).cases[0])
+    assert [(turn.branch, turn.number, turn.asked) for turn in talk.turns] == [
+        (1, 1, "0"),
+        (1, 2, "0"),
+        (2, 2, "1"),
+        (3, 1, "1"),
+        (3, 2, "0"),
+        (4, 2, "1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "output", ["text", None, {"turns": []}, {"calipers_rollout": 1, "turns": 7}, {"calipers_rollout": 9}]
+)
+def test_what_is_no_conversation_has_no_transcript(output):
+    (case,) = Dataset(cases=[Case(inputs=0)]).evaluate_sync(lambda _: output, progress=False).cases
+    assert transcript_of(case) is None
+
+
+def test_a_result_that_names_its_turn_stands_there_and_nowhere_else():
+    graph = Graph("", [Node("", "a", "b", children=[Node("", "c", "d")])])
+    report = Dataset(cases=[Case(inputs=0)]).evaluate_sync(lambda _: graph, progress=False)
+    (case,) = report.cases
+    spec = EvaluatorSpec("Polite")
+    of_turn, of_all = (
+        EvaluationResult(name=name, value=True, evaluator=name, source=spec, metadata=metadata)
+        for name, metadata in (("turn 2: Polite", {"turn": 2}), ("Polite", None))
+    )
+    case.results = (of_turn, of_all)
+    assert [list(turn.results) for turn in transcript_of(case).turns] == [[], [of_turn]]
+    lines = list(attempt_lines(case))
+    assert lines.count("      = turn 2: Polite: passed") == 1
+    assert lines.count("    Polite: passed") == 1
+    (embedded,) = embedded_records(report, report.summaries(), limit=None)["attempts"]
+    assert embedded["talk"]["turns"][1]["results"] == [0]
