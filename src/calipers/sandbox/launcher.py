@@ -104,8 +104,8 @@ def _become_program(job: dict[str, Any], *, control: int, prctl: Any) -> None:
     missing = _lower_limits(job["limits"])
     if job["user"] is not None:
         os.setgroups([])
-        os.setresgid(job["user"], job["user"], job["user"])
-        os.setresuid(job["user"], job["user"], job["user"])
+        os.setregid(job["user"], job["user"])
+        os.setreuid(job["user"], job["user"])
     if prctl is not None:
         prctl(_SET_NO_NEW_PRIVILEGES, 1)
         prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)  # after the change of user, which clears it

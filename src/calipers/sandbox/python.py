@@ -15,6 +15,7 @@ import asyncio
 import os
 import reprlib
 import signal
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,10 +57,8 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
                 raise TypeError(
                     f"{name} is {reprlib.repr(text)}, of type {type(text).__name__}: expected a str"
                 )
-        if os.name != "posix":
-            raise SandboxError(
-                f"the sandbox needs a POSIX system, and this one is {os.name!r}: run it in WSL or Linux"
-            )
+        if sys.platform == "win32":
+            raise SandboxError("the sandbox needs a POSIX system: on Windows, run it in WSL")
         packages = [str(folder) for folder in self.packages]
         for folder in packages:
             if not os.path.isabs(folder) or not Path(folder).is_dir():  # noqa: ASYNC240, PTH117

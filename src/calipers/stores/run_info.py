@@ -223,20 +223,15 @@ def git_state() -> GitState | None:
 
 
 def _is_alive(pid: int) -> bool:
+    """Whether a process runs, and is not over and only waiting for its parent to notice.
+
+    `os.kill(pid, 0)` would ask the same on POSIX systems; on Windows it ends the process.
+    """
+    import psutil
+
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return psutil.Process(pid).status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
+    except psutil.NoSuchProcess:
         return False
-    except OSError:  # it is there, and another user's
+    except psutil.AccessDenied:  # it is there, and another user's
         return True
-    return not _is_zombie(pid)
-
-
-def _is_zombie(pid: int) -> bool:
-    """Whether a process is over and only waits for its parent to notice; False where the system does not tell."""
-    try:
-        told = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return False
-    # The name before the state may hold anything, parentheses too.
-    return told.rpartition(b")")[2].split()[:1] in ([b"Z"], [b"X"])

@@ -12,6 +12,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -90,7 +91,7 @@ class TemporaryPostgres:
         return f"{self._folder}/data"
 
     def _make(self) -> None:
-        if os.geteuid() == 0:
+        if sys.platform != "win32" and os.geteuid() == 0:
             user = _other_user()
             os.chown(self._folder, user.pw_uid, user.pw_gid)
             self._as = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
@@ -124,7 +125,7 @@ class TemporaryPostgres:
 
 
 def _missing(programs: Sequence[str]) -> str | None:
-    if os.name != "posix":
+    if sys.platform == "win32":
         return "a throw-away PostgreSQL is started on POSIX systems only"
     lacking = [name for name in programs if _program(name) is None]
     if not lacking:
@@ -142,6 +143,8 @@ def _program(name: str) -> str | None:
 
 
 def _other_user() -> Any:
+    if sys.platform == "win32":  # which has no root
+        raise CalipersError("PostgreSQL is started as another user on POSIX systems only")
     import pwd
 
     try:

@@ -19,6 +19,7 @@ import inspect
 import json
 import os
 import re
+import sys
 import threading
 import time
 import warnings
@@ -38,11 +39,6 @@ from .audio import Audio
 from .checks import check_part
 from .identity import NotPlainError, as_text, canonical, identity, known_identity
 from .protocols import Synthesizer
-
-try:
-    import fcntl
-except ImportError:  # not on Windows, where two processes may make the same sound: twice the work, no harm
-    fcntl = None  # type: ignore[assignment]
 
 _VERSION = 2
 """Of keys and entries: another version finds nothing of this one."""
@@ -459,10 +455,13 @@ async def _one_process(path: Path) -> AsyncIterator[None]:
 
 
 def _lock(file: BinaryIO) -> bool:
-    """Whether nobody else holds the lock; where there are no locks, nobody does."""
+    """Whether nobody else holds the lock. On Windows two processes may make the same sound: twice the work, no harm."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
     try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks
@@ -474,6 +473,9 @@ def _unlock(file: BinaryIO, path: Path) -> None:
     """Let others in, who find the entry, or make it."""
     with suppress(OSError):  # Windows removes no file that another has open
         path.unlink(missing_ok=True)
+    if sys.platform == "win32":
+        return
+    import fcntl
+
     with suppress(OSError):
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_UN)
+        fcntl.flock(file, fcntl.LOCK_UN)
