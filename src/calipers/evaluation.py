@@ -102,7 +102,8 @@ async def evaluate(
             total=total,
             repeat=options.repeat,
             seed=options.seed,
-            has_lifecycle=options.lifecycle is not None,
+            lifecycle=options.lifecycle,
+            plugins=options.plugins,
             options=_limits(options),
             metadata=metadata,
         )

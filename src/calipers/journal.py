@@ -32,8 +32,10 @@ class Setup(msgspec.Struct, kw_only=True, frozen=True):
     """Attempts to make; `None` if the dataset does not tell its length."""
     repeat: int = 1
     seed: int = 0
-    has_lifecycle: bool = False
-    """Whether hooks stand around each attempt."""
+    lifecycle: Any = None
+    """What makes the hooks around each attempt; `None` if there are none."""
+    plugins: Any = None
+    """Who is told when the run and its attempts begin and end; `None` if no one is."""
     options: dict[str, Any] = {}
     """Limits and the like, as plain data, to be kept with the run."""
     metadata: dict[str, Any] | None = None

@@ -37,6 +37,9 @@ class Work(msgspec.Struct):
     """What an earlier run knows of it; `None` if it is to be made."""
     case_key: bytes | None = None
     """What a journal knows the case's content by; `None` without a journal, or where it cannot be known."""
+    case_code: dict[str, str] | None = None
+    """Digests of the code in what the case holds, by the names of classes and functions; `None` if it holds none, empty
+    if the code cannot be known."""
     attempt_key: bytes | None = None
     """What a journal finds attempts of this work by in other runs; `None` where there is no telling."""
 

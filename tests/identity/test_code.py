@@ -120,25 +120,6 @@ EDITS = {
         '"3"',
         '"4"',
     ),
-    "the default of a context variable": (
-        """
-        from contextvars import ContextVar
-        limit = ContextVar("limit", default=3)
-        def task(x): return limit.get()
-        """,
-        "default=3",
-        "default=4",
-    ),
-    "what a thread keeps to itself": (
-        """
-        import threading
-        local = threading.local()
-        local.limit = 3
-        def task(x): return local.limit
-        """,
-        "limit = 3",
-        "limit = 4",
-    ),
     "the labels of a literal type": (
         """
         from typing import Literal, get_args
@@ -198,16 +179,6 @@ EDITS = {
         "int)",
         "float)",
     ),
-    "the class of what a thread keeps to itself": (
-        """
-        import threading
-        class Local(threading.local): limit = 3
-        local = Local()
-        def task(x): return local.limit
-        """,
-        "limit = 3",
-        "limit = 4",
-    ),
     "what a weak reference leads to": (
         """
         import weakref
@@ -219,16 +190,6 @@ EDITS = {
         """,
         "limit = 3",
         "limit = 4",
-    ),
-    "whether an event is set": (
-        """
-        import threading
-        ready = threading.Event()
-        ready.set()
-        def task(x): return ready.is_set()
-        """,
-        "ready.set()",
-        "ready.clear()",
     ),
     "a decorator that is a class": (
         """
@@ -453,10 +414,13 @@ def test_classes_of_every_common_kind_are_known(project):
     "source",
     [
         "import threading\nthread = threading.Timer(3, print)\ndef task(x): return thread.interval\n",
+        "import contextvars\nlimit = contextvars.ContextVar('limit', default=3)\ndef task(x): return limit.get()\n",
+        "import threading\nready = threading.Event()\ndef task(x): return ready.is_set()\n",
+        "import threading\nlocal = threading.local()\ndef task(x): return local.limit\n",
         "import weakref\nclass C: pass\nc = C()\nlast = weakref.finalize(c, print, 3)\ndef task(x): return last()\n",
         "import typing\nKind = typing.List['Nobody']\ndef task(x): return Kind\n",
     ],
-    ids=["thread", "finalizer", "type in quotes"],
+    ids=["thread", "context variable", "event", "local", "finalizer", "type in quotes"],
 )
 def test_what_coordinates_or_annotates_and_does_not_tell_what_it_holds_has_no_identity(project, source):
     found = task_identity(project.load(tasks=source).task)

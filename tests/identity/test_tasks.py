@@ -114,16 +114,17 @@ def test_a_cached_function_is_what_it_wraps(project):
     assert identity(project, source.format("x")).key != identity(project, source.format("-x")).key
 
 
-def test_the_docstring_of_what_a_decorator_wraps_does_not_count(project):
+def test_the_docstring_of_what_is_only_called_does_not_count(project):
     source = """
-    import functools
-    class Same:
-        def __init__(self, function): functools.update_wrapper(self, function)
-        def __call__(self, x): return self.__wrapped__(x)
-    def task(x):
+    def helper(x):
         "One."
         return x
-    task = Same(task)
+    class Agent:
+        "One."
+        def __call__(self, x):
+            "One."
+            return helper(x)
+    task = Agent()
     """
     assert identity(project, source) == identity(project, source.replace("One.", "Two."))
 
@@ -245,17 +246,18 @@ def test_what_cannot_be_known_says_why_and_what_to_do(project, source, reason):
 def test_what_coordinates_or_logs_does_not_matter(project):
     source = """
     import logging, threading
-    from contextvars import ContextVar
     log = logging.getLogger(__name__)
     lock = threading.Lock()
-    current = ContextVar("current")
+    class Agent:
+        def __init__(self): self.gate, self.log = threading.Semaphore(3), logging.getLogger("agent")
+    agent = Agent()
     def task(x):
         with lock:
             log.info(x)
-            current.set(x)
+            agent.gate, agent.log
         return x
     """
-    assert list(identity(project, source).parts) == ["source"]
+    assert list(identity(project, source).parts) == ["source", "global tasks.agent", "helper tasks.Agent"]
 
 
 def test_a_file_that_was_edited_after_it_was_loaded_is_not_taken_for_what_runs(project, tmp_path):

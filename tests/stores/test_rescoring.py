@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import threading
 from dataclasses import dataclass, field
 from typing import Any
@@ -208,21 +207,22 @@ def test_an_evaluator_that_fails_is_data(store):
     assert [case.evaluator_failures[0].error_message for case in report.cases] == ["RuntimeError: no"] * 2
 
 
+@dataclass
 class Moody(Evaluator):
     """Fails as long as a service is said to be down; it is the same evaluator all the while."""
 
+    service: dict[str, bool] = field(default_factory=dict, compare=False)
+
     def evaluate(self, ctx):
-        if "SERVICE_IS_DOWN" in os.environ:
+        if self.service.get("down"):
             raise RuntimeError("out of money")
         return {} if ctx.inputs == 1 else True
 
 
-def test_a_judgement_that_failed_is_made_again_and_one_that_said_nothing_is_not(store, monkeypatch):
+def test_a_judgement_that_failed_is_made_again_and_one_that_said_nothing_is_not(store):
     run = stored_run(store, count=3)
-    monkeypatch.setenv("SERVICE_IS_DOWN", "1")
-    report = score_again(store, run, evaluators=[Moody()], keep="all")
+    report = score_again(store, run, evaluators=[Moody({"down": True})], keep="all")
     assert [len(case.evaluator_failures) for case in report.cases] == [1, 1, 1]
-    monkeypatch.delenv("SERVICE_IS_DOWN")
     report = score_again(store, run, evaluators=[Moody()], keep="all")
     assert [len(case.evaluator_failures) for case in report.cases] == [0, 0, 0]
     assert [case.assertions.get("Moody") is None for case in report.cases] == [False, True, False]

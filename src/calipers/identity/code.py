@@ -6,27 +6,27 @@ they are known by their version, and Python's own by nothing. A name that is rea
 computed name, a registry filled elsewhere) is not found; whoever uses such declares a version.
 """
 
-import asyncio
+import ast
 import builtins
-import logging
+import inspect
+import os
 import sys
-import threading
 import types
 from collections import deque
-from collections.abc import Iterable, Mapping
-from contextvars import ContextVar
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, ForwardRef
 
 from .fingerprint import digest, shown
 from .imports import imported_files
+from .libraries import Libraries
 from .loaded import check_loaded
 from .members import attributes_of, functions_of, is_generated, is_list_of_names
 from .origin import (
     home_of,
     is_library,
     is_library_module,
-    library_version,
+    is_ours,
     module_of,
     stands_in_its_module,
     wrapped_by,
@@ -34,9 +34,12 @@ from .origin import (
 from .syntax import (
     Definition,
     NoSourceError,
+    Variable,
     definition_of_class,
     definition_of_file,
     definition_of_function,
+    is_handed_on,
+    may_be_read,
     names_in,
     names_of_class,
     own_names,
@@ -44,21 +47,10 @@ from .syntax import (
     shape,
 )
 from .typing_forms import is_named_type, is_type_variable
-from .values import NoFormError, fields_of, written
+from .values import NoFormError, fields_of, says_nothing, written
 
 _MOST_HELPERS = 1000
 """A walk that finds more than this is not about one task or evaluator any more."""
-
-_LOCKS = frozenset(
-    {type(threading.Lock()), type(threading.RLock())}
-    | {
-        getattr(home, name)
-        for home in (threading, asyncio)
-        for name in ("Condition", "Semaphore", "BoundedSemaphore", "Barrier")
-    }
-    | {asyncio.Lock}
-)
-"""These say who waits for whom, and hold nothing that a result depends on."""
 
 
 class UnknowableError(Exception):
@@ -68,13 +60,21 @@ class UnknowableError(Exception):
 class Walk:
     """One look through the code that a task or evaluator is made of; `parts` is what it found."""
 
-    def __init__(self) -> None:
+    def __init__(self, libraries: Libraries | None = None) -> None:
+        """A walk that has not begun.
+
+        Args:
+            libraries: their settings, as several walks share them.
+        """
         self.parts: dict[str, str] = {}
+        self._libraries = libraries or Libraries()
         self.attributes: set[str] = set()
         self._waiting: deque[tuple[str, Any]] = deque()
         self._labels: dict[int, str] = {}
         self._kept: list[Any] = []
         """Keeps alive what is known by id."""
+        self._handed: set[int] = set()
+        """Functions and classes that are handed on, so that what gets them may read their docstrings."""
         self._owners: dict[str, list[int]] = {}
         """Functions of the same name, which are told apart by a number."""
         self._namespace: Mapping[str, Any] = {}
@@ -121,8 +121,12 @@ class Walk:
         if self.parts.setdefault(label, text) != text:
             raise UnknowableError(f"{label} stands for two different things")
 
-    def refer(self, thing: Any) -> str:
+    def refer(self, thing: Any, *, handed: bool = True) -> str:
         """The name under which a function or class takes part; it will be looked at.
+
+        Args:
+            thing: the function or class.
+            handed: whether more may be done with it than calling it.
 
         Raises:
             NoFormError: it is bound to something that has no form.
@@ -148,6 +152,8 @@ class Walk:
             thing = inner
         else:
             raise NoFormError("it wraps itself")
+        if handed:
+            self._handed.add(id(thing))
         known = self._labels.get(id(thing))
         if known is not None:
             return known
@@ -162,20 +168,7 @@ class Walk:
         Raises:
             UnknowableError: it has no form.
         """
-        if isinstance(value, ContextVar):
-            try:
-                value = value.get()
-            except LookupError:
-                return
-        elif isinstance(value, threading.local):
-            if type(value) is not threading.local:
-                self.refer(type(value))
-            value = dict(vars(value))
-            if not value:
-                return
-        elif isinstance(value, threading.Event | asyncio.Event):
-            value = value.is_set()
-        if isinstance(value, logging.Logger) or type(value) in _LOCKS or is_type_variable(value):
+        if says_nothing(value, type(value)) or is_type_variable(value):
             return
         try:
             self.add(label, shown(value, written(value, self.refer), texts=texts))
@@ -238,17 +231,31 @@ class Walk:
 
     def _note_library(self, module: str) -> None:
         top = module.partition(".")[0]
-        version = library_version(top) if top else None
-        if version is not None:
-            self.add(f"library {top}", version)
+        version = self._libraries.version(top)
+        if version is None or self.parts.get(f"library {top}") == version:
+            return
+        self.add(f"library {top}", version)
+        if is_ours(top):
+            return
+        settings, code = self._libraries.settings(top)
+        for name, text in settings.items():
+            self.add(f"settings of {name}", text)
+        for thing in code:
+            self.refer(thing)
 
     # ------------------------------------------------------------------ one function, one class
 
     def _function(self, label: str, function: types.FunctionType) -> None:
         node = definition_of_function(function.__code__)
         self.add(label, shape(node))
+        if not isinstance(node, ast.Lambda) and may_be_read(node):
+            self._handed.add(id(function))
         self._names(
-            node, function.__globals__, _cells(function), own_names(function.__code__), self._owner(function)
+            node,
+            function.__globals__,
+            closure_of(function),
+            own_names(function.__code__),
+            self._owner(function),
         )
         self._defaults(function)
 
@@ -257,7 +264,7 @@ class Walk:
         self.add(label, f"{home_of(function)}.{function.__code__.co_qualname}")
         self._note_library(home_of(function))
         registry = getattr(function, "registry", None)
-        held = _cells(function)
+        held = closure_of(function)
         if isinstance(registry, Mapping) and home_of(function) == "functools":  # singledispatch
             held = {"registry": dict(registry)}
         for name, value in sorted(held.items()):
@@ -278,6 +285,8 @@ class Walk:
             return
         node, file = definition_of_class(kind)
         self.add(label, shape(node))
+        if label != "source" or is_handed_on(node):
+            self._handed.add(id(kind))
         for base in kind.__bases__:
             if base is not object:
                 self.refer(base)
@@ -304,13 +313,11 @@ class Walk:
                     raise
 
     def _closure(self, node: Definition, function: types.FunctionType) -> None:
-        cells = {name: value for name, value in _cells(function).items() if name != "__class__"}
+        cells = {name: value for name, value in closure_of(function).items() if name != "__class__"}
         self._names(node, {}, cells, set(cells), self._owner(function))
 
     def _defaults(self, function: types.FunctionType) -> None:
-        named = function.__kwdefaults__ or {}
-        values = [*(function.__defaults__ or ()), *(named[name] for name in sorted(named))]
-        if values:
+        if values := defaults_of(function):
             self.value(f"defaults of {self._owner(function)}()", values)
 
     def _owner(self, thing: Any) -> str:
@@ -330,12 +337,19 @@ class Walk:
             self._namespace = namespace
             self._name(label, value, ())
         for thing in list(self._kept):
-            if "__doc__" in self.attributes and isinstance(thing.__doc__, str):
-                self.value(f"docstring of {self._owner(thing)}", thing.__doc__, texts=False)
+            if "__doc__" in self.attributes or id(thing) in self._handed:
+                self._docstrings(thing)
             if isinstance(thing, types.FunctionType):
                 for name in sorted(self.attributes & vars(thing).keys()):
                     self.value(f"attribute {self._owner(thing)}.{name}", vars(thing)[name], texts=False)
         return len(self.parts) > before or bool(self._waiting)
+
+    def _docstrings(self, thing: Any) -> None:
+        inside = list(vars(thing).values()) if isinstance(thing, type) else []
+        some = [thing, *(function for member in inside for function in functions_of(member))]
+        found = [each.__doc__ for each in some if isinstance(each.__doc__, str)]
+        if found:
+            self.value(f"docstring of {self._owner(thing)}", found, texts=False)
 
     def _names(
         self,
@@ -353,29 +367,58 @@ class Walk:
         for chain in sorted(found.chains):
             if chain[0] not in names:
                 continue
+            handed = chain in found.handed
             if chain[0] in cells:
-                self._name(f"closure {owner}.{chain[0]}", cells[chain[0]], chain[1:])
+                self._name(f"closure {owner}.{chain[0]}", cells[chain[0]], chain[1:], handed=handed)
             elif chain[0] in namespace:
-                self._name(f"global {module}.{chain[0]}", namespace[chain[0]], chain[1:])
+                self._name(f"global {module}.{chain[0]}", namespace[chain[0]], chain[1:], handed=handed)
+        self._variables(found.variables, namespace)
         if namespace:
             self._imports(found.imports, str(namespace.get("__package__") or module.rpartition(".")[0]))
 
-    def _name(self, label: str, value: Any, attributes: tuple[str, ...]) -> None:
+    def _name(self, label: str, value: Any, attributes: tuple[str, ...], *, handed: bool = True) -> None:
         while isinstance(value, types.ModuleType):
             if is_library_module(value.__name__):
                 self._note_library(value.__name__)
+                self._replaced(value, attributes)
                 return
             if not attributes or not hasattr(value, attributes[0]):
                 return  # the module by itself says nothing; the longer chain is looked at, too
             label = f"global {value.__name__}.{attributes[0]}"
             value, attributes = getattr(value, attributes[0]), attributes[1:]
+        if value is os.environ:
+            return  # those variables count that are read
         if isinstance(value, type | types.FunctionType):
-            self.refer(value)
+            self.refer(value, handed=handed)
         else:
             self.value(label, value, texts=False)
 
-    def _imports(self, imports: Iterable[tuple[int, str, str]], package: str) -> None:
+    def _replaced(self, module: types.ModuleType, attributes: tuple[str, ...]) -> None:
+        """Look at a function of the project that stands in the place of a library's."""
+        found: Any = module
+        for name in attributes:
+            found = inspect.getattr_static(found, name, None)
+            if isinstance(found, types.FunctionType) and not is_library(found):
+                self.refer(found)
+
+    def _variables(self, variables: Iterable[Variable], namespace: Mapping[str, Any]) -> None:
+        """Look at environment variables that are read by their names."""
+        for variable in variables:
+            first = namespace.get(variable.source[0])
+            is_environment = first is os or first is os.environ or first is os.getenv
+            if not is_environment and (first is not None or variable.source[0] != "os"):
+                continue
+            name = namespace.get(variable.named_by) if variable.named_by else variable.name
+            if not isinstance(name, str):
+                raise UnknowableError(
+                    "it reads environment variables whose names are not written in its source"
+                )
+            self.value(f"environment variable {name}", os.environ.get(name), texts=False)
+
+    def _imports(self, imports: Collection[tuple[int, str, str]], package: str) -> None:
         """Imports inside a function: of the project's modules whole files count, for nothing may be loaded yet."""
+        if (0, "", "") in imports:
+            raise UnknowableError("it imports a module whose name is not written in its source")
         for module, file in imported_files(imports, package):
             if file is None:
                 self._note_library(module)
@@ -386,7 +429,8 @@ class Walk:
                 raise UnknowableError(f"it imports more than {_MOST_HELPERS} modules")
 
 
-def _cells(function: types.FunctionType) -> dict[str, Any]:
+def closure_of(function: types.FunctionType) -> dict[str, Any]:
+    """What a function holds of the functions around it, by name."""
     found: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
@@ -394,6 +438,12 @@ def _cells(function: types.FunctionType) -> dict[str, Any]:
         except ValueError:  # not filled yet
             continue
     return found
+
+
+def defaults_of(function: types.FunctionType) -> list[Any]:
+    """The default arguments of a function."""
+    named = function.__kwdefaults__ or {}
+    return [*(function.__defaults__ or ()), *(named[name] for name in sorted(named))]
 
 
 def _full_name(thing: Any) -> str:

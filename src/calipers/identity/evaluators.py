@@ -14,19 +14,25 @@ from calipers.styles import as_evaluator
 
 from .code import UnknowableError, Walk
 from .fingerprint import AnyIdentity, Unknown, identity_of
+from .libraries import Libraries
 from .tasks import named_parts, walk_callable
 from .values import NoFormError
 
 _WAY_OUT = "declare a version: give the evaluator a method get_evaluator_version()"
 
 
-def evaluator_identity(evaluator: Any) -> AnyIdentity:
-    """The identity of an evaluator of any style."""
+def evaluator_identity(evaluator: Any, *, libraries: Libraries | None = None) -> AnyIdentity:
+    """The identity of an evaluator of any style.
+
+    Args:
+        evaluator: what would be passed to `Dataset`.
+        libraries: their settings, where several identities share them; default: they are looked at now.
+    """
     one = as_evaluator(evaluator)
     origin = getattr(one, "origin", one)
     version = one.get_evaluator_version()
     declared = {} if version is None else {"version": str(version)}
-    walk = Walk()
+    walk = Walk(libraries)
     try:
         walk_callable(walk, origin, label="parameter", texts=True)
         walk.finish()

@@ -45,6 +45,12 @@ def is_library(thing: Any) -> bool:
     return is_library_module(module_of(thing))
 
 
+def is_installed(thing: Any) -> bool:
+    """Whether the code is that of a library which is neither Python's own nor Calipers'."""
+    top = module_of(thing).partition(".")[0]
+    return is_library(thing) and not is_ours(top) and top not in sys.stdlib_module_names
+
+
 def home_of(function: types.FunctionType) -> str:
     """The module whose names a function reads; empty if it has none."""
     name = function.__globals__.get("__name__")
@@ -101,13 +107,12 @@ def _folders() -> tuple[str, ...]:
     return tuple(sorted({paths[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}))
 
 
-@functools.cache
 def library_version(top: str) -> str | None:
-    """The version of the library with this top-level name; `None` for what is part of Python."""
+    """The version of the library with this top-level name; `None` for what is part of Python, or says no version."""
     if top in sys.builtin_module_names or top in sys.stdlib_module_names:
         return None
     try:
         return importlib.metadata.version(top)
     except importlib.metadata.PackageNotFoundError:
         version = getattr(sys.modules.get(top), "__version__", None)
-        return version if isinstance(version, str) else "unknown"
+        return version if isinstance(version, str) else None

@@ -4,8 +4,8 @@ The syntax tree is compared, not the text and not the bytecode: comments, blank 
 same source means the same on every Python, while bytecode changes with each. The tree is written in our own words, since
 `ast.dump` changes from release to release.
 
-Docstrings are left out where nobody reads them at run time. Frameworks make prompts of the docstrings of functions they
-decorate and of classes they derive from, so there they count.
+The docstring of a function or class, and those of a class's methods, are left out of its syntax: whether they count
+depends on what becomes of it. Frameworks make prompts of the docstrings of what they are handed.
 """
 
 import ast
@@ -13,6 +13,7 @@ import functools
 import inspect
 import linecache
 import types
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from .fingerprint import digest
@@ -29,7 +30,11 @@ _SILENT = frozenset(
         "override", "property", "staticmethod", "wraps",
     }
 )  # fmt: skip
-"""Decorators and base classes that do nothing with a docstring."""
+"""Decorators and base classes that do nothing with a docstring or a method."""
+
+_ENVIRONMENT = frozenset({"environ", "getenv"})
+
+_IMPORTERS = frozenset({"__import__", "import_module"})
 
 _READERS = frozenset({"attrgetter", "getattr", "hasattr"})
 """Functions that are given the name of an attribute as a text."""
@@ -39,15 +44,30 @@ class NoSourceError(Exception):
     """The source of something cannot be read."""
 
 
+class Variable(NamedTuple):
+    """What may be a reading of an environment variable."""
+
+    source: tuple[str, ...]
+    """What is asked, such as `("os", "environ")`."""
+    name: str | None = None
+    """The name of the variable; `None` if it is not written there."""
+    named_by: str | None = None
+    """The name of what holds the name of the variable."""
+
+
 class Reads(NamedTuple):
     """What a piece of code names."""
 
     chains: frozenset[tuple[str, ...]]
     """Names with the attributes read from them: `text.clean(x)` gives `("text", "clean")` and `("x",)`."""
     imports: frozenset[tuple[int, str, str]]
-    """Imports inside functions: dots, module, name; the name is empty for `import module`."""
+    """Imports inside functions: dots, module, name; the name is empty for `import module`, both for a computed name."""
     attributes: frozenset[str]
     """Every attribute read from anything."""
+    variables: frozenset["Variable"]
+    """What may be environment variables."""
+    handed: frozenset[tuple[str, ...]]
+    """Those chains that are handed on as they are somewhere, and not only called or asked for an attribute."""
 
 
 def definition_of_function(code: types.CodeType) -> Definition:
@@ -129,9 +149,16 @@ def definition_of_file(file: str) -> ast.Module:
 
 
 def shape(node: ast.AST) -> str:
-    """A digest of what the code says."""
+    """A digest of what the code says, without the docstring of a function or class, and those of a class's methods."""
     out: list[str] = []
-    _write(node, out, docstrings=True)
+    silent: set[int] = set()
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        inside = node.body if isinstance(node, ast.ClassDef) else ()
+        methods = (each for each in inside if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef))
+        silent = {
+            id(each.body[0]) for each in (node, *methods) if ast.get_docstring(each, clean=False) is not None
+        }
+    _write(node, out, silent)
     return digest("\0".join(out).encode("utf-8", "surrogatepass"))
 
 
@@ -140,7 +167,15 @@ def reads(node: ast.AST) -> Reads:
     chains: set[tuple[str, ...]] = set()
     imports: set[tuple[int, str, str]] = set()
     attributes: set[str] = set()
+    handed: set[tuple[str, ...]] = set()
+    passing = _not_handed(node)
     for child in ast.walk(node):
+        if (
+            isinstance(child, ast.Name | ast.Attribute)
+            and id(child) not in passing
+            and (chain := _chain(child))
+        ):
+            handed.add(chain)
         match child:
             case ast.Attribute():
                 attributes.add(child.attr)
@@ -153,11 +188,78 @@ def reads(node: ast.AST) -> Reads:
             case ast.Call() if _last_name(child.func) in _READERS:
                 texts = (part.value for part in child.args if isinstance(part, ast.Constant))
                 attributes.update(name for text in texts if isinstance(text, str) for name in text.split("."))
+            case ast.Call(args=[ast.Constant(value=str() as name), *_]) if (
+                _last_name(child.func) in _IMPORTERS
+            ):
+                imports.add((0, name, ""))
+            case ast.Call() if _last_name(child.func) in _IMPORTERS:
+                imports.add((0, "", ""))
             case ast.Import():
                 imports |= {(0, alias.name, "") for alias in child.names}
             case ast.ImportFrom():
                 imports |= {(child.level, child.module or "", alias.name) for alias in child.names}
-    return Reads(frozenset(chains), frozenset(imports), frozenset(attributes))
+    variables = frozenset(_variables(node))
+    return Reads(frozenset(chains), frozenset(imports), frozenset(attributes), variables, frozenset(handed))
+
+
+def _variables(node: ast.AST) -> Iterator[Variable]:
+    explained: set[int] = set()
+    for child in ast.walk(node):  # what holds an expression comes before it
+        found: tuple[ast.expr, ast.expr] | None = None
+        match child:
+            case ast.Subscript(value=source, slice=key):
+                explained.update({id(source)} if not isinstance(child.ctx, ast.Load) else ())
+                found = (source, key)
+            case ast.Call(
+                func=ast.Attribute(attr="get" | "pop" | "setdefault", value=source), args=[key, *_]
+            ):
+                found = (source, key)
+            case ast.Call(func=source, args=[key, *_]) if _last_name(source) == "getenv":
+                found = (source, key)
+            case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[source]):
+                found = (source, key)
+            case ast.Name() | ast.Attribute() if (
+                _last_name(child) in _ENVIRONMENT and id(child) not in explained
+            ):
+                if isinstance(child.ctx, ast.Load) and (chain := _chain(child)):
+                    yield Variable(chain)
+            case _:
+                pass
+        if found is None or id(found[0]) in explained or not (chain := _chain(found[0])):
+            continue
+        if chain[-1] in _ENVIRONMENT:
+            explained.add(id(found[0]))
+            key = found[1]
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                yield Variable(chain, key.value)
+            else:
+                yield Variable(chain, named_by=key.id if isinstance(key, ast.Name) else None)
+
+
+def is_handed_on(node: ast.ClassDef) -> bool:
+    """Whether a class hands its own objects or methods on, or a decorator or base class may look at its methods."""
+    if may_be_read(node):
+        return True
+    methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return any(chain in {("self",), ("cls",)} or chain[-1] in methods for chain in reads(node).handed)
+
+
+def _not_handed(node: ast.AST) -> set[int]:
+    """The names and attributes that are called, set, asked for an attribute, or decorate something."""
+    found: set[int] = set()
+    for child in ast.walk(node):
+        match child:
+            case ast.Call():
+                found.add(id(child.func))
+            case ast.Attribute():
+                found.add(id(child.value))
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                found.update(id(each) for each in child.decorator_list)
+            case _:
+                pass
+        if isinstance(getattr(child, "ctx", None), ast.Store | ast.Del):
+            found.add(id(child))
+    return found
 
 
 def outer_names(node: ast.ClassDef) -> set[str]:
@@ -274,11 +376,9 @@ def other_source(code: types.CodeType) -> str:
 # ---------------------------------------------------------------------- writing it down
 
 
-def _write(node: ast.AST, out: list[str], *, docstrings: bool) -> None:
+def _write(node: ast.AST, out: list[str], silent: set[int]) -> None:
     out.append(type(node).__name__)
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        docstrings = _may_be_read(node)
-    elif isinstance(node, ast.Constant):
+    if isinstance(node, ast.Constant):
         out.append(f"{type(node.value).__name__} {node.value!r}")
         return
     for name, value in ast.iter_fields(node):
@@ -292,9 +392,9 @@ def _write(node: ast.AST, out: list[str], *, docstrings: bool) -> None:
         for item in items:
             if not isinstance(item, ast.AST):
                 out.append(repr(item))
-            elif docstrings or not _is_baretext_of_file(item):
-                _write(item, out, docstrings=docstrings)
-        out.append(f"/{len(items)}" if docstrings else "/")
+            elif id(item) not in silent:
+                _write(item, out, silent)
+        out.append("/")
 
 
 def _merged(items: list[Any]) -> list[Any]:
@@ -316,15 +416,7 @@ def _merged(items: list[Any]) -> list[Any]:
     return merged
 
 
-def _is_baretext_of_file(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
-def _may_be_read(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+def may_be_read(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
     """Whether a decorator or a base class may make something of the docstring."""
     given: list[Any] = [*node.decorator_list, *getattr(node, "bases", ())]
     return any(_last_name(part) not in _SILENT for part in given)

@@ -10,37 +10,80 @@ import contextlib
 import functools
 import inspect
 import types
+from collections.abc import Iterable
 from typing import Any
 
-from .code import UnknowableError, Walk
+from .code import UnknowableError, Walk, closure_of, defaults_of
 from .fingerprint import AnyIdentity, Unknown, identity_of
+from .libraries import Libraries
 from .members import functions_of
-from .origin import is_library, module_of, wrapped_by
+from .origin import home_of, is_library, is_ours, module_of, wrapped_by
 from .values import NoFormError, fields_of
 
 _WAY_OUT = "declare a version: give the task an attribute `version`, such as task.version = '1'"
 
 _MOST_DECORATORS = 100
+_HOOKS = ("on_suite_start", "on_test_start", "on_test_end", "dispatch")
 
 
-def task_identity(task: Any, *, version: str | None = None) -> AnyIdentity:
+def task_identity(
+    task: Any, *, version: str | None = None, libraries: Libraries | None = None
+) -> AnyIdentity:
     """The identity of a task: of a function, or of an object that is called or has `invoke`.
 
     Args:
         task: what would be passed to `Dataset.evaluate`.
         version: declares what it is; default: its attribute `version`, if it has one that is a text or a number.
+        libraries: their settings, where several identities share them; default: they are looked at now.
     """
     declared = declared_version(task) if version is None else version
     if declared is not None:
         known = named_parts(task, label="field", texts=False, fields=not _speaks_for_itself(task))
         return identity_of({**known, "version": declared})
-    walk = Walk()
+    walk = Walk(libraries)
     try:
         walk_callable(walk, task, label="field", texts=False)
         walk.finish()
     except (UnknowableError, NoFormError) as error:
         return Unknown(f"{error}; {_WAY_OUT}", walk.parts)
     return identity_of(walk.parts)
+
+
+def with_hooks(task: AnyIdentity, lifecycle: Any, plugins: Any, libraries: Libraries) -> AnyIdentity:
+    """The identity of a task among the hooks that stand around its attempts, and may change them.
+
+    Args:
+        task: its own.
+        lifecycle: what makes the hooks of an attempt; `None` if there are none.
+        plugins: who is told when attempts begin and end: plugins, or one object; `None` if no one is. What a plugin
+            holds counts as far as it has a form.
+        libraries: their settings.
+    """
+    if isinstance(task, Unknown) or (lifecycle is None and plugins is None):
+        return task
+    parts = dict(task.parts)
+    if lifecycle is not None:
+        hooks = task_identity(lifecycle, libraries=libraries)
+        if isinstance(hooks, Unknown):
+            return Unknown(f"lifecycle: {hooks.reason.replace('the task', 'the lifecycle')}", parts)
+        parts |= {f"lifecycle {label}": text for label, text in hooks.parts.items()}
+    some = plugins if isinstance(plugins, Iterable) else [plugins]
+    for number, plugin in enumerate(each for each in some if _may_change_attempts(each)):
+        walk = Walk(libraries)
+        try:
+            walk.parts["type"] = walk.refer(type(plugin))
+            walk.fields("field", plugin, texts=False, known_only=True)
+            walk.finish()
+        except (UnknowableError, NoFormError) as error:
+            return Unknown(f"plugin {type(plugin).__qualname__}: {error}", parts)
+        parts |= {f"plugin {number + 1} {label}": text for label, text in walk.parts.items()}
+    return identity_of(parts)
+
+
+def _may_change_attempts(plugin: Any) -> bool:
+    """Whether a plugin has a hook of its own that is called before or between attempts."""
+    found = (inspect.getattr_static(type(plugin), hook, None) for hook in _HOOKS)
+    return any(isinstance(one, types.FunctionType) and not is_ours(home_of(one)) for one in found)
 
 
 def _speaks_for_itself(task: Any) -> bool:
@@ -67,6 +110,11 @@ def named_parts(thing: Any, *, label: str, texts: bool, fields: bool = True) -> 
         walk.parts["method"] = thing.__func__.__qualname__
         thing = thing.__self__
     thing = _undecorated(walk, thing, label=label, texts=texts)
+    if isinstance(thing, types.FunctionType):
+        defaults = {f"default {number}": value for number, value in enumerate(defaults_of(thing))}
+        for name, value in (closure_of(thing) | defaults).items():
+            with contextlib.suppress(UnknowableError):
+                walk.value(_free(walk, f"{label} {name}"), value, texts=texts)
     code = isinstance(thing, types.FunctionType | types.BuiltinFunctionType | type)
     kind = thing if code or wrapped_by(thing) is not None else type(thing)
     if kind is not thing and fields:

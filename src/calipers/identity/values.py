@@ -7,9 +7,12 @@ not compared are left out, for they are no content. Objects of the project's own
 neither, such as an open connection, has no form, and whoever holds it has no identity.
 """
 
+import asyncio
 import dataclasses
+import logging
 import re
 import struct
+import threading
 import weakref
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
@@ -20,7 +23,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import WRAPPER_ASSIGNMENTS, cached_property
 from pathlib import PurePath
-from types import MemberDescriptorType
+from types import MemberDescriptorType, MethodType
 from typing import Any
 from uuid import UUID
 
@@ -28,10 +31,19 @@ import msgspec
 
 from calipers.plain import loaded_types
 
-from .origin import is_library, wrapped_by
+from .origin import is_installed, is_library, module_of, wrapped_by
 from .typing_forms import form_of_type, is_named_type
 
 _DEEPEST = 100
+_LOCKS = frozenset(
+    {type(threading.Lock()), type(threading.RLock()), asyncio.Lock}
+    | {getattr(home, name) for home in (threading, asyncio) for name in ("Semaphore", "BoundedSemaphore")}
+)
+_COORDINATING = frozenset(
+    {"_asyncio", "_contextvars", "_socket", "_ssl", "_thread", "_weakref", "_weakrefset", "asyncio", "concurrent",
+     "contextvars", "http", "itertools", "logging", "queue", "selectors", "socket", "ssl", "threading", "weakref"}
+)  # fmt: skip
+"""Modules of Python whose objects are, inside a library's object, no settings of it."""
 _MADE_BY_CLASS = 1 << 9
 """The flag of classes that are not part of the interpreter itself."""
 
@@ -40,12 +52,15 @@ class NoFormError(Exception):
     """A value of which nobody can say whether it equals another."""
 
 
-def written(value: Any, refer: Callable[[Any], str] | None = None) -> bytes:
+def written(
+    value: Any, refer: Callable[[Any], str] | None = None, *, meet: Callable[[Any], None] | None = None
+) -> bytes:
     """The bytes of a value.
 
     Args:
         value: anything.
         refer: gives the name of a function or class found inside the value; without it, those have no form.
+        meet: is given such functions and classes instead, and the classes of objects; they are known by their names.
 
     Raises:
         NoFormError: some part of the value has no form; the message says which.
@@ -60,7 +75,7 @@ def written(value: Any, refer: Callable[[Any], str] | None = None) -> bytes:
         return _scalar(value)
     out: list[bytes] = []
     try:
-        _Writing(out, refer).write(value)
+        _Writing(out, refer, meet).write(value)
     except NoFormError:
         raise
     except RecursionError:
@@ -80,10 +95,15 @@ def _scalar(value: float | None) -> bytes:
 class _Writing:
     """One value on its way into bytes."""
 
-    def __init__(self, out: list[bytes], refer: Callable[[Any], str] | None) -> None:
+    def __init__(
+        self, out: list[bytes], refer: Callable[[Any], str] | None, meet: Callable[[Any], None] | None
+    ) -> None:
         self.out = out
         self.refer = refer
+        self.meet = meet
         self.above: list[int] = []
+        self.inside = 0
+        """How many objects of libraries are being written, one in the other."""
 
     def write(self, value: Any) -> None:
         kind = type(value)
@@ -92,6 +112,9 @@ class _Writing:
         elif value is None or kind is bool or kind is int or kind is float:
             self.out.append(_scalar(value))
         else:
+            if self.inside and self.refer is not None and id(value) in self.above:
+                self.out.append(b"^")  # objects of libraries often know what holds them
+                return
             if id(value) in self.above or len(self.above) > _DEEPEST:
                 raise NoFormError(f"a {kind.__name__} contains itself, or is nested too deeply")
             self.above.append(id(value))
@@ -127,19 +150,34 @@ class _Writing:
 
     def _other(self, value: Any, kind: type) -> None:
         if isinstance(value, type) or is_named_type(value) or _is_code(value):
-            if self.refer is None:
-                raise NoFormError(f"{_short(value)} is code, not data")
-            self._text(b"c", self.refer(value))
+            self._code(value)
             return
         self._text(b"o", f"{kind.__module__}.{kind.__qualname__}")
         library = is_library(kind)
+        if self.refer is not None and (
+            says_nothing(value, kind) or (self.inside and _is_opaque(value, kind))
+        ):
+            return
         if self.refer is not None and not library:
             self._text(b"c", self.refer(kind))
+        elif self.meet is not None and not library:
+            self.meet(kind)
         if not self._known(value):
+            self.inside += library
             self._fields(value, kind)
+            self.inside -= library
         elif not library and not isinstance(value, Enum) and (more := held(value)):
             self.out.append(b"+")  # attributes beside what a list or text is by itself
             self._pairs(more, kind)
+
+    def _code(self, value: Any) -> None:
+        if self.refer is not None:
+            self._text(b"c", self.refer(value))
+        elif self.meet is not None:
+            self._text(b"c", f"{module_of(value)}.{getattr(value, '__qualname__', type(value).__qualname__)}")
+            self.meet(value)
+        else:
+            raise NoFormError(f"{_short(value)} is code, not data")
 
     def _known(self, value: Any) -> bool:
         """Write a value of a kind that Python or numpy has; `False` if it is of another."""
@@ -191,6 +229,14 @@ class _Writing:
 
     def _fields(self, value: Any, kind: type) -> None:
         fields = fields_of(value)
+        if (
+            fields is None
+            and self.refer is not None
+            and is_installed(kind)
+            and _tells_what_it_holds(value, kind)
+        ):
+            fields = held(value)
+            self._text(b"c", self.refer(kind))
         if fields is None:
             raise NoFormError(f"{_short(value)} is a {kind.__name__}, of which nobody can tell what is in it")
         self._pairs(fields, kind)
@@ -223,9 +269,28 @@ def fields_of(value: Any) -> dict[str, Any] | None:
         return said
     if is_library(kind) and not kind.__module__.startswith("calipers."):
         return None
-    if _holds_more(kind) or not (_slots(kind) or hasattr(value, "__dict__")):
-        return None
-    return held(value)
+    return held(value) if _tells_what_it_holds(value, kind) else None
+
+
+def _tells_what_it_holds(value: Any, kind: type) -> bool:
+    return not _holds_more(kind) and (bool(_slots(kind)) or hasattr(value, "__dict__"))
+
+
+def says_nothing(value: Any, kind: type) -> bool:
+    """Whether it only coordinates or logs, so that no result depends on it."""
+    return kind in _LOCKS or isinstance(value, logging.Logger)
+
+
+def _is_opaque(value: Any, kind: type) -> bool:
+    """Whether something inside an object of a library is known by its class: what coordinates, and what is connected.
+
+    A client holds a pool of connections, which changes with every call and is no setting of the client.
+    """
+    if kind.__module__.partition(".")[0] in _COORDINATING:
+        return True
+    if isinstance(value, MethodType) and is_library(type(value.__self__)):
+        return True
+    return is_installed(kind) and any(hasattr(kind, name) for name in ("close", "aclose"))
 
 
 def _declared(value: Any, fields: Mapping[str, bool]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import msgspec
 from calipers.errors import StoreError
 from calipers.identity.fingerprint import differences
 
-from .notes import cell_notes
+from .notes import attempt_notes, cell_notes
 from .opening import open_store
 from .packing import evaluator_of, facts_of, unpack_cells
 from .records import StoredAttempt, StoredCell
@@ -107,6 +107,8 @@ def _attempt_reason(store: Store, info: RunInfo, attempt: StoredAttempt) -> str:
         )
         if attempt.case_hash is None:
             reason = "the case's content has no form"
+        elif attempt_notes(attempt.output).code == {}:
+            reason = "the code in what its case holds cannot be known"
         return f"made in this run; {reason}"
     if not info.parameters.get("reuse"):
         return "made in this run; it was not asked to reuse anything"
@@ -127,6 +129,9 @@ def _changes(info: RunInfo, attempt: StoredAttempt, earlier: RunInfo, then: Stor
             name for name in ("inputs", "expected_output", "metadata") if before.get(name) != after.get(name)
         ]
         changes.append(f"the case changed ({', '.join(parts) or 'its content'})")
+    held = [attempt_notes(one.output).code or {} for one in (then, attempt)]
+    if code := differences(*held):
+        changes.append(f"code in what the case holds changed ({'; '.join(code)})")
     keys = {info.task_key, earlier.task_key} - {None}
     if info.task_version != earlier.task_version or len(keys) > 1:
         parts = differences(_task_of(earlier).get("parts", {}), _task_of(info).get("parts", {}))

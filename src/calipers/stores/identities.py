@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from calipers.case import Case
-from calipers.identity.cases import case_key
+from calipers.identity.cases import CodeInValues, case_key, code_key
 from calipers.identity.evaluators import evaluator_identity
-from calipers.identity.fingerprint import AnyIdentity, Identity, digest, raw_digest
+from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown, digest, raw_digest
+from calipers.identity.libraries import Libraries
 from calipers.identity.values import NoFormError, held, written
 from calipers.plain import plain
 from calipers.result import EvaluatorSpec
@@ -66,9 +67,11 @@ def setting_key(case: Case[Any, Any, Any], name: str) -> str:
 class Columns:
     """The columns of a run, looked up by their judges."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, libraries: Libraries | None = None) -> None:
+        self.libraries = libraries or Libraries()
         self._shared = {
-            id(judge): self._made(judge, evaluator_identity(_origin(judge))) for judge in plan.judges
+            id(judge): self._made(judge, evaluator_identity(_origin(judge), libraries=self.libraries))
+            for judge in plan.judges
         }
         self._shared_plan = plan
         self._known: dict[int, tuple[Any, AnyIdentity]] = {}
@@ -97,7 +100,7 @@ class Columns:
     def _identity(self, origin: Any) -> AnyIdentity:
         known = self._known.get(id(origin))
         if known is None:
-            known = (origin, evaluator_identity(origin))
+            known = (origin, evaluator_identity(origin, libraries=self.libraries))
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
             self._known[id(origin)] = known
@@ -129,37 +132,52 @@ def _origin(judge: Judge) -> Any:
 class Keys:
     """Gives each piece of work the keys it is known by; read in the order of the dataset."""
 
-    def __init__(self, task: AnyIdentity, *, bounded: bool) -> None:
+    def __init__(self, task: AnyIdentity, libraries: Libraries | None = None, *, bounded: bool) -> None:
         """Keys for a run.
 
         Args:
             task: its identity.
+            libraries: their settings, where several identities share them.
             bounded: the dataset may be of any length, so that not every case's content can be remembered.
         """
         self._task = task.key.encode() if isinstance(task, Identity) else None
         self._bounded = bounded
         self._seen: dict[bytes, int] = {}
         self._ends: dict[tuple[int, bytes], bytes] = {}
+        self._code = CodeInValues(libraries)
         self.unknown_cases = 0
         """Cases whose content has no form."""
+        self.unknown_code: dict[str, int] = {}
+        """Cases that hold code which cannot be known, by the reason."""
 
     def of(self, items: Iterator[Work]) -> Iterator[Work]:
         """The work, with its keys."""
         case: bytes | None = None
         which = b""
         most = self._end(1, _FIRST)  # as it is for most attempts of a run
+        code: dict[str, str] | Unknown = {}
         for work in items:
             if work.repeat_index == 1 or case is None:
-                case = None if work.problem is not None else case_key(work.case)
+                case = None if work.problem is not None else case_key(work.case, self._code)
+                code = self._code.taken()
                 if case is not None:
                     which = self._which(case, work)
                 elif work.problem is None and work.repeat_index == 1:
                     self.unknown_cases += 1
+                if isinstance(code, Unknown) and case is not None:
+                    self.unknown_code[code.reason] = self.unknown_code.get(code.reason, 0) + 1
             if case is not None:
                 work.case_key = case
-                usual = which is _FIRST and work.repeat_index == 1
-                end = most if usual else self._end(work.repeat_index, which)
-                work.attempt_key = None if end is None else case + end
+                if not code:
+                    usual = which is _FIRST and work.repeat_index == 1
+                    end = most if usual else self._end(work.repeat_index, which)
+                    work.attempt_key = None if end is None else case + end
+                elif isinstance(code, Unknown):
+                    work.case_code = {}
+                else:
+                    work.case_code = code
+                    end = self._end(work.repeat_index, which + code_key(code))
+                    work.attempt_key = None if end is None else case + end
             yield work
 
     def _end(self, repeat: int, which: bytes) -> bytes | None:

@@ -19,7 +19,8 @@ import msgspec
 
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
-from calipers.identity.tasks import task_identity
+from calipers.identity.libraries import Libraries
+from calipers.identity.tasks import task_identity, with_hooks
 from calipers.journal import Keeping, Setup
 from calipers.recalled import Recalled, Reuse
 from calipers.record import ReportCase, ReportCaseFailure
@@ -118,8 +119,9 @@ def keep_in(
 
 def _begun(store: Store, setup: Setup, *, reuse: bool, **options: Any) -> "RunJournal":
     """The journal of a new run."""
-    task = task_identity(setup.task)
-    columns = Columns(setup.plan)
+    libraries = Libraries()
+    task = _identity(setup, libraries)
+    columns = Columns(setup.plan, libraries)
     notes: list[str] = []
     if reuse and isinstance(task, Unknown):
         notes.append(f"no attempt could be reused, since the task's identity is unknown: {task.reason}")
@@ -135,8 +137,9 @@ def _begun(store: Store, setup: Setup, *, reuse: bool, **options: Any) -> "RunJo
 
 def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **options: Any) -> "RunJournal":
     """The journal of a run that was begun before."""
-    task = task_identity(setup.task)
-    columns = Columns(setup.plan)
+    libraries = Libraries()
+    task = _identity(setup, libraries)
+    columns = Columns(setup.plan, libraries)
     notes = check_same(info, setup, task, seed=seed)
     hooks = getattr(store, "redact", ())
     # Notes are stored: what they tell of evaluators is what may be stored of them.
@@ -152,6 +155,12 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
         with suppress(Exception):
             store.finish_run(info.id, status="interrupted", generation=info.generation)
         raise
+
+
+def _identity(setup: Setup, libraries: Libraries) -> AnyIdentity:
+    """What makes the attempts: the task, and the hooks around it."""
+    task = task_identity(setup.task, libraries=libraries)
+    return with_hooks(task, setup.lifecycle, setup.plugins, libraries)
 
 
 def _run_info(setup: Setup, task: AnyIdentity, columns: Columns, *, reuse: bool) -> RunInfo:
@@ -200,7 +209,7 @@ class RunJournal:
         self.reuse = Reuse(run=info.id, notes=notes)
         self._setup = setup
         self._columns = columns
-        self._keys = Keys(task, bounded=setup.total is None)
+        self._keys = Keys(task, columns.libraries, bounded=setup.total is None)
         self._done = done
         self._reuses = reuse
         self._keep_failures = keep_failures
@@ -238,7 +247,7 @@ class RunJournal:
             known.update(self._others.recall([work for work in some if work.position not in known]))
         for work in some:
             recalled = known.get(work.position)
-            if recalled is not None and self._setup.has_lifecycle and not _is_whole(recalled, work):
+            if recalled is not None and self._setup.lifecycle is not None and not _is_whole(recalled, work):
                 # Hooks may have prepared what evaluators see, and nobody can do so for an attempt of the past.
                 if self._done is not None and recalled.source.attempt.run == self.info.id:
                     self._done.keep_place(work, recalled.source.attempt.position)
@@ -363,6 +372,7 @@ class RunJournal:
             form=form_of(attempt.output) if rich else None,
             rich_attributes=not are_plain(attempt.attributes),
             rich_case=not are_plain(case.inputs, case.metadata, case.expected_output),
+            code=work.case_code,
             seed=self.seed if attempt.seed_was_read else None,
             case=(
                 setting_key(case, work.name if attempt.name_was_read else work.case_name)
@@ -412,6 +422,10 @@ class RunJournal:
             counts.notes.append(
                 f"cases that are run every time, since they hold something without form: {self._keys.unknown_cases}"
             )
+        counts.notes += [
+            f"cases that are run every time, since the code in what they hold cannot be known: {count} ({reason})"
+            for reason, count in self._keys.unknown_code.items()
+        ]
         counts.notes += self._others.notes()
         counts.notes += self._seats.not_scored_yet()
         if self._judged_redacted:

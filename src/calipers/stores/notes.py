@@ -30,6 +30,9 @@ class AttemptNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True
     """The seed of the run, where the task asked for the seed of the attempt."""
     case: str | None = None
     """What stands for the case's name, tags, cluster and timeout, where the task looked at them; empty if unknown."""
+    code: dict[str, str] | None = None
+    """Digests of the code in what the case holds, by the names of classes and functions; `None` if it holds none, empty
+    if the code cannot be known."""
     changed: bool = False
     """Whether an evaluator changed the output, which is stored as it was, so that those after it judged another."""
     spans: dict[str, Any] | None = None

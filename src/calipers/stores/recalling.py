@@ -100,6 +100,8 @@ class Recaller:
             return None
         if notes.case is not None and notes.case not in _seen_of(work):
             return None
+        if notes.code != work.case_code:
+            return None
         source = Source(attempt=attempt, as_plain=False, redacted=notes.redacted, cells={})
         record = unpack(attempt, (), self.evaluators(attempt.run))
         _make_present(record, work)

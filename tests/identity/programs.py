@@ -1,0 +1,611 @@
+"""Small programs with one edit each that changes what they do, to see whether reuse notices it.
+
+A program is one text. A line `# file: NAME` begins a file; what stands before the first is `evals.py`. Files under
+`site-packages` are a library's. `evals.py` has `task`, and may have `cases`, `evaluators`, `lifecycle` and `plugins`.
+"""
+
+from typing import NamedTuple
+
+
+class Program(NamedTuple):
+    """A program, and an edit that changes what it does."""
+
+    source: str
+    old: str
+    new: str
+
+    def edited(self) -> str:
+        """The program after the edit."""
+        assert self.old in self.source
+        return self.source.replace(self.old, self.new)
+
+
+SEEN: dict[str, list[Program]] = {
+    "the source of the task": [
+        Program("def task(x): return x + 1", "+ 1", "+ 2"),
+        Program("task = lambda x: x + 1", "+ 1", "+ 2"),
+        Program("async def task(x): return x + 1", "+ 1", "+ 2"),
+        Program("class Agent:\n    def invoke(self, x): return x + 1\ntask = Agent()", "+ 1", "+ 2"),
+        Program("def task(x):\n    def inner(y): return y + 1\n    return inner(x)", "+ 1", "+ 2"),
+        Program("def task(x): return sum(y for y in range(x) if y % 2)", "% 2", "% 3"),
+    ],
+    "functions and classes that the code names, and what these name": [
+        Program("def helper(x): return x + 1\ndef task(x): return helper(x)", "+ 1", "+ 2"),
+        Program(
+            "from one import first\ndef task(x): return first(x)\n"
+            "# file: one.py\nfrom two import second\ndef first(x): return second(x)\n"
+            "# file: two.py\ndef second(x): return x + 1\n",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "import package\ndef task(x): return package.helper(x)\n"
+            "# file: package/__init__.py\nfrom .inner import helper\n"
+            "# file: package/inner.py\ndef helper(x): return x + 1\n",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "from star import *\ndef task(x): return helper(x)\n# file: star.py\ndef helper(x): return x + 1\n",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "import one.two.three as deep\ndef task(x): return deep.helper(x)\n"
+            "# file: one/__init__.py\n# file: one/two/__init__.py\n"
+            "# file: one/two/three.py\ndef helper(x): return x + 1\n",
+            "+ 1",
+            "+ 2",
+        ),
+        Program("def helper(x): return x + 1\ntask = lambda x: [helper(y) for y in [x]]", "+ 1", "+ 2"),
+    ],
+    "modules imported inside a function, and what these import": [
+        Program(
+            "def task(x):\n    from one import first\n    return first(x)\n"
+            "# file: one.py\nimport two\ndef first(x): return two.second(x)\n"
+            "# file: two.py\ndef second(x): return x + 1\n",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "import importlib\ndef task(x): return importlib.import_module('one').first(x)\n"
+            "# file: one.py\ndef first(x): return x + 1\n",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "def task(x): return __import__('one').first(x)\n# file: one.py\ndef first(x): return x + 1\n",
+            "+ 1",
+            "+ 2",
+        ),
+    ],
+    "global values": [
+        Program("LIMIT = 3\ndef task(x): return x + LIMIT", "LIMIT = 3", "LIMIT = 4"),
+        Program("LIMITS = {'a': [3]}\ndef task(x): return x + LIMITS['a'][0]", "[3]", "[4]"),
+        Program("LIMITS = []\nLIMITS.append(3)\ndef task(x): return x + LIMITS[0]", "append(3)", "append(4)"),
+        Program(
+            "import config\ndef task(x): return x + config.LIMIT\n# file: config.py\nLIMIT = 3\n",
+            "= 3",
+            "= 4",
+        ),
+        Program(
+            "import os\nos.environ['CALIPERS_TEST_MODEL'] = '3'\nMODEL = os.environ['CALIPERS_TEST_MODEL']\n"
+            "def task(x): return MODEL",
+            "= '3'",
+            "= '4'",
+        ),
+    ],
+    "default arguments": [
+        Program("def task(x, n=3): return x + n", "n=3", "n=4"),
+        Program("N = 3\ndef task(x, *, n=N): return x + n", "N = 3", "N = 4"),
+        Program("def task(x, found=[3]): return x + found[0]", "[3]", "[4]"),
+    ],
+    "closures": [
+        Program(
+            "def make(n):\n    def task(x): return x + n\n    return task\ntask = make(3)",
+            "make(3)",
+            "make(4)",
+        ),
+        Program(
+            "def make(n):\n    def task(x): return x + n\n    task.version = '1'\n    return task\ntask = make(3)",
+            "make(3)",
+            "make(4)",
+        ),
+        Program(
+            "def make(n):\n    def task(x, n=n): return x + n\n    task.version = '1'\n    return task\ntask = make(3)",
+            "make(3)",
+            "make(4)",
+        ),
+    ],
+    "decorators, and what they were given": [
+        Program(
+            "import functools\ndef twice(f):\n    @functools.wraps(f)\n    def call(x): return f(x) + 1\n    return call\n"
+            "@twice\ndef task(x): return x",
+            "+ 1",
+            "+ 2",
+        ),
+        Program("import functools\n@functools.lru_cache\ndef task(x): return x + 1", "+ 1", "+ 2"),
+        Program(
+            "import functools\ndef add(x, n): return x + n\ntask = functools.partial(add, n=3)", "n=3", "n=4"
+        ),
+        Program(
+            "class plus:\n    def __init__(self, n): self.n = n\n"
+            "    def __call__(self, f): return lambda x: f(x) + self.n\n@plus(3)\ndef task(x): return x",
+            "plus(3)",
+            "plus(4)",
+        ),
+    ],
+    "attributes of classes and of objects": [
+        Program(
+            "class Agent:\n    n = 3\n    def __call__(self, x): return x + self.n\ntask = Agent()",
+            "= 3",
+            "= 4",
+        ),
+        Program(
+            "class Agent:\n    def __init__(self, n): self.n = n\n    def __call__(self, x): return x + self.n\n"
+            "task = Agent(3)",
+            "Agent(3)",
+            "Agent(4)",
+        ),
+        Program(
+            "class Agent:\n    n = 0\n    def __call__(self, x): return x + self.n\nAgent.n = 3\ntask = Agent()",
+            "n = 3",
+            "n = 4",
+        ),
+        Program(
+            "@dataclass\nclass Config:\n    n: int = 3\ndef task(x): return x + Config().n",
+            "int = 3",
+            "int = 4",
+        ),
+        Program(
+            "from dataclasses import field\n@dataclass\nclass Config:\n    n: list = field(default_factory=lambda: [3])\n"
+            "def task(x): return x + Config().n[0]",
+            "[3]",
+            "[4]",
+        ),
+        Program(
+            "import enum\nclass Size(enum.Enum):\n    SMALL = 3\ndef task(x): return x + Size.SMALL.value",
+            "SMALL = 3",
+            "SMALL = 4",
+        ),
+    ],
+    "inherited methods, mixins and metaclasses": [
+        Program(
+            "class Base:\n    def go(self, x): return x + 1\nclass Agent(Base):\n"
+            "    def __call__(self, x): return self.go(x)\ntask = Agent()",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "class Mixin:\n    def go(self, x): return x + 1\nclass Base: pass\nclass Agent(Mixin, Base):\n"
+            "    def __call__(self, x): return self.go(x)\ntask = Agent()",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "class Meta(type):\n    def go(cls, x): return x + 1\nclass Agent(metaclass=Meta):\n"
+            "    def __call__(self, x): return type(self).go(x)\ntask = Agent()",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "class Meta(type):\n    def go(cls, x): return x + 1\nclass Base(metaclass=Meta): pass\n"
+            "class Agent(Base):\n    def __call__(self, x): return type(self).go(x)\ntask = Agent()",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "class Base:\n    def __init_subclass__(cls, n): cls.n = n\nclass Agent(Base, n=3):\n"
+            "    def __call__(self, x): return x + self.n\ntask = Agent()",
+            "n=3",
+            "n=4",
+        ),
+        Program(
+            "class Base:\n    def __init_subclass__(cls): cls.n = 3\nclass Agent(Base):\n"
+            "    def __call__(self, x): return x + self.n\ntask = Agent()",
+            "n = 3",
+            "n = 4",
+        ),
+    ],
+    "properties and descriptors": [
+        Program(
+            "class Agent:\n    @property\n    def n(self): return 3\n    def __call__(self, x): return x + self.n\n"
+            "task = Agent()",
+            "return 3",
+            "return 4",
+        ),
+        Program(
+            "class Field:\n    def __get__(self, owner, kind): return 3\nclass Agent:\n    n = Field()\n"
+            "    def __call__(self, x): return x + self.n\ntask = Agent()",
+            "return 3",
+            "return 4",
+        ),
+        Program(
+            "class Field:\n    def __init__(self, n): self.n = n\n    def __get__(self, owner, kind): return self.n\n"
+            "class Agent:\n    n = Field(3)\n    def __call__(self, x): return x + self.n\ntask = Agent()",
+            "Field(3)",
+            "Field(4)",
+        ),
+        Program(
+            "import functools\nclass Agent:\n    @functools.cached_property\n    def n(self): return 3\n"
+            "    def __call__(self, x): return x + self.n\ntask = Agent()",
+            "return 3",
+            "return 4",
+        ),
+    ],
+    "validators of models, and what types are made of": [
+        Program(
+            "import pydantic\nclass Model(pydantic.BaseModel):\n    n: int\n    @pydantic.field_validator('n')\n"
+            "    @classmethod\n    def more(cls, n): return n + 1\ndef task(x): return Model(n=x).n",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "from typing import Annotated\nimport pydantic\nN = Annotated[int, pydantic.Field(le=9)]\n"
+            "class Model(pydantic.BaseModel):\n    n: N\n"
+            "def task(x):\n    try:\n        return Model(n=x).n\n    except ValueError:\n        return 0",
+            "le=9",
+            "le=4",
+        ),
+        Program(
+            "from typing import Literal, get_args\nKind = Literal['a', 'b']\ndef task(x): return get_args(Kind)[0]",
+            "'a', 'b'",
+            "'c', 'b'",
+        ),
+        Program(
+            "from typing import Generic, TypeVar\nT = TypeVar('T')\nclass Box(Generic[T]):\n    def get(self): return 3\n"
+            "class Ints(Box[int]): pass\ndef task(x): return x + Ints().get()",
+            "return 3",
+            "return 4",
+        ),
+    ],
+    "functions in values: lists of tools, registries": [
+        Program(
+            "def tool(x): return x + 1\nTOOLS = {'tool': tool}\ndef task(x): return TOOLS['tool'](x)",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "TOOLS = []\ndef tool(f):\n    TOOLS.append(f)\n    return f\n@tool\ndef add(x): return x + 1\n"
+            "def task(x): return TOOLS[0](x)",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "def tool(x): return x + 1\nclass Agent:\n    def __init__(self, tools): self.tools = tools\n"
+            "    def __call__(self, x): return self.tools[0](x)\ntask = Agent([tool])",
+            "+ 1",
+            "+ 2",
+        ),
+    ],
+    "methods and attributes of the classes of what a case holds": [
+        Program(
+            "@dataclass\nclass Rubric:\n    most: int\n    def check(self, n): return n <= self.most\n"
+            "cases = [Case(name='a', inputs=3, expected_output=Rubric(3))]\n"
+            "def fits(output, expected_output): return expected_output.check(output)\nevaluators = [fits]\n"
+            "def task(x): return x",
+            "n <= self.most",
+            "n < self.most",
+        ),
+        Program(
+            "class Request:\n    suffix = '!'\n    def __init__(self, text): self.text = text\n"
+            "    def prompt(self): return self.text + self.suffix\n"
+            "cases = [Case(name='a', inputs=Request('hi'))]\ndef task(x): return x.prompt()",
+            "'!'",
+            "'?'",
+        ),
+        Program(
+            "import pydantic\nclass Request(pydantic.BaseModel):\n    text: str\n    def prompt(self): return self.text + '!'\n"
+            "cases = [Case(name='a', inputs=[{'deep': Request(text='hi')}])]\n"
+            "def task(x): return x[0]['deep'].prompt()",
+            "'!'",
+            "'?'",
+        ),
+        Program(
+            "import enum\nclass Size(enum.Enum):\n    SMALL = 1\n    def words(self): return 3\n"
+            "cases = [Case(name='a', inputs='x', metadata={'size': Size.SMALL})]\n"
+            "def short(output, metadata): return metadata['size'].words() < 4\nevaluators = [short]\n"
+            "def task(x): return x",
+            "return 3",
+            "return 4",
+        ),
+        Program(
+            "from models import Request\ncases = [Case(name='a', inputs=Request('hi'))]\ndef task(x): return x.prompt()\n"
+            "# file: models.py\nfrom words import end\nclass Base:\n    def prompt(self): return self.text + end()\n"
+            "class Request(Base):\n    def __init__(self, text): self.text = text\n"
+            "# file: words.py\ndef end(): return '!'\n",
+            "'!'",
+            "'?'",
+        ),
+        Program(
+            "class Words(list):\n    def first(self): return self[0]\n"
+            "cases = [Case(name='a', inputs=Words([1, 2]))]\ndef task(x): return x.first()",
+            "self[0]",
+            "self[1]",
+        ),
+        Program(
+            "from typing import NamedTuple\nclass Pair(NamedTuple):\n    a: int\n    b: int\n"
+            "    def total(self): return self.a + self.b\n"
+            "cases = [Case(name='a', inputs=Pair(1, 2))]\ndef task(x): return x.total()",
+            "self.a + self.b",
+            "self.a - self.b",
+        ),
+        Program(
+            "class Shout(str):\n    def __str__(self): return self.upper() + '!'\n"
+            "cases = [Case(name='a', inputs=Shout('hi'))]\ndef task(x): return str(x)",
+            "'!'",
+            "'?'",
+        ),
+        Program(
+            "def tool(x): return x + 1\ncases = [Case(name='a', inputs=(3, tool))]\ndef task(x): return x[1](x[0])",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "class Tool:\n    n = 1\ncases = [Case(name='a', inputs=Tool)]\ndef task(x): return x.n",
+            "n = 1",
+            "n = 2",
+        ),
+    ],
+    "hooks of a lifecycle": [
+        Program(
+            "STATE = {'n': 0}\nclass Hooks(CaseLifecycle):\n    def setup(self): state()['n'] = 3\n"
+            "lifecycle = Hooks\ndef state(): return globals()['STA' + 'TE']\ndef task(x): return x + state()['n']",
+            "= 3",
+            "= 4",
+        ),
+        Program(
+            "class Hooks(CaseLifecycle):\n    def prepare_context(self, ctx):\n        ctx.attributes['n'] = 3\n"
+            "        return ctx\nlifecycle = Hooks\ndef few(attributes): return attributes['n'] < 4\nevaluators = [few]\n"
+            "def task(x): return x",
+            "= 3",
+            "= 4",
+        ),
+        Program(
+            "def state(): return globals()['STA' + 'TE']\nSTATE = {'n': 0}\nclass Hooks(CaseLifecycle):\n"
+            "    def setup(self): state()['n'] = 3\n\ndef task(x): return x + state()['n']",
+            "\n\n",
+            "\nlifecycle = Hooks\n",
+        ),
+        Program(
+            "STATE = {'n': 0}\ndef state(): return globals()['STA' + 'TE']\nclass Hooks(CaseLifecycle):\n"
+            "    def __init__(self, case, n):\n        super().__init__(case)\n        self.n = n\n"
+            "    def setup(self): state()['n'] = self.n\n"
+            "def make(n): return lambda case: Hooks(case, n)\nlifecycle = make(3)\ndef task(x): return x + state()['n']",
+            "make(3)",
+            "make(4)",
+        ),
+    ],
+    "hooks of a plugin": [
+        Program(
+            "from calipers.plugins import PluginBase, PluginManager\nSTATE = {'n': 0}\n"
+            "def state(): return globals()['STA' + 'TE']\n"
+            "class Ready(PluginBase):\n    name = 'ready'\n    version = '1'\n"
+            "    def on_test_start(self, case): state()['n'] = 3\n"
+            "plugins = PluginManager()\nplugins.load_plugins(classes=[Ready], entry_points=False, strict=True)\n"
+            "def task(x): return x + state()['n']",
+            "= 3",
+            "= 4",
+        ),
+    ],
+    "docstrings of functions and classes that are handed on": [
+        Program(
+            "import lib\ndef search(q):\n    'Find.'\n    return q\ndef task(x): return lib.ask(x, [search])\n"
+            "# file: site-packages/lib.py\ndef ask(x, tools): return [tool.__doc__ for tool in tools]\n",
+            "Find.",
+            "Look.",
+        ),
+        Program(
+            "import lib\ndef search(q):\n    'Find.'\n    return q\nAGENT = lib.Agent(tools=[search])\n"
+            "def task(x): return AGENT.run(x)\n"
+            "# file: site-packages/lib.py\nclass Agent:\n    def __init__(self, tools): self.tools = tools\n"
+            "    def run(self, x): return self.tools[0].__doc__\n",
+            "Find.",
+            "Look.",
+        ),
+        Program(
+            "import lib\nclass Tools:\n    def search(self, q):\n        'Find.'\n        return q\n"
+            "def task(x): return lib.ask(x, Tools())\n"
+            "# file: site-packages/lib.py\ndef ask(x, tools): return tools.search.__doc__\n",
+            "Find.",
+            "Look.",
+        ),
+        Program(
+            "import lib\nclass Agent:\n    def search(self, q):\n        'Find.'\n        return q\n"
+            "    def __call__(self, x): return lib.ask(x, [self.search])\ntask = Agent()\n"
+            "# file: site-packages/lib.py\ndef ask(x, tools): return tools[0].__doc__\n",
+            "Find.",
+            "Look.",
+        ),
+        Program(
+            "import lib\nclass Agent:\n    def search(self, q):\n        'Find.'\n        return q\n"
+            "    def __call__(self, x): return lib.ask(x, self)\ntask = Agent()\n"
+            "# file: site-packages/lib.py\ndef ask(x, tools): return tools.search.__doc__\n",
+            "Find.",
+            "Look.",
+        ),
+        Program(
+            "import lib\ndef task(x):\n    def search(q):\n        'Find.'\n        return q\n"
+            "    return lib.ask(x, [search])\n"
+            "# file: site-packages/lib.py\ndef ask(x, tools): return tools[0].__doc__\n",
+            "Find.",
+            "Look.",
+        ),
+        Program(
+            "import lib\n@dataclass\nclass Answer:\n    'Find.'\n    n: int\ndef task(x): return lib.ask(x, Answer)\n"
+            "# file: site-packages/lib.py\ndef ask(x, kind): return kind.__doc__\n",
+            "Find.",
+            "Look.",
+        ),
+        Program(
+            "import lib\n@lib.tool\ndef search(q):\n    'Find.'\n    return q\ndef task(x): return search(x)\n"
+            "# file: site-packages/lib.py\ndef tool(f): return lambda x: f.__doc__\n",
+            "Find.",
+            "Look.",
+        ),
+    ],
+    "the version of a library, and its settings": [
+        Program(
+            "import lib\ndef task(x): return lib.ask(x)\n"
+            "# file: site-packages/lib.py\n__version__ = '1'\ndef ask(x): return __version__\n",
+            "'1'",
+            "'2'",
+        ),
+        Program(
+            "import lib\nlib.MODEL = 'a'\ndef task(x): return lib.ask(x)\n"
+            "# file: site-packages/lib.py\nMODEL = 'none'\ndef ask(x): return MODEL\n",
+            "= 'a'",
+            "= 'b'",
+        ),
+        Program(
+            "import lib\nlib.configure(model='a')\ndef task(x): return lib.ask(x)\n"
+            "# file: site-packages/lib.py\n_model = None\ndef configure(model):\n    global _model\n    _model = model\n"
+            "def ask(x): return _model\n",
+            "model='a'",
+            "model='b'",
+        ),
+        Program(
+            "from lib import ask, configure\nconfigure(model='a')\ndef task(x): return ask(x)\n"
+            "# file: site-packages/lib/__init__.py\nfrom .client import ask\nfrom .settings import configure\n"
+            "# file: site-packages/lib/settings.py\nclass Settings:\n    def __init__(self): self.model = None\n"
+            "settings = Settings()\ndef configure(model): settings.model = model\n"
+            "# file: site-packages/lib/client.py\nfrom .settings import settings\ndef ask(x): return settings.model\n",
+            "configure(model='a')",
+            "configure(model='b')",
+        ),
+        Program(
+            "import lib\nlib.settings['model'] = 'a'\ndef task(x): return lib.ask(x)\n"
+            "# file: site-packages/lib.py\nsettings = {}\ndef ask(x): return settings['model']\n",
+            "= 'a'",
+            "= 'b'",
+        ),
+        Program(
+            "import lib\nlib.Settings.model = 'a'\ndef task(x): return lib.ask(x)\n"
+            "# file: site-packages/lib.py\nclass Settings:\n    model = None\ndef ask(x): return Settings.model\n",
+            "= 'a'",
+            "= 'b'",
+        ),
+        Program(
+            "import lib\nclient = lib.Client(model='a')\ndef task(x): return client.ask(x)\n"
+            "# file: site-packages/lib.py\nimport ssl\nclass Client:\n    def __init__(self, model):\n"
+            "        self.model = model\n        self.pool = ssl.create_default_context()\n"
+            "    def ask(self, x): return self.model\n",
+            "model='a'",
+            "model='b'",
+        ),
+        Program(
+            "import lib\nclass Agent:\n    def __init__(self, model): self.client = lib.Client(model)\n"
+            "    def __call__(self, x): return self.client.ask(x)\ntask = Agent('a')\n"
+            "# file: site-packages/lib.py\nimport threading\nclass Client:\n    def __init__(self, model):\n"
+            "        self.options = Options(model)\n        self.lock = threading.Lock()\n"
+            "    def ask(self, x): return self.options.model\n"
+            "class Options:\n    def __init__(self, model): self.model = model\n",
+            "Agent('a')",
+            "Agent('b')",
+        ),
+    ],
+    "functions and methods of a library that were replaced": [
+        Program(
+            "import lib\ndef fake(x): return x + 1\nlib.ask = fake\ndef task(x): return lib.ask(x)\n"
+            "# file: site-packages/lib.py\ndef ask(x): return x\n",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "import lib\ndef fake(x): return x + 1\nlib._send = fake\ndef task(x): return lib.ask(x)\n"
+            "# file: site-packages/lib.py\ndef _send(x): return x\ndef ask(x): return _send(x)\n",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "import lib\ndef fake(self, x): return x + 1\nlib.Client.send = fake\ndef task(x): return lib.Client().ask(x)\n"
+            "# file: site-packages/lib.py\nclass Client:\n    def send(self, x): return x\n"
+            "    def ask(self, x): return self.send(x)\n",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "import lib\n@lib.register\ndef tool(x): return x + 1\ndef task(x): return lib.ask(x)\n"
+            "# file: site-packages/lib.py\nTOOLS = {}\ndef register(f):\n    TOOLS[f.__name__] = f\n    return f\n"
+            "def ask(x): return TOOLS['tool'](x)\n",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "import json\ndef fake(x): return 'a'\njson.dumps = fake\ndef task(x): return json.dumps(x)\n",
+            "'a'",
+            "'b'",
+        ),
+    ],
+    "environment variables that are read by their names": [
+        Program(
+            "import os\nos.environ['CALIPERS_TEST_MODEL'] = 'a'\ndef task(x): return os.environ['CALIPERS_TEST_MODEL']",
+            "= 'a'",
+            "= 'b'",
+        ),
+        Program(
+            "import os\nos.environ['CALIPERS_TEST_MODEL'] = 'a'\ndef task(x): return os.getenv('CALIPERS_TEST_MODEL')",
+            "= 'a'",
+            "= 'b'",
+        ),
+        Program(
+            "from os import environ\nenviron['CALIPERS_TEST_MODEL'] = 'a'\nNAME = 'CALIPERS_TEST_MODEL'\n"
+            "def task(x): return environ.get(NAME, '')",
+            "= 'a'",
+            "= 'b'",
+        ),
+    ],
+    "the source of an evaluator, and what it names": [
+        Program(
+            "def limit(): return 4\ndef short(output): return output < limit()\nevaluators = [short]\ndef task(x): return x",
+            "return 4",
+            "return 3",
+        ),
+        Program(
+            "@dataclass\nclass Short(Evaluator):\n    most: int = 4\n    def evaluate(self, ctx): return ctx.output < self.most\n"
+            "evaluators = [Short()]\ndef task(x): return x",
+            "int = 4",
+            "int = 3",
+        ),
+        Program(
+            "class Short:\n    def evaluate(self, expected, actual): return actual < 4\n"
+            "evaluators = [Short()]\ncases = [Case(name='a', inputs=3, expected_output=3)]\ndef task(x): return x",
+            "< 4",
+            "< 3",
+        ),
+    ],
+    "parameters of an evaluator": [
+        Program(
+            "@dataclass\nclass Short(Evaluator):\n    most: int\n    def evaluate(self, ctx): return ctx.output < self.most\n"
+            "evaluators = [Short(4)]\ndef task(x): return x",
+            "Short(4)",
+            "Short(3)",
+        ),
+        Program(
+            "from calipers.evaluators import Contains\nevaluators = [Contains('a')]\n"
+            "cases = [Case(name='a', inputs='abc')]\ndef task(x): return x",
+            "Contains('a')",
+            "Contains('z')",
+        ),
+        Program(
+            "def short(output): return output < 4\ncases = [Case(name='a', inputs=3, evaluators=[short])]\ndef task(x): return x",
+            "< 4",
+            "< 3",
+        ),
+    ],
+    "the order of evaluators that look at one another's results": [
+        Program(
+            "def first(output): return True\ndef second(ctx): return len(ctx.results)\nevaluators = [first, second]\n"
+            "def task(x): return x",
+            "[first, second]",
+            "[second, first]",
+        ),
+        Program(
+            "def first(output): return True\ndef second(ctx): return ctx.results['first'].value\nevaluators = [first, second]\n"
+            "def task(x): return x",
+            "return True",
+            "return False",
+        ),
+    ],
+}
+"""What reuse notices, by the line that the documentation has of it."""
