@@ -110,11 +110,8 @@ async def evaluate(
         journal = keeping(setup)
         name, options = journal.name, msgspec.structs.replace(options, seed=journal.seed)
     run = make_run(the_task, cases, plan, options, journal)
-    workers: LoopWorkers | ThreadWorkers
-    if the_task.is_async or options.lifecycle is not None or run.announces:
-        workers = LoopWorkers(run)
-    else:
-        workers = ThreadWorkers(run, total)
+    on_loop = the_task.is_async or options.lifecycle is not None or run.announces
+    workers = LoopWorkers(run) if on_loop else ThreadWorkers(run, total)
 
     def interrupt() -> None:
         run.stop("interrupted by Ctrl-C")

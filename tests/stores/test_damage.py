@@ -1,5 +1,7 @@
 """What is damaged in a store is said of the run it is in, and hides no other run."""
 
+from dataclasses import dataclass, field
+
 import pytest
 
 from calipers import Case, Dataset
@@ -67,6 +69,17 @@ def test_a_result_of_no_evaluator_ends_a_resumed_run_and_an_explanation_with_its
         why(memory_store, first, "a", "fine")
 
 
+@dataclass
+class Noting:
+    """A task that notes what it was called with."""
+
+    called: list = field(default_factory=list, compare=False)
+
+    def __call__(self, inputs):
+        self.called.append(inputs)
+        return inputs
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -80,13 +93,8 @@ def test_a_result_of_no_evaluator_ends_a_resumed_run_and_an_explanation_with_its
     ],
 )
 def test_a_damaged_attempt_of_another_run_is_made_again_with_a_note(memory_store, damage):
-    called = []
-
-    def task(inputs):
-        called.append(inputs)
-        return inputs
-
-    task.version = "1"
+    task = Noting()
+    called = task.called
     dataset = Dataset(cases=[Case(name=str(n), inputs=n) for n in range(20)], evaluators=[fine])
     dataset.evaluate_sync(task, store=memory_store, progress=False)
     with memory_store._writing() as db:

@@ -1,10 +1,10 @@
 """Analyses of a stored run, once its evaluators have changed."""
 
-import os
+from dataclasses import dataclass, field
 
 import pytest
 
-from calipers import Case, Dataset
+from calipers import Case, Dataset, Evaluator
 from calipers.analysis import Aggregate, ScalarResult
 from calipers.evaluators import ConfusionMatrixEvaluator
 from calipers.stores import MemoryStore, score_again
@@ -26,10 +26,18 @@ def other(output):
     return True
 
 
-def flaky(output):
-    if "FLAKY" in os.environ:
-        raise ValueError("no answer")
-    return "big"
+@dataclass
+class Flaky(Evaluator):
+    down: list[str] = field(default_factory=list, compare=False)
+    evaluation_name: str = "flaky"
+
+    def evaluate(self, ctx):
+        if self.down:
+            raise ValueError("no answer")
+        return "big"
+
+
+flaky = Flaky()
 
 
 DATASET = Dataset(
@@ -73,10 +81,10 @@ def test_an_analysis_says_what_happened_to_evaluators_since(store, change, note)
     assert (after.status, after.ended_at) == (before.status, before.ended_at)
 
 
-def test_an_analysis_says_that_what_had_failed_was_judged_again(store, monkeypatch):
-    monkeypatch.setenv("FLAKY", "1")
+def test_an_analysis_says_that_what_had_failed_was_judged_again(store):
+    flaky.down.append("yes")
     DATASET.evaluate_sync(task, store=store, progress=False)
-    monkeypatch.delenv("FLAKY")
+    flaky.down.clear()
     score_again(store, evaluators=[labels(4), flaky])
     assert notes(store) == ["made before evaluator flaky judged again"]
 
