@@ -48,6 +48,8 @@ FAIR_SECONDS = 0.01
 Record: TypeAlias = ReportCase | ReportCaseFailure
 Keep: TypeAlias = Literal["all", "failed"]
 """Which attempts a report keeps."""
+_UNCHANGING = (str, int, float, bytes, type(None))
+"""Inputs that need no copy for each repeat."""
 KEPT_FAILED = 1000
 """How many attempts that did not pass are kept where only those are."""
 
@@ -516,7 +518,7 @@ async def _prepared(hooks: CaseLifecycle[Any, Any, Any], ctx: EvaluatorContext[A
 
 def _copied(inputs: Any) -> Any:
     """Inputs of its own for each repeat, so that a task which changes them does not change the next attempt."""
-    if isinstance(inputs, str | int | float | bytes | bool | None):
+    if issubclass(type(inputs), _UNCHANGING):  # by its type: an object may lie about its class
         return inputs
     try:
         return copy.deepcopy(inputs)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from calipers import Case, Dataset, ToolCall, Trace
 from calipers.errors import InvalidOptionError, ReportFormatError, ViewError
+from calipers.evaluators import Contains, EqualsExpected
 from calipers.views.csv_file import report_csv
 from calipers.views.formats import FORMATS, Target, parse_target, read_report, write_report
 from calipers.views.github import report_annotations
@@ -302,3 +304,86 @@ def test_other_formats_are_refused_by_name(report, name, tmp_path):
 def test_a_file_that_is_not_there_is_pythons_own_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_report(tmp_path / "report.json")
+
+
+# ---------------------------------------------------------------------- objects that cannot be trusted
+
+
+def refuse(*_):
+    raise RuntimeError("no")
+
+
+def lying(claimed):
+    """An object that says it is of another class, as a mock with a spec does."""
+
+    class Liar:
+        @property
+        def __class__(self):
+            return claimed
+
+    return Liar()
+
+
+class Rude:
+    __repr__ = __str__ = __len__ = __eq__ = __hash__ = __bool__ = __iter__ = __getitem__ = refuse
+
+
+class RudeText(str):
+    __slots__ = ()
+    __repr__ = __str__ = __len__ = __eq__ = __hash__ = __iter__ = __getitem__ = refuse
+
+
+class RudeDict(dict):
+    __repr__ = __str__ = __len__ = __eq__ = __iter__ = __getitem__ = items = keys = refuse
+
+
+class WithoutClass:
+    @property
+    def __class__(self):
+        raise RuntimeError("no")
+
+
+UNTRUSTED = {
+    **{f"says {each.__name__}": lying(each) for each in (str, dict, list, int, bool, float, bytes)},
+    "rude": Rude(),
+    "rude text": RudeText("x" * 3_000),
+    "rude dict": RudeDict(a=1),
+    "no class": WithoutClass(),
+}
+
+
+@pytest.mark.parametrize("name", UNTRUSTED)
+def test_no_object_keeps_a_report_from_being_written(name, records, tmp_path):
+    value = UNTRUSTED[name]
+    attempts = [
+        records.case(
+            f"a [{number}/2]",
+            records.result("x", False),
+            inputs=value,
+            metadata={"m": value},
+            expected_output=value,
+            has_expected_output=True,
+            output=value,
+            attributes={"a": value},
+            source_case_name="a",
+            trace=Trace(tool_calls=[ToolCall("t", {"x": value}, output=value)]),
+        )
+        for number in (1, 2)
+    ]
+    report = records.report(*attempts, records.failure("b", inputs=value), repeat=2, metadata={"m": value})
+    for form in FORMATS:
+        write_report(report, f"{form}:{tmp_path / form}")
+        assert (tmp_path / form).stat().st_size
+    assert read_report(tmp_path / "json").counts() == report.counts()
+
+
+@pytest.mark.parametrize("name", UNTRUSTED)
+def test_a_run_with_such_objects_ends_with_a_report(name):
+    value = UNTRUSTED[name]
+    dataset = Dataset(
+        cases=[Case(name="a", inputs=value, expected_output=value, metadata=value)],
+        evaluators=[EqualsExpected(), Contains("x")],
+    )
+    report = dataset.evaluate_sync(lambda inputs: inputs, progress=False, repeat=2)
+    assert report.counts().attempts == 2
+    assert "EqualsExpected" in report_text(report)

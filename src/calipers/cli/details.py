@@ -144,7 +144,7 @@ def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
 
 def _value(value: Any) -> Iterator[str]:
     """Text as it is, and anything else as JSON."""
-    text = value if isinstance(value, str) else json.dumps(plain(value), indent=2, ensure_ascii=False)
+    text = value if type(value) is str else json.dumps(plain(value), indent=2, ensure_ascii=False)
     return (visible(line) for line in text.splitlines() or ['""'])
 
 

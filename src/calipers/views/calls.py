@@ -10,6 +10,7 @@ from calipers.record import ReportCase, ReportCaseFailure
 from calipers.trace import ToolCall
 
 from .numbers import plural
+from .text import held_text
 
 _CALLS = 20
 """Calls that are named; of the rest, only the number."""
@@ -38,9 +39,11 @@ def _call(call: ToolCall) -> str:
 
 def _short(value: Any) -> str:
     # The repr of a large text would be made only to be thrown away.
-    return _cut(safe_repr(value[: _ARGUMENT + 1] if isinstance(value, str) else value), _ARGUMENT)
+    text = held_text(value)
+    return _cut(safe_repr(value if text is None else text[: _ARGUMENT + 1]), _ARGUMENT)
 
 
 def _cut(text: Any, most: int) -> str:
-    whole = text if isinstance(text, str) else safe_repr(text)
+    held = held_text(text)
+    whole = safe_repr(text) if held is None else held
     return whole if len(whole) <= most else whole[: most - 3] + "..."

@@ -13,6 +13,7 @@ from calipers.record import ReportCase
 from .calls import calls_line
 from .numbers import plural
 from .outcome import Record, complaints
+from .text import held_text
 
 _REPEAT = re.compile(r" \[([0-9]{1,9})/([0-9]{1,9})\]")
 """What is added to the name of a case for each of its attempts."""
@@ -51,7 +52,8 @@ def name_of(group: Sequence[Record]) -> str:
 def _came_to(record: Record) -> Hashable:
     said: list[Hashable] = [record.passed, *complaints(record), calls_line(record)]
     if isinstance(record, ReportCase):
-        said.append(record.output if isinstance(record.output, str) else (safe_repr(record.output),))
+        text = held_text(record.output)
+        said.append((safe_repr(record.output),) if text is None else text)
         if record.passed is None:
             said += [(skip.name, skip.reason) for skip in record.skipped]
             said += [(result.name, result.value) for result in record.results]

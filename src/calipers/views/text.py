@@ -88,10 +88,16 @@ def fit(text: str, width: int, *, encoding: str = "utf-8", length: int | None = 
 def fit_value(value: Any, width: int, *, encoding: str = "utf-8") -> str:
     """Any value as Python would print it, in at most `width` cells."""
     most = (width + 1) * (1 + _MARKS)
-    if isinstance(value, str) and len(value) > most:
+    text = held_text(value)
+    if text is not None and len(text) > most:
         # The repr of a large string would be made only to be thrown away.
-        return fit(safe_repr(value[:most]), width, encoding=encoding, length=len(value))
+        return fit(safe_repr(text[:most]), width, encoding=encoding, length=len(text))
     return fit(safe_repr(value), width, encoding=encoding)
+
+
+def held_text(value: Any) -> str | None:
+    """The text that a value is, whatever its methods do; `None` if it is none, whatever its `__class__` says."""
+    return str.__str__(value) if issubclass(type(value), str) else None
 
 
 def ellipsis(encoding: str) -> str:
