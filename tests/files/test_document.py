@@ -5,6 +5,7 @@ import pytest
 from calipers import Case
 from calipers.evaluators import Contains, EqualsExpected, MaxDuration, ROCEvaluator
 from calipers.files import check_file, load_dataset
+from calipers.files.document import MOST_YAML
 
 YAML = """\
 # yaml-language-server: $schema=./capitals_schema.json
@@ -226,3 +227,15 @@ def test_what_is_wrong_with_the_file_of_cases_is_found_with_what_is_wrong_with_t
         "b.csv:1",
         "b.csv:3",
     ]
+
+
+def test_yaml_that_would_take_gigabytes_of_memory_is_refused_with_the_way_out(tmp_path):
+    path = tmp_path / "big.yaml"
+    with path.open("wb") as file:
+        file.truncate(MOST_YAML + 1)  # as long as that, and no room taken on the disk
+    (problem,) = check_file(path)
+    assert problem.message.startswith("the file has 16.0 MB of YAML, and the limit is 16 MB")
+    assert "'cases: cases.jsonl'" in problem.message
+    small = path.with_name("small.yaml")
+    small.write_text("cases:\n- inputs: 1\n")
+    assert check_file(small) == []

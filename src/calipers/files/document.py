@@ -25,6 +25,10 @@ KEYS = ("$schema", "name", "cases", "evaluators", "report_evaluators")
 """What a document may say."""
 
 
+MOST_YAML = 16 << 20
+"""Bytes that a YAML file may have. Its parser keeps the place of every value, and needs about 50 times as much memory."""
+
+
 class Parts(NamedTuple):
     """What a file says of a dataset."""
 
@@ -55,8 +59,13 @@ def open_cases(
 
 def read_data(path: Path, form: Format, problems: Problems) -> Any:
     """What a YAML or JSON file holds, or `ABSENT`; what is wrong with it is added to the problems."""
+    if form == "yaml" and _is_too_long(path.stat().st_size, problems):
+        return ABSENT
+    content = path.read_bytes()
+    if form == "yaml" and _is_too_long(len(content), problems):  # a pipe does not tell its length before
+        return ABSENT
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = error.object[: error.start]
         column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
@@ -69,6 +78,20 @@ def read_data(path: Path, form: Format, problems: Problems) -> Any:
 
         return parse_yaml(text, problems)
     return parse_json(text, problems)
+
+
+def _is_too_long(size: int, problems: Problems) -> bool:
+    if size <= MOST_YAML:
+        return False
+    limit = MOST_YAML >> 20
+    problems.add_at(
+        1,
+        1,
+        f"the file has {size / (1 << 20):,.1f} MB of YAML, and the limit is {limit} MB, since reading YAML takes about 50 times "
+        "its size in memory: keep the cases in a JSON Lines file and name it here, as in 'cases: cases.jsonl', or write "
+        "the file as JSON",
+    )
+    return True
 
 
 def read_document(
