@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from calipers import Case, Dataset, Report, Trace
-from calipers.evaluation import run_sync
 from calipers.evaluators import HasMatchingSpan
+from calipers.loop import run_sync
 
 
 async def echo(inputs):

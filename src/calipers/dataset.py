@@ -307,7 +307,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         **options: Unpack[EvaluateOptions],
     ) -> "Report":
         """`evaluate` for code that is not async, with the same options."""
-        from .evaluation import run_sync
+        from .loop import run_sync
 
         return run_sync(lambda: self.evaluate(task, **options))
 

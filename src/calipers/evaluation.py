@@ -3,20 +3,18 @@
 It composes what a user could compose alone: a plan of judges, a queue of work, a `Run`, workers, and a `Report`.
 """
 
-import asyncio
 import os
-import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from time import perf_counter
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol
 
 import msgspec
 
 from .early_stop import ForeseeingRule, in_random_order
 from .errors import CalipersError, InvalidOptionError, StoreError
-from .interrupt import claim_main, is_interrupt, on_interrupt
+from .interrupt import on_interrupt
 from .journal import Journal, Keeping, Setup
 from .plain import plain
 from .record import ReportCase, ReportCaseFailure
@@ -28,9 +26,7 @@ from .scoring import NotedScoring, Plan, Scoring, make_plan
 from .spans import span_recorder
 from .task import Invokable, Task, as_task
 from .work import WorkQueue, work_items
-from .workers import GRACE_SECONDS, LoopWorkers, ThreadWorkers
-
-_T = TypeVar("_T")
+from .workers import LoopWorkers, ThreadWorkers
 
 
 class Progress(Protocol):
@@ -255,78 +251,6 @@ def _incomplete(run: Run, total: int | None) -> str | None:
         what = "store" if isinstance(run.queue.broken, StoreError) else "dataset"
         return f"the {what} could not be read any further after {run.finished} attempts: {message}"
     return None
-
-
-def run_sync(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-    """Run a coroutine to its end from code that is not async.
-
-    Where an event loop already runs in this thread (a notebook, say), the work is done in a thread of its own.
-    """
-    if not _loop_is_running():
-        return _run_in_new_loop(main)
-    outcome: list[tuple[Any, BaseException | None]] = []
-
-    def work() -> None:
-        try:
-            outcome.append((_run_in_new_loop(main), None))
-        except BaseException as error:
-            outcome.append((None, error))
-
-    thread = threading.Thread(target=work, name="calipers-evaluate", daemon=True)
-    thread.start()
-    thread.join()
-    result, error = outcome[0]
-    if error is not None:
-        raise error
-    return cast("_T", result)
-
-
-def _loop_is_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-def _run_in_new_loop(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-    """What `asyncio.run` does, but it does not wait for ever for tasks that ignore their cancellation."""
-    loop = asyncio.new_event_loop()
-    try:
-        asyncio.set_event_loop(loop)
-        return _complete(loop, main)
-    finally:
-        left = asyncio.all_tasks(loop)
-        for task in left:
-            task.cancel()
-        if left:
-            loop.run_until_complete(asyncio.wait(left, timeout=GRACE_SECONDS))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        # A task left behind is nobody's any more: its destruction is no news.
-        loop.set_exception_handler(lambda _loop, _context: None)
-        asyncio.set_event_loop(None)
-        loop.close()
-
-
-def _complete(loop: asyncio.AbstractEventLoop, main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-    """What a coroutine returns or raises, whatever else on the loop is raised, and also where code under test stops the loop."""
-
-    async def claimed() -> _T:
-        task = asyncio.current_task()
-        assert task is not None
-        claim_main(task)
-        return await main()
-
-    task = loop.create_task(claimed())
-    while True:
-        try:
-            return loop.run_until_complete(task)
-        except BaseException as error:
-            # Tasks and callbacks of the code under test raise SystemExit through the loop, and those who wait for them have it too.
-            if is_interrupt(error) or loop.is_closed():
-                raise
-            if task.done():
-                return task.result()
 
 
 def draw_seed() -> int:

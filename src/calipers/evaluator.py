@@ -42,13 +42,15 @@ class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
         return await output if inspect.isawaitable(output) else output
 
     def evaluate_sync(self, ctx: EvaluatorContext[InputsT, OutputT, MetadataT]) -> EvaluatorOutput:
-        """The output of `evaluate`, from code that has no event loop running."""
+        """The output of `evaluate`, from code that is not async."""
         output = self.evaluate(ctx)
         if not inspect.isawaitable(output):
             return output
-        import asyncio  # a third of what importing this module costs, and most evaluators never get here
+        from .loop import (
+            run_sync,  # asyncio costs a third of importing this module, and most evaluators never get here
+        )
 
-        return asyncio.run(_finish(output))
+        return run_sync(lambda: _finish(output))
 
     def get_default_evaluation_name(self) -> str:
         """What a single result is called: the `evaluation_name` field if it holds a name, else the class's name."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     import asyncio
@@ -21,6 +22,9 @@ _T = TypeVar("_T")
 
 _MAIN: "ContextVar[asyncio.Task[Any] | None]" = ContextVar("calipers_main", default=None)
 """The task in which a synchronous entry point runs everything."""
+
+_released: "WeakSet[asyncio.Task[Any]]" = WeakSet()
+"""Such tasks that were given up."""
 
 _calm = False
 """Whether a handler is in place that would have heard a Ctrl-C, and has heard none."""
@@ -43,9 +47,14 @@ def claim_main(task: "asyncio.Task[Any]") -> None:
     _MAIN.set(task)
 
 
+def release_main(task: "asyncio.Task[Any]") -> None:
+    """Say that those who wait for the task give it up, and cancel it."""
+    _released.add(task)
+
+
 def is_main(task: "asyncio.Task[Any]") -> bool:
     """Whether no one outside can cancel this task: if it is cancelled, code under test cancelled every task it found."""
-    return _MAIN.get() is task
+    return _MAIN.get() is task and task not in _released
 
 
 def is_cancelled_by_caller() -> bool:

@@ -63,11 +63,6 @@ def _count_fork() -> None:
     _forks += 1
 
 
-def _leave_child() -> None:
-    """End this process: a task or evaluator forked and let the child return, which must not go on with the run."""
-    os._exit(70)
-
-
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
 
@@ -176,10 +171,15 @@ class Run:
             recalled=work.recalled,
         )
 
+    def leave_child(self) -> None:
+        """End this process if it is a child: a task or evaluator forked and let it return, and it must not go on with the run."""
+        if _forks != self._forks:
+            os._exit(70)
+
     def keep(self, position: int, record: Record) -> None:
         """Put a finished record in its place."""
         if _forks != self._forks:
-            _leave_child()
+            self.leave_child()
         passed = record.passed
         self.finished += 1
         if passed is False:
@@ -300,8 +300,7 @@ class Run:
 
     def note_down(self, work: Work, attempt: Attempt, record: Record) -> None:
         """Note a finished attempt in the journal, unless that has failed before. If it fails, no new work begins."""
-        if _forks != self._forks:
-            _leave_child()
+        self.leave_child()
         if self.journal is None:
             return
         try:
@@ -435,6 +434,8 @@ class Run:
                 if self.ends(error):
                     raise
                 attempt.error = error
+            if _forks != self._forks:
+                self.leave_child()
             attempt.duration = perf_counter() - start
             if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries):
                 return

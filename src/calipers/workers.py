@@ -17,14 +17,11 @@ from time import perf_counter
 from typing import Any
 
 from .interrupt import outlast
+from .loop import GRACE_SECONDS
 from .runner import DEFAULT_CONCURRENCY, DEFAULT_THREADS, FAIR_SECONDS, Run
 from .task import Attempt, begin, settle
 from .threads import settled
 from .work import Work
-
-GRACE_SECONDS = 1.0
-"""How long to wait for tasks that were cancelled, and for the judgements that are left when a run stops; what takes longer
-is left behind."""
 
 _TURNS = 3
 """Turns of the event loop in which the end of a call with a timeout comes to its worker."""
@@ -252,7 +249,10 @@ class ThreadWorkers:
             attempt.spans = capture.tree_or_error  # complete once the block is left
 
     def _output(self, attempt: Attempt) -> Any:
-        output = self.run.task.function(attempt.inputs)
+        try:
+            output = self.run.task.function(attempt.inputs)
+        finally:
+            self.run.leave_child()  # at once: another thread may hold the next lock there for ever
         if isawaitable(output):
             output, error = asyncio.run_coroutine_threadsafe(settled(lambda: output), self.loop).result()
             if error is not None:

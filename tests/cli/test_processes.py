@@ -13,6 +13,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.cli.app import COMMANDS
 from calipers.evaluators import IsInstance
+from calipers.testing import HttpAgentServer, Reply
 from calipers.views.formats import read_report
 
 SCRIPT = str(Path(sys.executable).with_name("calipers"))
@@ -106,6 +107,36 @@ def test_the_module_is_the_same_program_as_the_script():
 def test_a_process_ends_with_the_code_of_its_outcome(write_eval, folder, body, args, code):
     write_eval(f"def eval_it():\n    {body}\n")
     assert run("run", *args, cwd=folder).returncode == code
+
+
+def test_a_client_of_a_module_serves_every_evaluation_of_a_command(write, folder):
+    with HttpAgentServer(Reply(text="ok")) as server:
+        write(
+            "agent.py",
+            f"""
+            import httpx
+            from calipers import Case, Dataset
+
+            client = httpx.AsyncClient()
+
+            async def ask(inputs):
+                return (await client.post({server.url!r}, json=inputs)).json()["text"]
+
+            dataset = Dataset(cases=[Case(inputs=n) for n in range(3)], evaluators=[lambda output: output == "ok"])
+            """,
+        )
+        write("eval_one.py", "from agent import ask, dataset\n\ndef eval_one():\n    return dataset, ask\n")
+        write(
+            "eval_two.py",
+            "from agent import ask, dataset\n\nasync def eval_two():\n    return dataset, ask\n",
+        )
+        write(
+            "eval_three.py", "from agent import ask, dataset\n\ndef eval_three():\n    return dataset, ask\n"
+        )
+        done = run("run", "--json", cwd=folder, PYTHONWARNINGS="error")
+    assert done.returncode == 0, done.stderr
+    assert len(server.requests) == 9
+    assert "Warning" not in done.stderr
 
 
 SLOW = """

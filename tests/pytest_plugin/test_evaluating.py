@@ -1,3 +1,7 @@
+"""Evaluations in tests, ordinary and async ones."""
+
+from calipers.testing import HttpAgentServer, Reply
+
 ASYNC = """
 import asyncio
 
@@ -152,3 +156,44 @@ def test_case(case, evaluate_case):
     assert "E       AssertionError: Peru: did not pass EqualsExpected" in lines
     assert "E         expected  'Lima'" in lines
     assert "src/calipers" not in done.out
+
+
+def test_a_client_of_a_module_works_in_every_test(folder):
+    with HttpAgentServer(Reply(text="Paris")) as server:
+        folder.write(
+            "test_it.py",
+            f"""
+import httpx
+
+client, async_client = httpx.AsyncClient(), httpx.AsyncClient()
+paris = Dataset(
+    cases=[Case(name=str(number), inputs=number, expected_output="Paris") for number in range(3)],
+    evaluators=[EqualsExpected()],
+)
+
+async def agent(inputs):
+    return (await client.post({server.url!r}, json=inputs)).json()["text"]
+
+async def async_agent(inputs):
+    return (await async_client.post({server.url!r}, json=inputs)).json()["text"]
+
+@pytest.mark.calipers(paris, task=agent, repeat=2)
+def test_marker(case): ...
+
+@pytest.mark.calipers(paris)
+def test_case(case, evaluate_case):
+    assert_passed(evaluate_case(agent))
+
+@pytest.mark.parametrize("number", range(3))
+def test_fixture(evaluate, number):
+    assert_passed(evaluate(paris, agent))
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("number", range(3))
+async def test_async(evaluate, number):
+    assert_passed(evaluate(paris, async_agent))
+""",
+        )
+        settings = ["-o", "asyncio_default_fixture_loop_scope=function"]
+        done = folder.pytest("-q", *settings, plugins=["calipers.pytest_plugin", "pytest_asyncio.plugin"])
+    assert done.counts == {"passed": 12}, done.out

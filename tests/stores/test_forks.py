@@ -1,14 +1,18 @@
 """Stores that are open when their process forks."""
 
+import multiprocessing
 import os
+import subprocess
 import sys
 import threading
 import traceback
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
 from calipers import Case, Dataset
 from calipers.errors import StoreError
+from calipers.forks import no_more_forks, tell_of_forks
 from calipers.stores import MemoryStore, SqliteStore, open_store
 
 pytestmark = [
@@ -121,3 +125,104 @@ def test_a_store_that_is_closed_stays_closed(sqlite_store):
     assert has_ended_well(fork(lambda: None))
     with pytest.raises(StoreError, match="closed"):
         sqlite_store.runs()
+
+
+# ---------------------------------------------------------------------- in the middle of a run
+
+
+def square(number):
+    return number * number
+
+
+def in_a_pool(inputs):
+    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
+        return pool.submit(square, inputs).result()
+
+
+def in_a_process(inputs):
+    process = multiprocessing.get_context("fork").Process(target=square, args=(inputs,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    return square(inputs)
+
+
+def in_a_child(inputs):
+    assert has_ended_well(fork(lambda: None))
+    return square(inputs)
+
+
+def in_a_child_of_a_child(inputs):
+    assert has_ended_well(fork(lambda: has_ended_well(fork(lambda: None)) or os._exit(2)))
+    return square(inputs)
+
+
+def in_another_program(inputs):
+    subprocess.run(["true"], preexec_fn=lambda: None, check=True)
+    return square(inputs)
+
+
+def in_a_child_that_returns(inputs):
+    child = os.fork()
+    if child:
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 70
+    return square(inputs)
+
+
+WAYS = [
+    in_a_pool,
+    in_a_process,
+    in_a_child,
+    in_a_child_of_a_child,
+    in_another_program,
+    in_a_child_that_returns,
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_a_task_may_fork_again_and_again(store, way):
+    async def on_the_loop(inputs):
+        return way(inputs)
+
+    dataset = Dataset(
+        name="d",
+        cases=[Case(name=str(number), inputs=number, expected_output=square(number)) for number in range(10)],
+        evaluators=[lambda output, expected_output: output == expected_output],
+    )
+    for task in (way, on_the_loop):
+        report = dataset.evaluate_sync(task, store=store, progress=False, max_concurrency=4)
+        assert [failure.error_message for failure in report.failures] == []
+        assert (report.incomplete, report.pass_rate().value) == (None, 1.0)
+    assert [info.attempts for info in store.runs() if info.status == "finished"] == [10, 10]
+
+
+def test_a_store_that_was_not_used_between_two_forks_can_be_used_after_them(store):
+    for _ in range(3):
+        assert has_ended_well(fork(lambda: run(store, "child")))
+    run(store, "parent")
+
+
+def test_a_block_that_reads_goes_on_after_a_fork_in_its_middle(store):
+    run(store, "before")
+    with store._reading() as db:
+        child = fork(lambda: None)
+        assert db.run("SELECT COUNT(*) FROM runs") == [(1,)]
+    assert has_ended_well(child)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_fails_when_it_is_told_of_a_fork_keeps_no_other_from_being_told(sqlite_store):
+    class Broken:
+        def before_fork(self):
+            raise RuntimeError("broken before")
+
+        def after_fork(self, *, is_child):
+            raise RuntimeError("broken after")
+
+    broken = Broken()
+    tell_of_forks(broken)
+    try:
+        assert has_ended_well(fork(lambda: run(sqlite_store, "child")))
+        run(sqlite_store, "parent")
+    finally:
+        no_more_forks(broken)

@@ -17,7 +17,8 @@ import click
 
 from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
-from calipers.evaluation import draw_seed, run_sync
+from calipers.evaluation import draw_seed
+from calipers.loop import run_sync
 from calipers.plugins import PluginManager
 from calipers.plugins.failure import LOADING
 from calipers.report import Report

@@ -1,8 +1,8 @@
 """One HTTP session for each event loop, shared by all who ask from it, and closed with the loop.
 
-A connection belongs to the loop it was opened in, and a run may have a loop of its own. So each loop has a session, from
-its first request to its end; `asyncio.run`, `Dataset.evaluate_sync` and the like see to the end, and nobody has to close
-anything. Connections that nobody uses close by themselves within seconds.
+A connection belongs to the loop it was opened in, and a program may have several. So each loop has a session, from its first
+request to its end; `asyncio.run` sees to the end, and for `Dataset.evaluate_sync` and the like the end of the process does. There
+is nothing to close. Connections that are not used close by themselves within seconds. A forked child opens its own.
 
 - **Requests stand alone.** No cookie is kept, or one case could go on with the conversation of another.
 - **There is no limit to the connections**: how much is under way is the run's decision.
@@ -14,6 +14,7 @@ anything. Connections that nobody uses close by themselves within seconds.
 import asyncio
 import atexit
 import ipaddress
+import os
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from calipers.errors import MissingExtraError
+from calipers.forks import keep_for_ever
 
 if TYPE_CHECKING:
     import aiohttp
@@ -105,6 +107,17 @@ def _close_leftovers(*, of_closed_loops: bool = False) -> None:
                 closing.send(None)  # a closed loop leaves nothing to wait for
         elif not of_closed_loops and not loop.is_running():
             loop.run_until_complete(session.lifetime.aclose())
+
+
+def _leave_to_parent() -> None:
+    """Forget the sessions of the parent: a child that closed one would say so to the server."""
+    global _sessions  # noqa: PLW0603 - it belongs to the process
+    keep_for_ever(_sessions)
+    _sessions = {}
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _is_here(host: str) -> bool:

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from calipers.errors import InvalidOptionError
-from calipers.evaluation import draw_seed, run_sync
+from calipers.evaluation import draw_seed
 from calipers.http.request import check_seconds
+from calipers.loop import run_sync
 from calipers.plain import safe_repr
 
 from .conversation import part_of_attempt

@@ -15,8 +15,9 @@ from collections.abc import Awaitable, Sequence
 from typing import Any, TypedDict, Unpack
 
 from calipers.errors import InvalidOptionError
-from calipers.evaluation import Progress, run_sync
+from calipers.evaluation import Progress
 from calipers.lifecycle import RunHooks
+from calipers.loop import run_sync
 from calipers.plain import safe_repr
 from calipers.report import Report
 from calipers.retry import Retry

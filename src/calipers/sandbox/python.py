@@ -11,18 +11,17 @@ outcome says which of the two it was, and `require_isolation` refuses the second
 
 from __future__ import annotations
 
-import asyncio
 import os
 import reprlib
 import signal
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from calipers.errors import SandboxError
+from calipers.loop import run_sync
 from calipers.sandbox.child import Ending, hold
 from calipers.sandbox.detection import best_confinement_async
 from calipers.sandbox.limits import DEFAULT_LIMITS, Limits
@@ -82,12 +81,7 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
 
     def run_sync(self, code: str, *, stdin: str = "", limits: Limits = DEFAULT_LIMITS) -> Outcome:
         """`run` for callers that cannot await; inside a running event loop it blocks that loop."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self.run(code, stdin=stdin, limits=limits))
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(self.run_sync, code, stdin=stdin, limits=limits).result()
+        return run_sync(lambda: self.run(code, stdin=stdin, limits=limits))
 
 
 async def run_python(

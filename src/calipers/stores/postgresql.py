@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from typing_extensions import override
 
 from calipers.errors import MissingExtraError, StoreError, StoreMissingError, StoreUnavailableError
+from calipers.forks import keep_for_ever, no_more_forks, tell_of_forks
 
-from .forks import no_more_forks, tell_of_forks
 from .schema import VERSION, migrations
 from .sql import Columns, Row, Session, marks
 from .sql_store import SqlStore
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _WORDS: Final = {"number": "BIGSERIAL", "bytes": "BYTEA", "clustered": ""}
 _OPENING: Final = 0x43414C49
 """The advisory lock that is held while tables are made, and between prune and append."""
-_inherited: Final[list[Any]] = []
-"""Connections of a parent, kept for ever: to give one up would be to say so to the server."""
 CONNECT_SECONDS: Final = 10
 """How long to wait for a server that does not answer."""
 
@@ -101,9 +99,8 @@ class _Line:
     def after_fork(self, *, is_child: bool) -> None:
         """Leave the connection to the parent: the child makes one of its own."""
         if is_child:
-            if self._connection is not None:
-                _inherited.append(self._connection)
-                self._connection = None
+            keep_for_ever(self._connection)  # to give it up would be to say so to the server
+            self._connection = None
             self._lock = threading.RLock()
 
     @contextlib.contextmanager

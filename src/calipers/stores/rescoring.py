@@ -23,9 +23,10 @@ from typing_extensions import override
 from calipers.case import Case
 from calipers.dataset import Dataset
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
-from calipers.evaluation import Counts, Progress, run_sync
+from calipers.evaluation import Counts, Progress
 from calipers.identity.evaluators import evaluator_identity
 from calipers.interrupt import on_interrupt
+from calipers.loop import run_sync
 from calipers.recalled import Recalled, Reuse
 from calipers.record import ReportCase
 from calipers.report import Report

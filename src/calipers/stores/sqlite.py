@@ -22,8 +22,8 @@ from urllib.parse import quote
 from typing_extensions import override
 
 from calipers.errors import StoreError, StoreMissingError, StoreUnavailableError
+from calipers.forks import keep_for_ever, no_more_forks, tell_of_forks
 
-from .forks import no_more_forks, tell_of_forks
 from .schema import VERSION, migrations
 from .sql import Columns, Row, Session, marks
 from .sql_store import SqlStore
@@ -52,8 +52,6 @@ _PASSING: Final = (
     "SQLITE_PROTOCOL",
 )
 _State: TypeAlias = Literal["open", "closed for a fork", "lost"]
-_inherited: Final[list[sqlite3.Connection]] = []
-"""Connections of a parent: nobody may use them here, nor close them, so that they are kept for ever."""
 
 
 class SqliteStore(SqlStore):
@@ -78,6 +76,8 @@ class SqliteStore(SqlStore):
         self._read_lock = threading.RLock()
         self._state: _State = "open"
         self._opening = threading.Lock()
+        self._readers = 0
+        """How many blocks read at this moment; more than one only if they are nested in one thread."""
         self._is_held = False
         """Whether a fork holds both locks."""
         with _explained(self.url):
@@ -115,7 +115,11 @@ class SqliteStore(SqlStore):
         with self._read_lock, _explained(self.url):
             if self._state != "open":
                 self._open_again()
-            yield _SqliteSession(self._reader)
+            self._readers += 1
+            try:
+                yield _SqliteSession(self._reader)
+            finally:
+                self._readers -= 1
 
     @contextlib.contextmanager
     @override
@@ -141,6 +145,8 @@ class SqliteStore(SqlStore):
     def prune(self) -> int:
         removed = super().prune()
         with self._write_lock, _explained(self.url):
+            if self._state != "open":
+                self._open_again()
             self._writer.execute("VACUUM")
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return removed
@@ -157,18 +163,23 @@ class SqliteStore(SqlStore):
     # ------------------------------------------------------------------ forks
 
     def before_fork(self) -> None:
-        """Close the connections, unless somebody is in the middle of something that takes long."""
+        """Close the connections, unless they are in the middle of something that takes long."""
         if not self._write_lock.acquire(timeout=FORK_SECONDS):
             return
         if not self._read_lock.acquire(timeout=FORK_SECONDS):
             self._write_lock.release()
             return
-        if self._state == "lost" or self._writer.in_transaction:
+        if self._is_in_use():
             self._read_lock.release()
             self._write_lock.release()
             return
         self._is_held = True
-        self._let_go()
+        if self._state == "open":
+            self._let_go()
+
+    def _is_in_use(self) -> bool:
+        """Whether the thread that forks is in the middle of something itself."""
+        return self._state == "open" and (self._readers > 0 or self._writer.in_transaction)
 
     def _let_go(self) -> None:
         self._reader.close()
@@ -181,8 +192,10 @@ class SqliteStore(SqlStore):
         if is_child:
             self._write_lock, self._read_lock = threading.RLock(), threading.RLock()
             self._opening = threading.Lock()
+            self._readers = 0
             if not held:
-                _inherited.extend((self._writer, self._reader))
+                # SQLite allows neither to use them here nor to close them.
+                keep_for_ever((self._writer, self._reader))
                 self._state = "lost"
         elif held:
             self._read_lock.release()
@@ -213,6 +226,7 @@ class MemoryStore(SqliteStore):
         self._write_lock = self._read_lock = threading.RLock()
         self._state = "open"
         self._opening = threading.Lock()
+        self._readers = 0
         self._is_held = False
         tell_of_forks(self)
 

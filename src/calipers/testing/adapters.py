@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calipers.errors import InvalidOptionError
-from calipers.evaluation import run_sync
+from calipers.loop import run_sync
 from calipers.plain import safe_repr
 from calipers.testing.finding import AdapterRule, ConformanceError, Finding
 from calipers.testing.outcome import error_text

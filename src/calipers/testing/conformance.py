@@ -28,8 +28,8 @@ import msgspec
 
 from calipers.context import EvaluatorContext
 from calipers.errors import InvalidOptionError, NotAnEvaluatorError
-from calipers.evaluation import run_sync
 from calipers.evaluator import Evaluator
+from calipers.loop import run_sync
 from calipers.output import Judgement
 from calipers.plain import plain, safe_repr
 from calipers.report import Report

@@ -4,7 +4,7 @@ from typing import Any
 
 from calipers.case import Case
 from calipers.context import EvaluatorContext
-from calipers.evaluation import run_sync
+from calipers.loop import run_sync
 from calipers.record import ReportCase
 from calipers.scoring import Scoring, make_plan
 from calipers.task import Attempt

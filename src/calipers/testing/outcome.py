@@ -1,10 +1,8 @@
 """What comes of one call of an evaluator, whatever it does: judged, skipped, raised, illegal, exit or late.
 
-The call runs in a daemon thread with an event loop of its own, so that one that hangs can be left behind.
+The call runs in another thread, so that one that hangs can be left behind.
 """
 
-import asyncio
-import threading
 from collections.abc import Sequence
 from inspect import isawaitable
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -12,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from calipers.context import EvaluatorContext
 from calipers.errors import InvalidOutputError
 from calipers.evaluator import Evaluator
+from calipers.loop import elsewhere, run_sync
 from calipers.output import Judgement, read_output
 from calipers.plain import safe_repr
 from calipers.result import EvalResult, EvalVerdict, Skipped, describe_error
@@ -37,19 +36,16 @@ def outcome_of_call(
     evaluator: Evaluator[Any, Any, Any], ctx: EvaluatorContext[Any, Any, Any], timeout: float
 ) -> Outcome:
     """What comes of one call within the timeout."""
-    outcomes: list[Outcome] = []
-    thread = threading.Thread(
-        target=lambda: outcomes.append(_outcome(evaluator, ctx)), name="calipers-check", daemon=True
-    )
-    thread.start()
-    thread.join(timeout)
-    return outcomes[0] if outcomes else Outcome("late")
+    try:
+        return elsewhere(lambda: _outcome(evaluator, ctx), timeout=timeout)
+    except TimeoutError:
+        return Outcome("late")
 
 
 def _outcome(evaluator: Evaluator[Any, Any, Any], ctx: EvaluatorContext[Any, Any, Any]) -> Outcome:
     output: Any = None
     try:
-        output = asyncio.run(_evaluate(evaluator, ctx))
+        output = run_sync(lambda: _evaluate(evaluator, ctx))
     except RecursionError as error:
         return Outcome("exit", RecursionError, error_text(error))
     except Exception as error:

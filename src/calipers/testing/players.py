@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from calipers.errors import InvalidOptionError
-from calipers.evaluation import run_sync
+from calipers.loop import run_sync
 from calipers.plain import safe_repr
 from calipers.rollouts.calling import ask, is_blocking
 from calipers.rollouts.graph import Node

@@ -16,7 +16,7 @@ from numbers import Real
 from typing import Any
 
 from calipers.errors import InvalidOptionError, InvalidRolloutError
-from calipers.evaluation import run_sync
+from calipers.loop import run_sync
 from calipers.plain import safe_repr
 from calipers.rollouts.calling import ask, is_async, is_blocking
 

@@ -1,0 +1,295 @@
+"""The event loop of code that is not async: `run_sync`, which stands behind every call that blocks until its work is done.
+
+A client of the user's (`httpx.AsyncClient`, `AsyncOpenAI`) belongs to the loop that it was first used in. So a loop is kept:
+
+- **One loop for each thread**, from its first call to the end of the process. What a thread leaves behind at its end goes to the
+  next thread that needs a loop. The loop is what the event loop policy makes: `uvloop.install()` comes before the first call.
+- **Inside a running loop** (a notebook, an async test) the work is done in another thread, which is always the same for the
+  calling thread, and so is its loop.
+- **A forked child** makes its own loops, and leaves those of its parent alone.
+- **Between calls the loop stands still.** At the next call it first sees what happened meanwhile, such as connections that a
+  server has closed.
+- **Tasks.** A call waits a moment for the tasks that it cancelled. What was started and not cancelled belongs to the code that
+  started it, just as with `await`: a client's keep-alive lives on, stands still between calls, and is cancelled at exit. A call that
+  ends by Ctrl-C cancels everything that was started during it.
+- **At exit** tasks are cancelled, async generators and open connections closed, and then the loop. What ignores its cancellation
+  is not waited for.
+"""
+
+import asyncio
+import atexit
+import threading
+import warnings
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from contextvars import copy_context
+from queue import SimpleQueue
+from typing import Any, Final, TypeVar
+
+from .forks import keep_for_ever, tell_of_forks
+from .interrupt import claim_main, is_interrupt, release_main
+
+_T = TypeVar("_T")
+
+GRACE_SECONDS: Final = 1.0
+"""How long to wait for tasks that were cancelled, and for the judgements that are left when a run stops; what takes longer
+is left behind."""
+
+
+def run_sync(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    """Run a coroutine to its end from code that is not async, also where an event loop runs already."""
+    if is_loop_running():
+        return elsewhere(lambda: run_sync(main))
+    return _seats.mine().loop().run(main)
+
+
+def elsewhere(work: Callable[[], _T], *, timeout: float | None = None) -> _T:
+    """Do some work in another thread, always the same one for this thread, and so with the same event loop.
+
+    Raises:
+        TimeoutError: it took longer than that. It is left behind, and so is its thread.
+    """
+    return _seats.mine().helper().do(work, timeout)
+
+
+def is_loop_running() -> bool:
+    """Whether an event loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+class _Loop:
+    """An event loop that is kept."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._in_use = threading.Lock()
+        self._main: asyncio.Task[Any] | None = None
+
+    def run(self, main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+        """Run a coroutine to its end, and see to the tasks that it leaves."""
+        loop = self.loop
+        with self._in_use:
+            before = asyncio.all_tasks(loop)
+            task = loop.create_task(_awake(main))
+            self._main = task
+            try:
+                return self._complete(task)
+            finally:
+                self._main = None
+                left = asyncio.all_tasks(loop) - before
+                if not task.done():
+                    release_main(task)
+                    for each in left:
+                        each.cancel()
+                self._wait({each for each in left if each.cancelling()})
+
+    def _complete(self, task: "asyncio.Task[_T]") -> _T:
+        """What a task returns or raises, whatever else on the loop is raised, and also where code under test stops the loop."""
+        while True:
+            try:
+                self.loop.run_until_complete(task)
+                return task.result()
+            except BaseException as error:
+                # Tasks and callbacks of the code under test raise SystemExit through the loop, and those who wait for them have
+                # it too.
+                if is_interrupt(error) or self.loop.is_closed():
+                    raise
+                if task.done():
+                    return task.result()
+
+    def _wait(self, tasks: "set[asyncio.Task[Any]]") -> None:
+        if tasks:
+            self._complete(self.loop.create_task(_end(tasks)))
+
+    def cancel(self) -> None:
+        """Cancel what is run, from another thread."""
+        if (task := self._main) is not None:
+            release_main(task)
+            with suppress(RuntimeError):  # the loop is closed
+                self.loop.call_soon_threadsafe(task.cancel)
+
+    def close(self) -> None:
+        """End the loop, unless it runs."""
+        loop = self.loop
+        if loop.is_closed() or not self._in_use.acquire(blocking=False):
+            return
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        # What is said of a task or a connection from here on is no news: all of them end.
+        loop.set_exception_handler(lambda _loop, _context: None)
+        self._wait(tasks)
+        self._complete(loop.create_task(_hang_up(loop)))
+        with warnings.catch_warnings():
+            # uvloop complains of connections, and closes them.
+            warnings.simplefilter("ignore", ResourceWarning)
+            loop.close()
+
+
+async def _awake(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    """The coroutine, begun when the loop has seen what happened while it stood still."""
+    task = asyncio.current_task()
+    assert task is not None
+    claim_main(task)
+    for _ in range(2):
+        await asyncio.sleep(0)
+    return await main()
+
+
+async def _end(tasks: "set[asyncio.Task[Any]]") -> None:
+    """Wait a moment for tasks that were cancelled."""
+    await asyncio.wait(tasks, timeout=GRACE_SECONDS)
+    for task in tasks:
+        task.add_done_callback(_forget)
+
+
+async def _hang_up(loop: asyncio.AbstractEventLoop) -> None:
+    """Close async generators, and connections that are still open, such as those of a client that was not closed."""
+    await loop.shutdown_asyncgens()
+    # The loops of asyncio keep them by this name; another loop may not.
+    for transport in list(getattr(loop, "_transports", {}).values()):
+        transport.abort()
+    await asyncio.sleep(0)
+
+
+def _forget(task: "asyncio.Future[Any]") -> None:
+    """Retrieve the outcome of an abandoned task, so that the event loop does not complain of it."""
+    if not task.cancelled():
+        task.exception()
+
+
+class _Helper:
+    """A thread that does what another thread asks for, one thing at a time."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._loop: _Loop | None = None
+        self.lost = False
+        """Whether it is busy with what was given up."""
+        threading.Thread(target=self._work, name="calipers-loop", daemon=True).start()
+
+    def do(self, work: Callable[[], _T], timeout: float | None) -> _T:
+        """What the work returns or raises."""
+        future: Future[_T] = Future()
+        context = copy_context()
+
+        def job() -> None:
+            self._loop = _seats.mine().loop()
+            try:
+                result = context.run(work)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        self._jobs.put(job)
+        try:
+            return future.result(timeout)
+        except BaseException as error:
+            if not future.done():
+                self._give_up(future, 0 if isinstance(error, TimeoutError) else 2 * GRACE_SECONDS)
+            raise
+
+    def _give_up(self, future: "Future[Any]", grace: float) -> None:
+        """Cancel the work; if it does not end, another thread has to be found for the next."""
+        if self._loop is not None:
+            self._loop.cancel()
+        if not wait([future], grace).done:
+            self.lost = True
+            self.end()
+
+    def end(self) -> None:
+        """End the thread when it has done what it was asked for."""
+        self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+
+
+class _Seat:
+    """What a thread has: its loop, and the thread that works for it while that loop runs."""
+
+    def __init__(self) -> None:
+        self._loop: _Loop | None = None
+        self._helper: _Helper | None = None
+
+    def loop(self) -> _Loop:
+        """The loop, made when it is first needed."""
+        if self._loop is None or self._loop.loop.is_closed():
+            self._loop = _Loop()
+        return self._loop
+
+    def helper(self) -> _Helper:
+        """The other thread, made when it is first needed, and when the one before was given up."""
+        if self._helper is None or self._helper.lost:
+            self._helper = _Helper()
+        return self._helper
+
+    def close(self) -> None:
+        """End both, unless they are busy."""
+        if self._helper is not None:
+            self._helper.end()
+            self._helper = None
+        if self._loop is not None:
+            self._loop.close()
+
+
+class _Lease:
+    """A thread's hold on its seat: when the thread ends, so does the lease, and the next thread takes the seat."""
+
+    def __init__(self, idle: list[_Seat], seat: _Seat) -> None:
+        self.seat = seat
+        self._idle = idle
+
+    def __del__(self) -> None:
+        self._idle.append(self.seat)
+
+
+class _Seats:
+    """The seats of this process."""
+
+    def __init__(self) -> None:
+        self._begin()
+        tell_of_forks(self)
+
+    def _begin(self) -> None:
+        self._all: list[_Seat] = []
+        self._idle: list[_Seat] = []
+        self._threads = threading.local()
+
+    def mine(self) -> _Seat:
+        """The seat of this thread."""
+        lease: _Lease | None = getattr(self._threads, "lease", None)
+        if lease is None:
+            try:
+                seat = self._idle.pop()  # the one that was used last
+            except IndexError:
+                seat = _Seat()
+                self._all.append(seat)
+            lease = self._threads.lease = _Lease(self._idle, seat)
+        return lease.seat
+
+    def close(self) -> None:
+        """Close every loop that does not run; the next call makes a new one."""
+        for seat in list(self._all):
+            seat.close()
+
+    def before_fork(self) -> None:
+        """Nothing: the parent goes on as before."""
+
+    def after_fork(self, *, is_child: bool) -> None:
+        """Leave the loops to the parent: a child that closed one would close its connections."""
+        if is_child:
+            keep_for_ever(self._all)
+            self._begin()
+
+
+_seats: Final = _Seats()
+close_loops = atexit.register(_seats.close)
+"""Close the loops that are kept; those that run are left alone."""
