@@ -80,6 +80,7 @@ FRONT_DOORS = {
     ("calipers.dataset", "calipers.evaluation"),
     ("calipers.dataset", "calipers.files.load"),
     ("calipers.dataset", "calipers.files.save"),
+    ("calipers.dataset", "calipers.files.schema"),
     ("calipers.dataset", "calipers.loop"),
     ("calipers.dataset", "calipers.report_evaluator"),
     ("calipers.dataset", "calipers.runner"),

@@ -1,15 +1,24 @@
 """Named cases and the evaluators they share."""
 
 import inspect
+import json
 import re
 import typing
 from collections import UserList, deque
+from typing import Any
 
 import pytest
 
-from calipers import Case, Dataset, Evaluator
+from calipers import Case, Dataset, Evaluator, Retry
 from calipers.dataset import EvaluateOptions
-from calipers.errors import InvalidCaseError, InvalidOptionError, NotAnEvaluatorError, TaskContractError
+from calipers.errors import (
+    DatasetFileError,
+    InvalidCaseError,
+    InvalidOptionError,
+    NotAnEvaluatorError,
+    TaskContractError,
+)
+from calipers.evaluators import EqualsExpected, ReportEvaluator
 
 
 def echo(inputs):
@@ -346,14 +355,11 @@ def test_a_lazy_dataset_cannot_be_added_to():
 
 
 def test_evaluate_and_evaluate_sync_take_the_same_options_and_each_is_explained():
-    options = dict(list(inspect.signature(Dataset.evaluate).parameters.items())[2:])
-    assert list(EvaluateOptions.__annotations__) == list(options)
-    assert all(option.kind is inspect.Parameter.KEYWORD_ONLY for option in options.values())
+    for method in (Dataset.evaluate, Dataset.evaluate_sync):
+        options = inspect.signature(method).parameters["options"]
+        assert options.annotation == typing.Unpack[EvaluateOptions]
     explained = re.findall(r"^ +(\w+): ", Dataset.evaluate.__doc__.partition("Args:")[2], re.MULTILINE)
-    assert explained == ["task", *options]
-    for name, hint in EvaluateOptions.__annotations__.items():
-        written = hint.__forward_arg__ if isinstance(hint, typing.ForwardRef) else hint
-        assert written == options[name].annotation, name
+    assert explained == ["task", *EvaluateOptions.__annotations__]
 
 
 @pytest.mark.parametrize("metadata", [[1], "x", 3])
@@ -365,3 +371,158 @@ def test_metadata_of_a_run_is_a_dict(metadata):
 def test_an_option_that_does_not_exist_is_refused():
     with pytest.raises(TypeError, match="repeats"):
         run(Dataset(cases=[]), repeats=3)
+
+
+# ---------------------------------------------------------------------- the same, in text and in other words
+
+
+YAML = """
+name: capitals
+cases:
+- name: france
+  inputs: capital of France?
+  expected_output: Paris
+evaluators:
+- EqualsExpected
+"""
+DATA = {
+    "name": "capitals",
+    "cases": [{"name": "france", "inputs": "capital of France?", "expected_output": "Paris"}],
+    "evaluators": [{"EqualsExpected": {}}],
+}
+
+
+def test_text_a_dictionary_and_a_file_hold_the_same_dataset(tmp_path):
+    (tmp_path / "capitals.yaml").write_text(YAML, encoding="utf-8")
+    made = Dataset(
+        name="capitals",
+        cases=[Case(name="france", inputs="capital of France?", expected_output="Paris")],
+        evaluators=[EqualsExpected()],
+    )
+    for other in (
+        Dataset.from_text(YAML),
+        Dataset.from_text(json.dumps(DATA), format="json"),
+        Dataset.from_dict(DATA),
+        Dataset.from_file(tmp_path / "capitals.yaml"),
+    ):
+        assert other == made
+        assert not other != made  # noqa: SIM202 - both operators
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Dataset(name="b", cases=cases("x"), evaluators=[right]),
+        Dataset(name="a", cases=cases("y"), evaluators=[right]),
+        Dataset(name="a", cases=cases("x")),
+        Dataset(name="a", cases=iter(cases("x")), evaluators=[right]),
+        "a",
+    ],
+)
+def test_datasets_that_differ_in_a_part_are_not_equal(other):
+    assert Dataset(name="a", cases=cases("x"), evaluators=[right]) != other
+
+
+def test_a_text_without_a_name_takes_the_one_that_is_given():
+    text = "cases: [{inputs: 1}]"
+    assert Dataset.from_text(text).name is None
+    assert Dataset.from_text(text, name="given").name == "given"
+    assert Dataset.from_text(YAML, name="given").name == "capitals"
+
+
+def test_a_typed_dataset_validates_what_it_reads_from_text_and_from_a_dictionary():
+    assert Dataset[int, str, None].from_dict({"cases": [{"inputs": 1}]}).cases[0].inputs == 1
+    for read in (
+        lambda: Dataset[int, str, None].from_dict({"cases": [{"inputs": "one"}]}),
+        lambda: Dataset[int, str, None].from_text("cases: [{inputs: one}]"),
+    ):
+        with pytest.raises(DatasetFileError, match=re.escape("cases[0].inputs")):
+            read()
+
+
+def test_what_is_wrong_with_a_text_is_told_with_its_line():
+    with pytest.raises(DatasetFileError, match=r"dataset:3:.*EqualExpected"):
+        Dataset.from_text("cases: [{inputs: 1}]\nevaluators:\n- EqualExpected\n")
+    with pytest.raises(InvalidOptionError, match="yaml or json"):
+        Dataset.from_text("a,b", format="csv")
+    with pytest.raises(InvalidOptionError, match="text or from a dictionary"):
+        Dataset.from_text(3)
+
+
+class Polite(Evaluator):
+    def evaluate(self, ctx):
+        return "please" in ctx.output
+
+
+class Summed(ReportEvaluator):
+    def evaluate(self, ctx):
+        return []
+
+
+def test_files_are_written_and_read_in_the_words_of_others(tmp_path):
+    dataset = Dataset[str, str, Any](
+        name="d", cases=cases("x"), evaluators=[Polite()], report_evaluators=[Summed()]
+    )
+    kinds = {"custom_evaluator_types": [Polite], "custom_report_evaluator_types": [Summed]}
+    dataset.to_file(tmp_path / "d.txt", fmt="yaml", schema_path="schemas/{stem}.json", **kinds)
+    assert (tmp_path / "schemas" / "d.json").is_file()
+    again = Dataset[str, str, Any].from_file(tmp_path / "d.txt", fmt="yaml", **kinds)
+    assert [type(each) for each in (*again.evaluators, *again.report_evaluators)] == [Polite, Summed]
+    dataset.to_file(tmp_path / "e.yaml", schema_path=None, **kinds)
+    assert not (tmp_path / "e_schema.json").exists()
+    with pytest.raises(TypeError, match="'colour'"):
+        Dataset.from_dict(DATA, colour="red")
+
+
+def test_the_schema_of_a_type_of_dataset_knows_its_types_and_evaluators():
+    schema = Dataset[int, str, None].model_json_schema_with_evaluators([Polite], [Summed])
+    assert schema["$defs"]["dataset.case"]["properties"]["inputs"] == {"type": "integer"}
+    assert "Polite" in str(schema)
+    assert "Summed" in str(schema)
+
+
+# ---------------------------------------------------------------------- names and retries in the words of others
+
+
+def test_a_task_is_called_what_the_caller_says_and_a_run_after_its_task():
+    dataset = Dataset(cases=cases("x"), evaluators=[right])
+    assert run(dataset).name == "echo"
+    assert run(dataset, task_name="assistant").name == "assistant"
+    assert run(dataset, task_name="assistant", name="nightly").name == "nightly"
+    with pytest.raises(InvalidOptionError, match="name of a task"):
+        run(dataset, task_name="")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"retry": {"attempts": 3, "backoff": 0}},
+        {"retry_task": {"max_attempts": 3, "initial_delay": 0, "max_delay": 1}},
+        {"retry_task": Retry(attempts=3, backoff=0)},
+    ],
+)
+def test_a_retry_may_be_a_dictionary_and_go_by_two_names(words):
+    calls = []
+
+    def flaky(inputs):
+        calls.append(inputs)
+        if len(calls) < 3:
+            raise ConnectionError
+        return inputs
+
+    report = run(Dataset(cases=cases("x"), evaluators=[right]), flaky, **words)
+    assert report.cases[0].tries == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"retry": Retry(), "retry_task": Retry()}, "two words for one thing"),
+        ({"retry_task": {"stop": 3}}, "retry_task has no 'stop': give a Retry, with attempts"),
+        ({"retry": 3}, "retry must be a Retry"),
+        ({"retry": {"attempts": 0}}, "attempts"),
+    ],
+)
+def test_what_is_no_retry_is_refused(words, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        run(Dataset(cases=cases("x")), **words)

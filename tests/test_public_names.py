@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import calipers
-from calipers.dataset import Dataset, EvaluateOptions
 
 PACKAGE = Path(calipers.__file__).parent
 PACKAGES = ["calipers", *(f"calipers.{path.parent.name}" for path in sorted(PACKAGE.glob("*/__init__.py")))]
@@ -96,14 +95,6 @@ def test_names_that_load_late_are_the_same_for_readers_for_python_and_for_checke
     module = import_module(package)
     assert sorted(module._HOMES) == module.__all__
     assert names_for_checkers(package) == {name: home_of(package, name) for name in module._HOMES}
-
-
-def test_the_options_of_evaluate_sync_are_those_of_evaluate():
-    parameters = inspect.signature(Dataset.evaluate).parameters.values()
-    options = {p.name: p.annotation for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
-    assert options
-    annotations = EvaluateOptions.__annotations__.items()
-    assert {name: getattr(kind, "__forward_arg__", kind) for name, kind in annotations} == options
 
 
 def test_the_front_page_is_one_that_a_person_can_know():

@@ -27,8 +27,15 @@ class _Titled(msgspec.Struct, kw_only=True, frozen=True, tag_field="type"):
     """What all analyses have."""
 
     title: str
+    description: str | None = None
+    """What it is about, for a reader who meets it for the first time."""
     note: str | None = None
     """What a reader must know: what was left out, and why a number is `None`."""
+
+    @property
+    def remarks(self) -> list[str]:
+        """The description and the note, as far as there are any, to be shown with it."""
+        return [remark for remark in (self.description, self.note) if remark]
 
 
 class ConfusionMatrix(_Titled, kw_only=True, frozen=True, tag="confusion_matrix"):

@@ -16,7 +16,7 @@ from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidCaseError, InvalidOptionError
 from .evaluator import EvaluatorLike
 from .lifecycle import LifecycleFactory, RunHooks
-from .retry import Retry
+from .retry import Retry, as_retry
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -37,15 +37,35 @@ _SHOWN = 5
 """Names of cases that an error lists."""
 
 
+class OtherWords(TypedDict, total=False):
+    """Arguments of datasets in files, as pydantic_evals calls them."""
+
+    fmt: "Format | None"
+    """`format`."""
+    custom_evaluator_types: "Sequence[Kind]"
+    """`evaluator_types`."""
+    custom_report_evaluator_types: "Sequence[Kind]"
+    """`evaluator_types` too: it takes both kinds."""
+
+
+class OtherWordsToSave(OtherWords, total=False):
+    """The same, of a dataset that is saved."""
+
+    schema_path: "str | PathLike[str] | None"
+    """`schema`, but relative to the dataset's folder, with `{stem}` for the file's name; `None`: write none."""
+
+
 class EvaluateOptions(TypedDict, total=False):
     """The options of `Dataset.evaluate` and `Dataset.evaluate_sync`; see `Dataset.evaluate` for what they mean."""
 
     name: str | None
+    task_name: str | None
     metadata: dict[str, Any] | None
     max_concurrency: int | None
     task_timeout: float | None
     evaluator_timeout: float | None
-    retry: Retry | None
+    retry: Retry | Mapping[str, Any] | None
+    retry_task: Retry | Mapping[str, Any] | None
     repeat: int
     lifecycle: LifecycleFactory | None
     plugins: RunHooks | None
@@ -101,10 +121,11 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         self._names = {case.name for case in cases if case.name} if isinstance(cases, list) else set[str]()
 
     def __class_getitem__(cls, types: Any) -> Any:
-        # What is called on `Dataset[str, int, Any]` is called on the class, which knows nothing of the types. Its
-        # `from_file` needs them.
+        # What is called on `Dataset[str, int, Any]` is called on the class, which knows nothing of the types. What
+        # reads datasets needs them.
         alias = super().__class_getitem__(types)  # type: ignore[misc]
-        vars(alias)["from_file"] = partial(cls.from_file.__func__, alias)  # type: ignore[attr-defined]
+        for name in ("from_file", "from_text", "from_dict", "model_json_schema_with_evaluators"):
+            vars(alias)[name] = partial(getattr(cls, name).__func__, alias)
         return alias
 
     @classmethod
@@ -118,6 +139,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         report_evaluators: Sequence[Any] = (),
         format: "Format | None" = None,  # noqa: A002 - the word users know
         columns: "Mapping[str, Source] | None" = None,
+        **words: Unpack[OtherWords],
     ) -> Self:
         """The dataset that a file holds; `Dataset[Inputs, Output, Metadata].from_file(path)` validates its values.
 
@@ -128,16 +150,65 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         """
         from .files.load import load_as
 
+        ours = _in_our_words(words, format=format, evaluator_types=evaluator_types)
         return load_as(
             cls,
             path,
-            evaluator_types=evaluator_types,
             allow_modules=allow_modules,
             evaluators=evaluators,
             report_evaluators=report_evaluators,
-            format=format,
             columns=columns,
+            **ours,
         )
+
+    @classmethod
+    def from_text(
+        cls,
+        text: str,
+        *,
+        format: "Format" = "yaml",  # noqa: A002 - the word users know
+        name: str | None = None,
+        evaluator_types: "Sequence[Kind]" = (),
+        allow_modules: Sequence[str] = (),
+        **words: Unpack[OtherWords],
+    ) -> Self:
+        """The dataset that a text holds, as a YAML or JSON file would.
+
+        Args:
+            text: the document.
+            format: "yaml" or "json".
+            name: of the dataset, where the text says none.
+            evaluator_types: classes and functions of your own that the text may name.
+            allow_modules: modules whose evaluators the text may name as `module:Name`.
+            **words: the arguments as pydantic_evals calls them.
+
+        Raises:
+            DatasetFileError: something is wrong with the text; the error lists all of it.
+        """
+        from .files.load import read_as
+
+        ours = _in_our_words(words, format=format, evaluator_types=evaluator_types)
+        return read_as(cls, text, name=name, allow_modules=allow_modules, **ours)
+
+    @classmethod
+    def from_dict(
+        cls,
+        data: Mapping[str, Any],
+        *,
+        name: str | None = None,
+        evaluator_types: "Sequence[Kind]" = (),
+        allow_modules: Sequence[str] = (),
+        **words: Unpack[OtherWords],
+    ) -> Self:
+        """The dataset that a dictionary describes, in the words of a dataset file; see `from_text` for the arguments.
+
+        Raises:
+            DatasetFileError: something is wrong with it; the error lists all of it.
+        """
+        from .files.load import read_as
+
+        ours = _in_our_words(words, format=None, evaluator_types=evaluator_types)
+        return read_as(cls, data, name=name, allow_modules=allow_modules, **ours)
 
     def to_file(
         self,
@@ -148,23 +219,30 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         evaluator_types: "Sequence[Kind]" = (),
         cases: str | None = None,
         format: "Format | None" = None,  # noqa: A002 - the word users know
+        **words: Unpack[OtherWordsToSave],
     ) -> None:
         """Write the dataset to a file. The arguments are those of `calipers.files.save_dataset`.
 
         Raises:
             DatasetFileError: the format cannot hold something; the error lists all of it, and nothing was written.
         """
-        from .files.save import save_dataset
+        from .files.save import save_dataset, schema_beside
 
-        save_dataset(
-            self,
-            path,
-            types=types,
-            schema=schema,
-            evaluator_types=evaluator_types,
-            cases=cases,
-            format=format,
-        )
+        if "schema_path" in words:
+            schema = schema_beside(path, words.pop("schema_path"))
+        ours = _in_our_words(words, format=format, evaluator_types=evaluator_types)
+        save_dataset(self, path, types=types, schema=schema, cases=cases, **ours)
+
+    @classmethod
+    def model_json_schema_with_evaluators(
+        cls,
+        custom_evaluator_types: "Sequence[Kind]" = (),
+        custom_report_evaluator_types: "Sequence[Kind]" = (),
+    ) -> dict[str, Any]:
+        """The JSON Schema of files that hold such datasets: what `calipers.files.dataset_schema` gives for these types."""
+        from .files.schema import schema_of
+
+        return schema_of(cls, [*custom_evaluator_types, *custom_report_evaluator_types])
 
     @overload
     def add_case(self, case: Case[InputsT, OutputT, MetadataT]) -> None: ...
@@ -221,36 +299,20 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
     async def evaluate(
         self,
         task: "Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT] | Invokable",
-        *,
-        name: str | None = None,
-        metadata: dict[str, Any] | None = None,
-        max_concurrency: int | None = None,
-        task_timeout: float | None = None,
-        evaluator_timeout: float | None = None,
-        retry: Retry | None = None,
-        repeat: int = 1,
-        lifecycle: LifecycleFactory | None = None,
-        plugins: RunHooks | None = None,
-        seed: int | None = None,
-        keep: Literal["all", "failed"] = "all",
-        on_record: "Callable[[Record], None] | None" = None,
-        stop_when: "StopRule | None" = None,
-        progress: "bool | Progress" = True,
-        store: "str | PathLike[str] | Store | None" = None,
-        resume: str | bool | None = None,
-        reuse: bool = False,
-        rerun_failed: bool = False,
-    ) -> "Report":
+        **options: Unpack[EvaluateOptions],
+    ) -> "Report[InputsT, OutputT, MetadataT]":
         """Run the task over every case, judge each attempt, and report.
 
         Args:
             task: a function of a case's inputs, sync (it runs in threads) or async, or an object with such an `invoke`.
             name: of the run; default: the task's name.
+            task_name: of the task; default: that of the function or object.
             metadata: anything to keep with the report.
             max_concurrency: tasks in flight; default: 100, or 32 for a sync task, with as many more under judgement.
             task_timeout: seconds a task may take before it counts as failed; a case may allow more or less.
             evaluator_timeout: seconds an evaluator may take; sync evaluators then run in threads.
-            retry: when to call a failed task again.
+            retry: when to call a failed task again: a `Retry`, or its fields in a dictionary.
+            retry_task: another word for `retry`.
             repeat: how often to attempt each case.
             lifecycle: hooks around each attempt: a `CaseLifecycle` class, or a function of a case that makes one.
             plugins: a `calipers.plugins.PluginManager` whose plugins are told when the run and its attempts begin and end.
@@ -264,64 +326,58 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             reuse: take over what any earlier run of the store has for the same case, task and evaluator.
             rerun_failed: with `resume`, make failed attempts and failed judgements again.
         """
-        from .evaluation import draw_seed
-        from .runner import Options
-
-        return await self._evaluate(
-            task,
-            Options(
-                max_concurrency=max_concurrency,
-                task_timeout=task_timeout,
-                evaluator_timeout=evaluator_timeout,
-                retry=retry,
-                repeat=repeat,
-                lifecycle=lifecycle,
-                plugins=plugins,
-                seed=draw_seed() if seed is None else seed,
-                keep=keep,
-                on_record=on_record,
-                stop_when=stop_when,
-            ),
-            name=_checked_name(name),
-            metadata=_checked_metadata(metadata),
-            progress=_shown(progress),
-            keeping=self._keeping(store, resume=resume, reuse=reuse, rerun_failed=rerun_failed, seed=seed),
-        )
-
-    async def _evaluate(self, task: Any, options: "Options", **given: Any) -> "Report":
         from .evaluation import evaluate
 
+        if unknown := options.keys() - EvaluateOptions.__annotations__.keys():
+            raise TypeError(f"evaluate() got an unexpected keyword argument {min(unknown)!r}")
         return await evaluate(
             self._readable(),
             task,
             evaluators=self.evaluators,
             report_evaluators=self.report_evaluators,
             dataset_name=self.name,
-            options=options,
-            **given,
+            options=_run_options(options),
+            name=_checked_name(options.get("name"), "a run"),
+            task_name=_checked_name(options.get("task_name"), "a task"),
+            metadata=_checked_metadata(options.get("metadata")),
+            progress=_shown(options.get("progress", True)),
+            keeping=self._keeping(options),
         )
 
     def evaluate_sync(
         self,
         task: "Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT] | Invokable",
         **options: Unpack[EvaluateOptions],
-    ) -> "Report":
+    ) -> "Report[InputsT, OutputT, MetadataT]":
         """`evaluate` for code that is not async, with the same options."""
         from .loop import run_sync
 
         return run_sync(lambda: self.evaluate(task, **options))
 
-    def _keeping(self, store: "str | PathLike[str] | Store | None", **options: Any) -> "Keeping | None":
+    def _keeping(self, options: EvaluateOptions) -> "Keeping | None":
         """What keeps a run in the store, if there is one."""
+        store = options.get("store")
+        resume, reuse, rerun_failed = (
+            options.get("resume"),
+            options.get("reuse", False),
+            options.get("rerun_failed", False),
+        )
         if store is None:
-            for name in ("resume", "reuse", "rerun_failed"):
-                if options[name] is not None and options[name] is not False:
-                    raise InvalidOptionError(f"{name}={options[name]!r} needs a store: pass store= as well")
+            for name, value in (("resume", resume), ("reuse", reuse), ("rerun_failed", rerun_failed)):
+                if value is not None and value is not False:
+                    raise InvalidOptionError(f"{name}={value!r} needs a store: pass store= as well")
             return None
         from .stores.keeping import keep_in
 
         types: tuple[Any, ...] = getattr(getattr(self, "__orig_class__", None), "__args__", ())
-        keeping = keep_in(store, **options, dataset_type=types[1] if len(types) > 1 else None)
+        keeping = keep_in(
+            store,
+            resume=resume,
+            reuse=reuse,
+            rerun_failed=rerun_failed,
+            seed=options.get("seed"),
+            dataset_type=types[1] if len(types) > 1 else None,
+        )
         if self._selection is None:
             return keeping
         told = {"selection": self._selection}
@@ -351,15 +407,53 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         self._used_up = True
         yield from cases
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same name, cases and evaluators; lazy cases are the same only if they are one object."""
+        if not isinstance(other, Dataset):
+            return NotImplemented
+        return all(
+            getattr(self, part) == getattr(other, part)
+            for part in ("name", "cases", "evaluators", "report_evaluators")
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # a dataset is mutable
+
     def __repr__(self) -> str:
         size = f"{len(self.cases)} cases" if isinstance(self.cases, list) else "lazy cases"
         return f"Dataset(name={self.name!r}, {size}, {len(self.evaluators)} evaluators)"
 
 
-def _checked_name(name: Any) -> str | None:
-    """What a run is called, if it is what a report can show."""
+def _run_options(options: EvaluateOptions) -> "Options":
+    """How to run, checked."""
+    from .evaluation import draw_seed
+    from .runner import Options
+
+    retry, retry_task = options.get("retry"), options.get("retry_task")
+    if retry is not None and retry_task is not None:
+        raise InvalidOptionError("retry and retry_task are two words for one thing: give one of them")
+    given = {name: value for name, value in options.items() if name in Options.__struct_fields__}
+    given["retry"] = as_retry(retry) if retry_task is None else as_retry(retry_task, "retry_task")
+    if given.get("seed") is None:
+        given["seed"] = draw_seed()
+    return Options(**given)  # type: ignore[arg-type]  # it checks what it is given
+
+
+def _in_our_words(words: Mapping[str, Any], **ours: Any) -> dict[str, Any]:
+    """Arguments of a dataset in a file, where some were given in other words."""
+    left = dict(words)
+    if (form := left.pop("fmt", None)) is not None:
+        ours["format"] = form
+    more = (left.pop(word, ()) for word in ("custom_evaluator_types", "custom_report_evaluator_types"))
+    ours["evaluator_types"] = [*ours["evaluator_types"], *(kind for kinds in more for kind in kinds)]
+    if left:
+        raise TypeError(f"unexpected keyword argument {next(iter(left))!r}")
+    return ours
+
+
+def _checked_name(name: Any, of: str) -> str | None:
+    """What a run or a task is called, if it is what a report can show."""
     if name is not None and (not isinstance(name, str) or not name):
-        raise InvalidOptionError(f"the name of a run must be a non-empty string, got {name!r}")
+        raise InvalidOptionError(f"the name of {of} must be a non-empty string, got {name!r}")
     return name
 
 

@@ -69,22 +69,16 @@ async def evaluate(
     report_evaluators: Sequence[Any] = (),
     options: Options,
     name: str | None = None,
+    task_name: str | None = None,
     dataset_name: str | None = None,
     metadata: dict[str, Any] | None = None,
     progress: Progress | None = None,
     keeping: Keeping | None = None,
 ) -> Report:
     """Run the task over the cases, judge what comes of it, and report. `keeping` opens the journal of the run."""
-    the_task = as_task(task)
+    the_task = as_task(task, name=task_name)
     plan = make_plan(evaluators)
-    if options.keep != "all" and report_evaluators:
-        raise InvalidOptionError("report evaluators look at every attempt: keep='all', or leave them out")
-    if options.stop_when is not None and not isinstance(cases, list):
-        raise InvalidOptionError(
-            "stop_when needs the cases in a random order: make the dataset from a list, such as list(cases)"
-        )
-    if isinstance(options.stop_when, ForeseeingRule) and isinstance(cases, list):
-        options.stop_when.check_run(cases, plan.names)
+    _check(cases, report_evaluators, plan, options)
     total = len(cases) * options.repeat if isinstance(cases, list) else None
     name = name or the_task.name
     journal = None
@@ -129,6 +123,18 @@ async def evaluate(
         await run_report_evaluators(report, report_evaluators, plan)
         reports.append(report)
     return report
+
+
+def _check(cases: Iterable[Any], report_evaluators: Sequence[Any], plan: Plan, options: Options) -> None:
+    """Refuse options that do not go together, or not with these cases."""
+    if options.keep != "all" and report_evaluators:
+        raise InvalidOptionError("report evaluators look at every attempt: keep='all', or leave them out")
+    if options.stop_when is not None and not isinstance(cases, list):
+        raise InvalidOptionError(
+            "stop_when needs the cases in a random order: make the dataset from a list, such as list(cases)"
+        )
+    if isinstance(options.stop_when, ForeseeingRule) and isinstance(cases, list):
+        options.stop_when.check_run(cases, plan.names)
 
 
 def _reported(run: Run, total: int | None, **given: Any) -> Report:

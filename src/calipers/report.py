@@ -53,6 +53,7 @@ class PrintOptions(TypedDict, total=False):
     include_errors: bool
     include_evaluator_failures: bool
     include_analyses: bool
+    include_removed_cases: bool
     include_tracebacks: bool
     include_error_stacktrace: bool
     max_cases: int | None

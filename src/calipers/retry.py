@@ -6,9 +6,9 @@ blocking the event loop, and draws its jitter from the run's seed; what remains 
 
 import inspect
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -83,6 +83,30 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
         except OverflowError:
             whole = self.max_backoff
         return whole * (1 - self.jitter * random.Random(seed + tries).random())  # noqa: S311 - spreading, not secrets
+
+
+_WORDS: Final = {"max_attempts": "attempts", "initial_delay": "backoff", "max_delay": "max_backoff"}
+"""What others call the fields of a `Retry`."""
+
+
+def as_retry(given: "Retry | Mapping[str, Any] | None", name: str = "retry") -> Retry | None:
+    """A `Retry`, made of a mapping of its fields where need be; `max_attempts`, `initial_delay` and `max_delay` will do too.
+
+    Args:
+        given: what the caller passed.
+        name: of the argument, for an error to say.
+    """
+    if given is None or isinstance(given, Retry):
+        return given
+    if not isinstance(given, Mapping):
+        raise InvalidOptionError(f"{name} must be a Retry, such as Retry(attempts=3), got {given!r:.200}")
+    fields = {_WORDS.get(word, word): value for word, value in given.items()}
+    if unknown := sorted(set(map(str, fields)) - set(Retry.__struct_fields__)):
+        raise InvalidOptionError(
+            f"{name} has no {unknown[0]!r}: give a Retry, with {', '.join(Retry.__struct_fields__)}; "
+            "task_timeout= limits each try"
+        )
+    return Retry(**fields)
 
 
 def _selects(on: Any) -> bool:

@@ -32,7 +32,7 @@ from .record import Failure, ReportCase, ReportCaseFailure
 from .result import describe_error
 from .retry import Retry
 from .scoring import TASK, Scoring, within
-from .spans import SpanRecorder
+from .spans import SpanCapture, SpanRecorder, SpanTree, usage_metrics
 from .summary import Tally
 from .task import Attempt, Task, begin, isolated, promised_coroutine, settle
 from .threads import call_in_thread, own_exit, settled
@@ -115,6 +115,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidOptionError(f"seed must be a whole number, got {self.seed!r}")
         if self.retry is not None and not isinstance(self.retry, Retry):
             raise InvalidOptionError(f"retry must be a Retry, such as Retry(attempts=3), got {self.retry!r}")
+
+
+def keep_spans(attempt: Attempt, capture: SpanCapture) -> None:
+    """Give an attempt its spans, once their block is left, and the metrics they tell of; what the task counted itself stands."""
+    attempt.spans = capture.tree_or_error
+    if isinstance(attempt.spans, SpanTree):
+        for name, amount in usage_metrics(attempt.spans).items():
+            attempt.metrics.setdefault(name, amount)
 
 
 class Run:
@@ -458,7 +466,7 @@ class Run:
                 attempt.trace_id, attempt.span_id = capture.trace_id, capture.span_id
                 return await coroutine
         finally:
-            attempt.spans = capture.tree_or_error  # complete once the block is left
+            keep_spans(attempt, capture)
 
     # ------------------------------------------------------------------ hooks
 

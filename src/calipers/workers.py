@@ -18,7 +18,7 @@ from typing import Any
 
 from .interrupt import outlast
 from .loop import GRACE_SECONDS
-from .runner import DEFAULT_CONCURRENCY, DEFAULT_THREADS, FAIR_SECONDS, Run
+from .runner import DEFAULT_CONCURRENCY, DEFAULT_THREADS, FAIR_SECONDS, Run, keep_spans
 from .task import Attempt, begin, settle
 from .threads import settled
 from .work import Work
@@ -246,7 +246,7 @@ class ThreadWorkers:
                 attempt.trace_id, attempt.span_id = capture.trace_id, capture.span_id
                 return self._output(attempt)
         finally:
-            attempt.spans = capture.tree_or_error  # complete once the block is left
+            keep_spans(attempt, capture)
 
     def _output(self, attempt: Attempt) -> Any:
         try:

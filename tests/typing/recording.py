@@ -122,7 +122,7 @@ adapters: list[Adapter] = [
 adapters += [Own(), OwnLater()]
 nameless: Adapter = Nameless()  # type: ignore[assignment]
 
-assert_type(dataset.evaluate_sync(FunctionAdapter(agent)), Report)
+assert_type(dataset.evaluate_sync(FunctionAdapter(agent)), Report[str, str, None])
 dataset.evaluate_sync(FunctionAdapter(agent_later))
 dataset.evaluate_sync(HttpAdapter("http://localhost", timeout=3))
 dataset.evaluate_sync(Own())

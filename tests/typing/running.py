@@ -77,7 +77,7 @@ async def run() -> Report:
     return await dataset.evaluate(count)
 
 
-assert_type(dataset.evaluate_sync(count, repeat=2), Report)
+assert_type(dataset.evaluate_sync(count, repeat=2), Report[str, int, dict[str, str]])
 dataset.evaluate_sync(wrong_inputs)  # type: ignore[arg-type]
 dataset.evaluate_sync(wrong_output)  # type: ignore[arg-type]
 dataset.evaluate_sync(count, retries=3)  # type: ignore[call-arg]

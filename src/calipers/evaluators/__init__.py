@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .calibration import CalibrationEvaluator
     from .code import RunsPython
     from .confusion import ConfusionMatrixEvaluator
-    from .containment import Contains, ContainsAll, ContainsAny, NotContains
+    from .containment import Contains, ContainsAll, ContainsAny, ContainsExpected, NotContains
     from .equality import Equals, EqualsExpected
     from .json_text import IsJSON, MatchesJSONSchema
     from .kolmogorov_smirnov import KolmogorovSmirnovEvaluator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .numeric import CloseTo, InRange
     from .pattern import MatchesRegex
     from .precision_recall import PrecisionRecallEvaluator
-    from .roc import ROCEvaluator
+    from .roc import ROCAUCEvaluator, ROCEvaluator
     from .span import HasMatchingSpan, SpanCount
     from .sql import IsReadOnlySQL, ParsesAsSQL
     from .text import SimilarText, TextSimilarity
@@ -41,6 +41,7 @@ _HOMES = {
     "Contains": ".containment",
     "ContainsAll": ".containment",
     "ContainsAny": ".containment",
+    "ContainsExpected": ".containment",
     "Equals": ".equality",
     "EqualsExpected": ".equality",
     "EvaluationReason": "calipers.result",
@@ -64,6 +65,7 @@ _HOMES = {
     "NotContains": ".containment",
     "ParsesAsSQL": ".sql",
     "PrecisionRecallEvaluator": ".precision_recall",
+    "ROCAUCEvaluator": ".roc",
     "ROCEvaluator": ".roc",
     "ReportEvaluator": "calipers.report_evaluator",
     "ReportEvaluatorContext": "calipers.report_evaluator",
@@ -83,6 +85,7 @@ __all__ = [
     "Contains",
     "ContainsAll",
     "ContainsAny",
+    "ContainsExpected",
     "Equals",
     "EqualsExpected",
     "EvaluationReason",
@@ -106,6 +109,7 @@ __all__ = [
     "NotContains",
     "ParsesAsSQL",
     "PrecisionRecallEvaluator",
+    "ROCAUCEvaluator",
     "ROCEvaluator",
     "ReportEvaluator",
     "ReportEvaluatorContext",

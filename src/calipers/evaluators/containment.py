@@ -45,6 +45,25 @@ class Contains(Evaluator):
 
 
 @dataclass
+class ContainsExpected(Evaluator):
+    """The output contains what the case expects; skipped where it expects nothing."""
+
+    case_sensitive: bool = field(default=True, kw_only=True)
+    """Whether upper and lower case differ."""
+    as_strings: bool = field(default=False, kw_only=True)
+    """Whether to compare `str(output)` with `str(expected_output)`, whatever their types."""
+    evaluation_name: str | None = field(default=None, kw_only=True)
+    """What the result is called; `None` for the class's name."""
+
+    def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason | Skipped:
+        """True if it is there."""
+        if not ctx.has_expected_output:
+            return Skipped("the case states no expected output")
+        miss = _look_for(ctx.expected_output, ctx.output, self.case_sensitive, self.as_strings)
+        return _claim(miss.reason if miss else None)
+
+
+@dataclass
 class NotContains(Evaluator):
     """The output does not contain a value; of a mapping, none of its pairs.
 

@@ -38,3 +38,7 @@ class ROCEvaluator(ScoredReportEvaluator):
             n_positive=ranking.n_positive,
             n_negative=ranking.n_negative,
         )
+
+
+ROCAUCEvaluator = ROCEvaluator
+"""The name that pydantic_evals has for it."""

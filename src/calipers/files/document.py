@@ -73,6 +73,11 @@ def read_data(path: Path, form: Format, problems: Problems) -> Any:
             before.count(b"\n") + 1, column, about_encoding("the file", error.object, error.start)
         )
         return ABSENT
+    return parse_data(text, form, problems)
+
+
+def parse_data(text: str, form: Format, problems: Problems) -> Any:
+    """What a YAML or JSON text holds, or `ABSENT`; what is wrong with it is added to the problems."""
     if form == "yaml":
         from .yaml_reader import parse_yaml  # PyYAML is loaded where YAML is
 
@@ -95,15 +100,22 @@ def _is_too_long(size: int, problems: Problems) -> bool:
 
 
 def read_document(
+    data: Any,
     path: Path,
-    form: Format,
     reader: CaseReader,
     problems: Problems,
     columns: Mapping[str, Source] | None = None,
 ) -> Parts:
-    """What a document says; what is wrong with it is added to the problems."""
+    """What the data of a document says; what is wrong with it is added to the problems.
+
+    Args:
+        data: what `read_data` or `parse_data` gave.
+        path: of the document: a file of cases that it names is beside it.
+        reader: of cases and evaluators.
+        problems: what is wrong so far.
+        columns: of a file of cases, what field comes from which column.
+    """
     nothing = Parts(None, [], [], [])
-    data = read_data(path, form, problems)
     if data is ABSENT:
         return nothing
     if not isinstance(data, dict):

@@ -12,7 +12,7 @@ from calipers.errors import InvalidOptionError
 from .case_data import CaseReader
 from .catalog import Catalog, Kind
 from .csv_file import CSVFile
-from .document import Parts, open_cases, read_document
+from .document import Parts, open_cases, parse_data, read_data, read_document
 from .format import DOCUMENTS, Format, format_of
 from .lazy import LazyCases, raise_if_any
 from .parquet_file import ParquetFile
@@ -98,6 +98,39 @@ def load_as(
     )
 
 
+def read_as(
+    kind: Callable[..., DatasetT],
+    given: str | Mapping[str, Any],
+    *,
+    name: str | None,
+    evaluator_types: Sequence[Kind],
+    allow_modules: Sequence[str],
+    format: Format | None,  # noqa: A002 - the word users know
+) -> DatasetT:
+    """The dataset that a text or a dictionary holds, as the given class or `Dataset[...]`."""
+    reader = CaseReader(case_types(type_arguments(kind, Dataset)), Catalog(evaluator_types, allow_modules))
+    problems = Problems("dataset")
+    if isinstance(given, Mapping):
+        data: Any = dict(given)
+    elif not isinstance(given, str):
+        raise InvalidOptionError(f"a dataset is read from text or from a dictionary, got {given!r:.200}")
+    elif format not in DOCUMENTS:
+        raise InvalidOptionError(
+            f"a text holds a dataset as {' or '.join(DOCUMENTS)}, got format={format!r}; "
+            "read cases of other formats from a file"
+        )
+    else:
+        data = parse_data(given, format, problems)
+    parts = read_document(data, Path("dataset"), reader, problems)
+    raise_if_any(problems)
+    return kind(
+        name=parts.name if parts.name is not None else name,
+        cases=parts.cases,
+        evaluators=parts.evaluators,
+        report_evaluators=parts.report_evaluators,
+    )
+
+
 def check_file(
     path: str | PathLike[str],
     *,
@@ -153,7 +186,7 @@ def read_parts(
             f"{str(path)!r} is a pipe, which can be read only once: save the cases to a file"
         )
     if form in DOCUMENTS:
-        parts = read_document(where, form, reader, problems, columns)
+        parts = read_document(read_data(where, form, problems), where, reader, problems, columns)
     else:
         parts = Parts(None, open_cases(where, form, reader, columns), [], [])
     if columns is not None and not isinstance(parts.cases, CSVFile | ParquetFile) and not problems.found:

@@ -104,6 +104,16 @@ def save_dataset(
     _replace(where, write_document(data, form, reference).encode())
 
 
+def schema_beside(
+    path: str | PathLike[str], schema_path: str | PathLike[str] | None
+) -> bool | str | PathLike[str]:
+    """What `schema` is for a path relative to the dataset's folder, in which `{stem}` is the name of the file."""
+    if schema_path is None:
+        return False
+    where = Path(path)
+    return where.parent / os.fspath(schema_path).replace("{stem}", where.stem)
+
+
 def _type_of(dataset: Any) -> Any:
     return getattr(dataset, "__orig_class__", type(dataset))
 

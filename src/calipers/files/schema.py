@@ -8,13 +8,14 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from calipers.dataset import Dataset
 from calipers.evaluator import Evaluator
 from calipers.plugins.evaluators import name_of
 from calipers.report_evaluator import ReportEvaluator
 
 from .catalog import Kind, built_in_types
 from .parameters import Parameter, parameters_of
-from .value_type import case_types
+from .value_type import case_types, type_arguments
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _IN_A_MODULE = "^[^:]+:[^:]+$"
@@ -74,6 +75,12 @@ def dataset_schema(
             **shared,
         },
     }
+
+
+def schema_of(kind: Any, evaluator_types: Sequence[Kind]) -> dict[str, Any]:
+    """The schema of files that hold datasets of this class or `Dataset[...]`."""
+    inputs, output, metadata = (each.annotation for each in case_types(type_arguments(kind, Dataset)))
+    return dataset_schema(inputs, output, metadata, evaluator_types)
 
 
 class Definitions:

@@ -3,6 +3,7 @@
 from .capture import SpanCapture, SpanRecorder, span_recorder
 from .query import SpanQuery, SpanStatus, compile_query
 from .tree import SpanEvent, SpanMatcher, SpanNode, SpanTree
+from .usage import usage_metrics
 
 __all__ = [
     "SpanCapture",
@@ -15,4 +16,5 @@ __all__ = [
     "SpanTree",
     "compile_query",
     "span_recorder",
+    "usage_metrics",
 ]

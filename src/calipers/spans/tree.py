@@ -47,6 +47,16 @@ class SpanEvent:
         return _moment(self.time_ns)
 
 
+class Seconds(float):
+    """A number of seconds that can also be asked for `total_seconds()`, as a `timedelta` can."""
+
+    __slots__ = ()
+
+    def total_seconds(self) -> float:
+        """The number itself."""
+        return float(self)
+
+
 @dataclass(slots=True, eq=False)
 class SpanNode:
     """One span and its place among others. Two nodes are equal only when they are the same object."""
@@ -81,9 +91,9 @@ class SpanNode:
     """Whether a tree has set its place."""
 
     @property
-    def duration(self) -> float:
+    def duration(self) -> "Seconds":
         """Seconds from start to end."""
-        return (self.end_ns - self.start_ns) / 1e9
+        return Seconds((self.end_ns - self.start_ns) / 1e9)
 
     @property
     def start_timestamp(self) -> datetime:
@@ -232,6 +242,10 @@ class SpanTree:
     def any(self, query: SpanMatcher) -> bool:
         """Whether a span matches."""
         return self.first(query) is not None
+
+    def all(self, query: SpanMatcher) -> bool:
+        """Whether every span matches; of no spans nothing is shown, so False."""
+        return bool(self.roots) and all(map(as_predicate(query), self))
 
     def to_dict(self) -> dict[str, Any]:
         """The tree as plain data for strict JSON, with ids in hexadecimal.

@@ -46,8 +46,8 @@ def analyses(page: Page, report: Report) -> "Iterator[Text]":
             yield page.line()
         first = False
         yield from _analysis(page, analysis)
-        if note := getattr(analysis, "note", None):
-            yield page.line((page.fit(str(note), 4 * page.width), "dim"))
+        for remark in analysis.remarks:
+            yield page.line((page.fit(remark, 4 * page.width), "dim"))
     for failure in report.report_evaluator_failures:
         yield page.line(
             (f"Report evaluator {page.fit_value(failure.name, 60)} failed: ", "bold red"),

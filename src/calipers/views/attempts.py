@@ -59,6 +59,8 @@ class AttemptOptions:
     """Say which evaluators of an attempt failed. They are counted in any case."""
     include_analyses: bool = True
     """Show what report evaluators found."""
+    include_removed_cases: bool = True
+    """With a baseline only: a comparison always counts the cases that one side lacks."""
     include_tracebacks: bool = False
     """Show where in the code a task or an evaluator failed."""
     include_error_stacktrace: bool = False

@@ -86,8 +86,8 @@ def _figure(analysis: Analysis) -> Markup:
             body = _scroller(tree_plot(analysis))
         case Aggregate():
             body = _aggregate(analysis)
-    note = element("p", analysis.note, class_="note") if analysis.note else Markup("")
-    return element("figure", element("figcaption", element("bdi", analysis.title)), body, note)
+    remarks = join([element("p", remark, class_="note") for remark in analysis.remarks])
+    return element("figure", element("figcaption", element("bdi", analysis.title)), body, remarks)
 
 
 def _measured(value: float | None, interval: Interval | None = None) -> str:
