@@ -75,7 +75,9 @@ class Silence(msgspec.Struct, kw_only=True):
     """That an evaluator gave no result at all, because it was skipped."""
 
     attempts: int
-    """In which it was skipped: all that it got to see, unless it failed on others."""
+    """In which it was skipped."""
+    failed: int = 0
+    """Which it was to judge as well, and did not, since it or the task failed."""
     reason: str
     """The commonest one."""
 
@@ -189,7 +191,8 @@ class _Ledger:
         """That it was skipped and never heard; `None` if neither or only one of them is so."""
         if self.heard or not self.ran:
             return None
-        return Silence(attempts=self.ran, reason=self.reasons.most_common(1)[0][0])
+        failed = self.failures.count + self.task_failures.count
+        return Silence(attempts=self.ran, failed=failed, reason=self.reasons.most_common(1)[0][0])
 
 
 _MOST_TAGS = 1_000

@@ -104,8 +104,8 @@ def test_what_is_wrong_with_a_run_as_a_whole_is_told(records):
     [
         (1, [], "skipped in the only attempt: n/a"),
         (1_200, [], "skipped in all 1,200 attempts: n/a"),
-        (1, ["failed"], "skipped in 1 attempt, and without a result in the others: n/a"),
-        (2, ["another's"], "skipped in 2 attempts, and without a result in the others: n/a"),
+        (1, ["failed"], "skipped in 1 attempt, and lost to a failure in 1 more: n/a"),
+        (2, ["another's"], "skipped in all 2 attempts that it judges: n/a"),
     ],
 )
 def test_how_often_a_silent_evaluator_was_skipped_is_told(records, number, others, said):

@@ -92,10 +92,11 @@ def silences(report: Report) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for name, silence in counts.silent_evaluators.items():
         number = silence.attempts
-        if number < counts.attempts:
-            where = f"{plural(number, 'attempt')}, and without a result in the others"
+        if silence.failed:
+            where = f"{plural(number, 'attempt')}, and lost to a failure in {silence.failed:,} more"
         else:
             where = "the only attempt" if number == 1 else f"all {number:,} attempts"
+            where += " that it judges" if number < counts.attempts else ""
         found.append((name, f"skipped in {where}" + (f": {silence.reason}" if silence.reason else "")))
     return found
 
