@@ -54,8 +54,11 @@ def test_four_cases_of_three_attempts_give_the_p_value_of_four_cases(two_runs, n
     done = two_runs("compare", *names)
     assert done.exit_code == 0, done.output
     text = squeezed(done.stdout)
-    assert "Pass rate 0.0 % → 100.0 % ? cannot tell: seen better by 100.0 points" in text
-    assert "4 cases are too few to exclude luck (p 0.125)" in text
+    assert (
+        "? Cannot tell which is better Pass rate 0.0 % → 100.0 %: better by 100.0 points, 95 % interval "
+        in text
+    )
+    assert "→ Add cases: these are too few to exclude luck" in text
     assert "p 0.125 (one-sided 0.0625)" in text
     assert "4 cases in both · 12 attempts of the baseline · 12 attempts of the candidate" in text
     data = json.loads(two_runs("compare", *names, "--out", "json:-").stdout)

@@ -11,7 +11,7 @@ def flips(baseline, candidate):
 
 def test_a_case_flips_if_most_of_its_attempts_do():
     found = flips([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 0, 0]], [[1, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]])
-    assert [(flip.case, flip.way) for flip in found] == [("case 3", "fixed"), ("case 0", "broken")]
+    assert [(flip.case, flip.way) for flip in found] == [("case 0", "broken"), ("case 3", "fixed")]
 
 
 @pytest.mark.parametrize(

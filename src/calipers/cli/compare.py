@@ -13,6 +13,8 @@ EXAMPLES = """
 calipers compare baseline.json latest
 # two kept runs, by the beginning of their ids; a page with plots for the pull request's artifacts
 calipers compare 20261115-0912 20261116-0223 --out comparison.html
+# one case side by side: inputs, both outputs, each evaluator's result and reason
+calipers compare main latest --case refund-17
 # three prompts against the first, on two evaluators
 calipers compare prompt-a prompt-b prompt-c --evaluator Correct --evaluator Polite
 """
@@ -24,6 +26,11 @@ calipers compare prompt-a prompt-b prompt-c --evaluator Correct --evaluator Poli
 )
 @store_option
 @dataset_option
+@click.option(
+    "--case",
+    metavar="NAME",
+    help="Show this case side by side, and nothing else: inputs, expected and both outputs, and what each evaluator said.",
+)
 @click.option(
     "--evaluator",
     metavar="NAME",

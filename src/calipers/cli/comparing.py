@@ -4,9 +4,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from calipers.comparison.cases import PairBy
+from calipers.comparison.cases import PairBy, find_case
 from calipers.comparison.comparison import Comparison, Correction, compare_many
 from calipers.errors import InvalidOptionError
+from calipers.views.comparison.case import Sided, print_case
 from calipers.views.comparison.files import comparison_target, write_comparisons
 from calipers.views.comparison.terminal import print_comparisons
 from calipers.views.formats import Target
@@ -14,7 +15,7 @@ from calipers.views.github import commands_off
 
 from .exits import PASSED
 from .message import note, silence
-from .reports import is_file, known_changes, named_reports
+from .reports import NamedReport, is_file, known_changes, named_reports
 
 
 def compare(
@@ -22,6 +23,7 @@ def compare(
     runs: Sequence[str],
     store: str | None = None,
     dataset: str | None = None,
+    case: str | None = None,
     evaluator: Sequence[str] = (),
     confidence: float = 0.95,
     correction: Correction = "holm",
@@ -36,9 +38,16 @@ def compare(
     """Compare runs or report files; returns the exit code."""
     if len(runs) < 2:
         raise InvalidOptionError(f"a comparison needs a baseline and a candidate, got {runs[0]!r} alone")
+    if case is not None and out:
+        raise InvalidOptionError(
+            "--case shows one case, and --out writes the comparison of all: use one of them"
+        )
     targets = [comparison_target(each) for each in out]
     _check_targets(runs, targets)
     found = named_reports(runs, store, dataset=dataset, concludes=True)
+    if case is not None:
+        _show_case(found, case, pair_by)
+        return PASSED
     comparisons = compare_many(
         [each.report.sliced_by(*slice_by) if slice_by else each.report for each in found],
         confidence=confidence,
@@ -58,6 +67,20 @@ def compare(
     if not any(target.path == "-" for target in targets):
         _show(comparisons, max_flips)
     return PASSED
+
+
+def _show_case(found: Sequence[NamedReport], name: str, pair_by: PairBy) -> None:
+    """Show one case of each candidate beside that of the baseline."""
+    old = found[0]
+    try:
+        with commands_off():
+            for number, new in enumerate(found[1:]):
+                if number:
+                    print()  # noqa: T201 - between two cases
+                before, after = find_case(old.report, new.report, name, by=pair_by)
+                print_case(Sided(old.label, before), Sided(new.label, after))
+    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
+        silence(sys.stdout)
 
 
 def _show(comparisons: Sequence[Comparison], max_flips: int) -> None:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .cases import ChangedCase, Pairing
     from .change import Change
     from .comparison import Comparison, Side, compare_many, compare_reports
+    from .conclusion import Conclusion
     from .flips import Flip
     from .labels import LabelChange, LabelMove
     from .yardstick import ChangedEvaluator
@@ -17,6 +18,7 @@ _HOMES = {
     "ChangedCase": ".cases",
     "ChangedEvaluator": ".yardstick",
     "Comparison": ".comparison",
+    "Conclusion": ".conclusion",
     "Flip": ".flips",
     "LabelChange": ".labels",
     "LabelMove": ".labels",
@@ -31,6 +33,7 @@ __all__ = [
     "ChangedCase",
     "ChangedEvaluator",
     "Comparison",
+    "Conclusion",
     "Flip",
     "LabelChange",
     "LabelMove",

@@ -14,7 +14,7 @@ from calipers.record import ReportCaseFailure
 from .cases import Pair, RunCase
 from .change import Cases, Change, ChangeKind, Clusters, Direction, Question, change_of, clusters_of
 from .columns import ColumnKey, Columns, durations, metric, passes
-from .flips import Flip, flips_of
+from .flips import Flip, flips_of, gave
 from .labels import LabelChange, label_change
 from .silence import silences, unrecorded
 from .yardstick import ChangedEvaluator, EvaluatorChanges, Yardstick
@@ -141,11 +141,41 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         """The cases that flipped, of those that are judged alike."""
         names = [None] if self.evaluators is None else sorted(self.evaluators)
         apart = set[str]().union(*(_apart(runs.yardstick, name) for name in names))
-        return flips_of(
+        alike = _alike(runs.pairs, apart)
+        found = flips_of(
             (two.name, self._passes(runs.baseline, one), self._passes(runs.candidate, two))
-            for one, two in runs.pairs
-            if two.name not in apart
+            for one, two in alike
         )
+        wanted = {flip.case for flip in found}
+        pairs = {two.name: (one, two) for one, two in alike if two.name in wanted}
+        return tuple(self._shown(flip, pairs[flip.case], runs) for flip in found)
+
+    def _shown(self, flip: Flip, pair: Pair, runs: Runs) -> Flip:
+        """A flip with the assertions that flipped, and with what both runs gave."""
+        shared = runs.baseline.by_key.keys() & runs.candidate.by_key.keys()
+        keys = [
+            key
+            for key in runs.baseline.by_key
+            if key in shared and key[1] == "assertion" and self._wants(key)
+        ]
+        held = [
+            (key[0], self._held(runs.baseline, pair[0], key), self._held(runs.candidate, pair[1], key))
+            for key in keys
+        ]
+        fixed = flip.way == "fixed"
+        return msgspec.structs.replace(
+            flip,
+            evaluators=tuple(name for name, one, two in held if None not in {one, two} and one != two),
+            baseline_gave=gave(pair[0], passed=not fixed),
+            candidate_gave=gave(pair[1], passed=fixed),
+        )
+
+    def _held(self, side: Columns, case: RunCase, key: ColumnKey) -> bool | None:
+        """Whether an assertion is as it should be in most attempts at a case; `None` if none has it."""
+        less = key[0] in self.lower_is_better
+        values = side.scores(case, key, lost=float(less))
+        share = sum(values) / len(values) if values else None
+        return None if share is None else (share < 0.5 if less else share > 0.5)
 
     def _changed(self, runs: Runs, keys: Sequence[ColumnKey]) -> tuple[ChangedEvaluator, ...]:
         """The cases that are left out of the pass rate, or of a column, since their evaluators differ."""

@@ -11,6 +11,7 @@ vouches for the names (`pair_by="name"`).
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Literal, TypeAlias, get_args
 
 import msgspec
@@ -149,6 +150,34 @@ def pair_cases(
         candidate_only=tuple(name for name in alone_too if name not in changed),
     )
     return [(case, partner[name]) for name, case in left.items() if name in partner], pairing
+
+
+def find_case(
+    baseline: Report, candidate: Report, name: str, *, by: PairBy = "content"
+) -> tuple[RunCase | None, RunCase | None]:
+    """The case of a name as both reports have it; by its name in the candidate, else in the baseline.
+
+    Of two cases with this name and another content, both are given; of a case that one report lacks, `None` for that one.
+
+    Raises:
+        InvalidOptionError: neither has such a case; the error says which one may be meant.
+    """
+    left, right = cases_of(baseline), cases_of(candidate)
+    pairs, _ = pair_cases(left, right, by=by)
+    for place in (1, 0):
+        for pair in pairs:
+            if pair[place].name == name:
+                return pair
+    old, new = ({case.name: case for case in side} for side in (left, right))
+    if name not in old and name not in new:
+        near = get_close_matches(name, [*new, *old], n=3)
+        hint = (
+            f"did you mean {' or '.join(map(repr, dict.fromkeys(near)))}?"
+            if near
+            else "calipers show lists a run's cases"
+        )
+        raise InvalidOptionError(f"no case of these runs is called {name!r}; {hint}")
+    return old.get(name), new.get(name)
 
 
 def _case(name: str, record: Record) -> RunCase:

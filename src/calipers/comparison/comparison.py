@@ -25,6 +25,7 @@ from .asking import Asker
 from .cases import PairBy, Pairing, cases_of, check_report, pair_cases
 from .change import Change, decided
 from .columns import Columns
+from .conclusion import Conclusion, conclude
 from .flips import Flip
 from .labels import LabelChange
 from .yardstick import ChangedEvaluator, EvaluatorChanges
@@ -75,6 +76,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     paired: bool
     """Whether the same cases were compared; if not, no case is the same in both."""
     pairing: Pairing
+    conclusion: Conclusion | None = None
+    """What it comes to, and what to do; `None` in files of earlier versions."""
     pass_rate: Change | None = None
     """The headline; `None` if one of them asserts nothing."""
     slices: tuple[Change, ...] = ()
@@ -85,7 +88,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """How long the tasks took, and each metric that both have."""
     labels: tuple[LabelChange, ...] = ()
     flips: tuple[Flip, ...] = ()
-    """Cases that pass in one run only; those that noise explains least come first."""
+    """Cases that pass in one run only: the broken first, and of each way first those that noise explains least."""
     baseline_only: tuple[str, ...] = ()
     """Columns that the candidate lacks."""
     candidate_only: tuple[str, ...] = ()
@@ -254,7 +257,9 @@ def compare_many(
         )
         warnings = (*_warnings(comparison), *asked.problems)
         found.append(msgspec.structs.replace(comparison, warnings=warnings))
-    return _adjusted(found, correction)
+    return [
+        msgspec.structs.replace(each, conclusion=_concluded(each)) for each in _adjusted(found, correction)
+    ]
 
 
 def check_comparisons(comparisons: object) -> None:
@@ -292,6 +297,11 @@ def _adjusted(comparisons: Sequence[Comparison], correction: Correction) -> list
             value = next(iter(settled), None) if family == "pass_rate" else settled
             found[place] = msgspec.structs.replace(found[place], **{family: value})
     return found
+
+
+def _concluded(found: Comparison) -> Conclusion:
+    broken = sum(flip.way == "broken" for flip in found.flips)
+    return conclude(found.pass_rate, found.evaluators, broken=broken)
 
 
 def _listed(part: Change | tuple[Change, ...] | None) -> tuple[Change, ...]:

@@ -19,10 +19,18 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from calipers.plain import safe_repr
+from calipers.record import ReportCase
 from calipers.stats.difference import fisher_exact
+
+from .cases import RunCase
 
 NoiseBasis: TypeAlias = Literal["attempts", "other flips"]
 """Where the chance of noise comes from: the attempts at this case, or the flips the other way."""
+
+
+_LONGEST = 500
+"""Characters of what an attempt gave that a flip keeps."""
 
 
 class Flip(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,10 +48,16 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
     noise: float
     """How far noise explains it, from 0 to 1; the module says what the number means."""
     basis: NoiseBasis
+    evaluators: tuple[str, ...] = ()
+    """The assertions that hold in one of the runs only."""
+    baseline_gave: str | None = None
+    """What a typical attempt of the baseline gave, as Python would write it, or why its task failed; cut where it is long."""
+    candidate_gave: str | None = None
+    """The same of the candidate."""
 
 
 def flips_of(cases: Iterable[tuple[str, Sequence[float], Sequence[float]]]) -> tuple[Flip, ...]:
-    """The cases that flipped: first those that noise explains least, the broken before the fixed ones.
+    """The cases that flipped: the broken before the fixed ones, and of each first those that noise explains least.
 
     Args:
         cases: the name of each, and for every attempt of the baseline and of the candidate 1 if it passed, else 0.
@@ -57,7 +71,17 @@ def flips_of(cases: Iterable[tuple[str, Sequence[float], Sequence[float]]]) -> t
         msgspec.structs.replace(flip, noise=shares[flip.way]) if flip.basis == "other flips" else flip
         for flip in found
     ]
-    return tuple(sorted(known, key=lambda flip: (flip.noise, flip.way)))
+    return tuple(sorted(known, key=lambda flip: (flip.way, flip.noise)))
+
+
+def gave(case: RunCase, *, passed: bool) -> str:
+    """What an attempt at a case gave that passed, or did not: its output as Python would write it, or why its task failed."""
+    record = next((each for each in case.attempts if bool(each.passed) == passed), case.attempts[0])
+    if not isinstance(record, ReportCase):
+        return record.error_message[:_LONGEST]
+    output = record.output
+    text = safe_repr(output[:_LONGEST] if isinstance(output, str) else output)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def _flip(name: str, before: Sequence[float], after: Sequence[float]) -> Flip | None:

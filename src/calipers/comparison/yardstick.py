@@ -384,7 +384,7 @@ class Yardstick:
     def _text(self, source: EvaluatorSpec) -> str:
         known = self._shown.get(id(source))  # results of one evaluator mostly share their source
         if known is None:
-            known = self._shown[id(source)] = (source, _written(source))
+            known = self._shown[id(source)] = (source, written(source))
         return known[1]
 
 
@@ -446,7 +446,7 @@ def _panel(attempts: Sequence[Record]) -> set[str] | None:
     return found
 
 
-def _written(source: EvaluatorSpec) -> str:
+def written(source: EvaluatorSpec) -> str:
     """An evaluator as it would be written, which tells two apart that differ."""
     arguments: Mapping[str, Any] = plain(source.arguments)
     return f"{source.name}({', '.join(f'{name}={value!r}' for name, value in sorted(arguments.items()))})"

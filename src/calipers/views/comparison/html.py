@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
+from calipers.comparison.flips import Flip
 from calipers.views.html.markup import Content, Markup, element, join
 from calipers.views.html.static_page import static_page
 from calipers.views.numbers import confidence_text, percent, plural
@@ -12,6 +13,7 @@ from calipers.views.text import fit
 from .plots import Span, spans
 from .terminal import check_max_flips
 from .words import (
+    LEAD_MARKS,
     MARKS,
     TIMES,
     difference_text,
@@ -20,7 +22,9 @@ from .words import (
     footnote,
     headlines,
     label_text,
+    lead,
     lost_text,
+    named,
     p_text,
     p_values_text,
     sentence,
@@ -28,11 +32,13 @@ from .words import (
     value_text,
 )
 
-_TONES = {"better": "good", "worse": "bad", "unclear": "warn"}
+_TONES = {"better": "good", "worse": "bad", "unclear": "warn", "incomparable": "warn", "nothing": "warn"}
 """The class of an outcome that has a colour."""
 _NAME = 200
 _PLOT, _HEIGHT, _EDGE = 240, 22, 6
 """The width and height of a drawn difference, and the room at its sides."""
+_GAVE = 500
+"""Cells of what an attempt gave."""
 _LISTED = 200
 """Changed cases that are listed."""
 
@@ -107,13 +113,13 @@ def _section(comparison: Comparison, max_flips: int | None) -> Markup:
             fit(comparison.baseline.label, _NAME),
         ),
         element("p", join(facts, " · "), class_="facts"),
+        _lead(comparison),
         _warnings(comparison),
-        _headline(comparison),
+        _flips(comparison, max_flips),
         _table("Evaluators", comparison.evaluators, comparison.confidence),
         _table("Tags", comparison.slices, comparison.confidence),
         _labels(comparison),
         _table("Times and metrics", comparison.measures, comparison.confidence),
-        _flips(comparison, max_flips),
         element("p", footnote(comparison), class_="note"),
         element("p", TIMES, class_="note") if any(c.kind == "duration" for c in comparison.measures) else "",
         class_="top",
@@ -134,31 +140,43 @@ def _warnings(comparison: Comparison) -> Content:
     ]
     if len(changed) > _LISTED:
         items.append(element("li", f"… and {len(changed) - _LISTED:,} more"))
+    apart = comparison.changed_evaluators
+    items += [
+        element("li", element("code", fit(each.case, _NAME)), f": {fit(str(each), 1000)}")
+        for each in apart[:_LISTED]
+    ]
+    if len(apart) > _LISTED:
+        items.append(element("li", f"… and {len(apart) - _LISTED:,} more"))
     shown = [element("p", element("strong", "Note: "), note, class_="warning") for note in notes]
     return join([*shown, element("ul", *items) if items else ""])
 
 
-def _headline(comparison: Comparison) -> Content:
-    change = comparison.pass_rate
-    if change is None:
+def _lead(comparison: Comparison) -> Content:
+    """What it comes to in three lines, with the difference drawn."""
+    lines = lead(comparison, show=lambda name: fit(name, _NAME))
+    if comparison.conclusion is None or not lines:
         return ""
-    values = f"{value_text(change, change.baseline)} → {value_text(change, change.candidate)}"
+    outcome, change = comparison.conclusion.outcome, comparison.pass_rate
+    mark = LEAD_MARKS[outcome][0]
+    drawn: Content = ""
+    if change is not None:
+        drawn = element(
+            "div",
+            span_svg(spans([change])[0], label=sentence(change)),
+            element("p", p_values_text(change), class_="note"),
+            class_="scaled",
+        )
     return element(
         "div",
         element(
             "div",
-            element("p", "Pass rate", class_="what"),
-            element("p", values, class_="value mixed"),
+            element("p", f"{mark} {lines[0]}", class_=f"value verdict {_TONES.get(outcome, 'mixed')}"),
+            *(element("p", line) for line in lines[1:-1]),
+            element("p", f"→ {lines[-1]}"),
             class_="claim",
         ),
-        element(
-            "div",
-            element("p", sentence(change), class_=_TONES.get(change.outcome)),
-            span_svg(spans([change])[0], label=sentence(change)),
-            element("p", p_values_text(change), class_="note"),
-            class_="scaled",
-        ),
-        class_="headline",
+        drawn,
+        class_="headline lead",
     )
 
 
@@ -189,13 +207,13 @@ def _row(change: Change, span: Span) -> Markup:
     return element(
         "tr",
         element("th", fit(change.name, _NAME), scope="row"),
-        element("td", value_text(change, change.baseline), class_="number"),
-        element("td", value_text(change, change.candidate), class_="number"),
+        element("td", value_text(change, change.baseline), class_="number", data_label="baseline"),
+        element("td", value_text(change, change.candidate), class_="number", data_label="candidate"),
         element("td", value, class_="number value"),
         element("td", ends, class_="ends"),
         element("td", span_svg(span, label=sentence(change)), class_="drawing"),
-        element("td", p_text(change.p_value), class_="number"),
-        element("td", p_text(change.adjusted_p), class_="number"),
+        element("td", p_text(change.p_value), class_="number", data_label="p"),
+        element("td", p_text(change.adjusted_p), class_="number", data_label="adjusted"),
         element(
             "td",
             element(
@@ -225,7 +243,11 @@ def _labels(comparison: Comparison) -> Content:
             element("h2", fit(change.name, _NAME)),
             element("p", label_text(change)),
             element("p", change.warning, class_="warning") if change.warning else "",
-            element("table", element("thead", head), element("tbody", *rows), class_="grid"),
+            element(
+                "div",
+                element("table", element("thead", head), element("tbody", *rows), class_="grid"),
+                class_="scroller",
+            ),
         ]
     return join(parts)
 
@@ -236,22 +258,32 @@ def _flips(comparison: Comparison, most: int | None) -> Content:
         return ""
     broken = sum(flip.way == "broken" for flip in flips)
     shown = flips if most is None else flips[:most]
-    head = element("tr", *(element("th", text, scope="col") for text in ("Case", "", "Passed", "Noise")))
-    rows = [
-        element(
-            "tr",
-            element("td", fit(flip.case, _NAME)),
-            element("td", flip.way, class_="bad" if flip.way == "broken" else "good"),
-            element("td", flip_text(flip), class_="number"),
-            element("td", percent(flip.noise), class_="number"),
-        )
-        for flip in shown
-    ]
+    items = [_flip(flip) for flip in shown]
     more = len(flips) - len(shown)
     return element(
         "section",
         element("h2", f"Flipped: {broken:,} broken, {len(flips) - broken:,} fixed"),
-        element("table", element("thead", head), element("tbody", *rows), class_="grid"),
+        element("ul", *items, class_="flips"),
         element("p", f"… and {plural(more, 'more case')}", class_="note") if more else "",
         *(element("p", note, class_="note") for note in flip_notes(comparison)),
+    )
+
+
+def _flip(flip: Flip) -> Markup:
+    """A case that flipped: how, by which evaluators, and what both runs gave."""
+    facts = [flip_text(flip), *([named(flip.evaluators)] if flip.evaluators else [])]
+    if flip.basis == "attempts":
+        facts.append(f"by luck {percent(flip.noise)}")
+    sides = (("before", flip.baseline_gave), ("now", flip.candidate_gave))
+    return element(
+        "li",
+        element("span", flip.way, class_="bad" if flip.way == "broken" else "good"),
+        " ",
+        element("strong", fit(flip.case, _NAME)),
+        f" {fit(' · '.join(facts), _NAME)}",
+        *(
+            element("p", f"{word} ", element("code", fit(text, _GAVE)))
+            for word, text in sides
+            if text is not None
+        ),
     )

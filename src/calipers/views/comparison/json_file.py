@@ -1,7 +1,7 @@
 """Comparisons as JSON, each number with the sentence that says what it means.
 
 `calipers_comparisons` is the version of the file; each of its `comparisons` is what `Comparison.to_dict` gives, with the
-field `words` added to every change. `Comparison.from_dict` reads each of them back.
+field `words` added to the conclusion and to every change. `Comparison.from_dict` reads each of them back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ import msgspec
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
 
-from .words import sentence
+from .words import lead, sentence
 
 FORMAT_VERSION = 1
 
@@ -26,6 +26,8 @@ def comparisons_json(comparisons: Sequence[Comparison]) -> str:
 
 def _data(comparison: Comparison) -> dict[str, Any]:
     data = comparison.to_dict()
+    if comparison.conclusion is not None:
+        data["conclusion"]["words"] = list(lead(comparison))
     if comparison.pass_rate is not None:
         data["pass_rate"]["words"] = sentence(comparison.pass_rate)
     for name in ("slices", "evaluators", "measures"):

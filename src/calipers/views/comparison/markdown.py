@@ -15,6 +15,7 @@ from calipers.views.text import fit
 from .plots import spans, text_plot
 from .terminal import check_max_flips
 from .words import (
+    LEAD_MARKS,
     MARKS,
     TIMES,
     difference_text,
@@ -23,7 +24,9 @@ from .words import (
     footnote,
     headlines,
     label_text,
+    lead,
     lost_text,
+    named,
     p_text,
     p_values_text,
     sentence,
@@ -31,8 +34,8 @@ from .words import (
     value_text,
 )
 
-_NAME, _NOTE = 80, 400
-"""Cells of a name, and of a note."""
+_NAME, _NOTE, _GAVE = 80, 400, 120
+"""Cells of a name, of a note, and of what an attempt gave."""
 _ROWS = 60
 """Evaluators, and changed cases, that are listed for one candidate."""
 _WIDTH = 31
@@ -64,10 +67,15 @@ def comparisons_markdown(
 def _sections(comparison: Comparison, max_flips: int | None) -> Iterator[str]:
     yield f"## {_code(comparison.candidate.label)} against {_code(comparison.baseline.label)}"
     yield ""
-    if (change := comparison.pass_rate) is not None:
-        yield f"**Pass rate {value_text(change, change.baseline)} → {value_text(change, change.candidate)}: {sentence(change)}**"
+    if comparison.conclusion is not None and (lines := lead(comparison, show=_code)):
+        first, *others = lines
+        yield f"**{LEAD_MARKS[comparison.conclusion.outcome][0]} {first}**"
+        for line in others:
+            yield ""
+            yield line
         yield ""
-        yield p_values_text(change)
+    if comparison.pass_rate is not None and (p_values := p_values_text(comparison.pass_rate)):
+        yield f"<sub>{p_values.replace('<', '&lt;')}</sub>"
         yield ""
     yield " · ".join(code(fit(fact, _NOTE)) for fact in summary_lines(comparison))
     yield ""
@@ -75,12 +83,12 @@ def _sections(comparison: Comparison, max_flips: int | None) -> Iterator[str]:
         yield f"> **Note:** {code(fit(warning, _NOTE))}"
         yield ">"
     yield ""
+    yield from _flips(comparison, max_flips)
     yield from _table("Evaluator", comparison.evaluators, comparison.confidence)
     yield from _table("Tag", comparison.slices, comparison.confidence)
     yield from _labels(comparison)
     yield from _table("Measure", comparison.measures, comparison.confidence)
     yield from _plots([*comparison.evaluators, *comparison.measures])
-    yield from _flips(comparison, max_flips)
     yield f"<sub>{footnote(comparison)}</sub>"
     yield ""
     if any(change.kind == "duration" for change in comparison.measures):
@@ -94,6 +102,8 @@ def _warnings(comparison: Comparison) -> Iterator[str]:
         yield comparison.pass_rate.warning
     for case in comparison.pairing.changed[:_ROWS]:
         yield f"{case.name}: another {' and '.join(case.parts)}"
+    for each in comparison.changed_evaluators[:_ROWS]:
+        yield f"{each.case}: {each}"
     for names, side in ((comparison.baseline_only, "candidate"), (comparison.candidate_only, "baseline")):
         if names:
             yield f"the {side} lacks {', '.join(names)}"
@@ -166,10 +176,21 @@ def _flips(comparison: Comparison, most: int | None) -> Iterator[str]:
     yield f"<summary>Flipped: {broken:,} broken, {len(flips) - broken:,} fixed</summary>"
     yield ""
     if shown:
-        yield "| case | | passed | noise |"
-        yield "|---|---|---|---:|"
+        yield "| case | | passed | by luck | evaluators | before | now |"
+        yield "|---|---|---|---:|---|---|---|"
         for flip in shown:
-            yield f"| {_code(flip.case, table=True)} | {flip.way} | {flip_text(flip)} | {percent(flip.noise)} |"
+            cells = [
+                _code(flip.case, table=True),
+                flip.way,
+                flip_text(flip),
+                percent(flip.noise) if flip.basis == "attempts" else "",
+                _code(named(flip.evaluators), table=True) if flip.evaluators else "",
+                *(
+                    "" if gave is None else code(fit(gave, _GAVE), table=True)
+                    for gave in (flip.baseline_gave, flip.candidate_gave)
+                ),
+            ]
+            yield f"| {' | '.join(cells)} |"
         yield ""
     if len(shown) < len(flips):
         yield f"… and {plural(len(flips) - len(shown), 'more case')}"

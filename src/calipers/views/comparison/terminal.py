@@ -1,7 +1,7 @@
 """Comparisons in the terminal.
 
-For each candidate, from top to bottom: what was compared, what to know before believing it, the pass rate in a sentence,
-one row and one sentence per evaluator and per tag, labels, times and metrics, the cases that flipped, and what the numbers mean.
+For each candidate, from top to bottom: what it comes to in three lines, what to know before believing it, the cases that flipped,
+one row and one sentence per evaluator and per tag, labels, times and metrics, and what the numbers mean.
 All text of reports is data and cannot change how it is shown.
 """
 
@@ -18,6 +18,7 @@ from calipers.views.page import Page
 
 from .plots import spans, text_plot
 from .words import (
+    LEAD_MARKS,
     MARKS,
     TIMES,
     difference_text,
@@ -26,7 +27,9 @@ from .words import (
     footnote,
     headlines,
     label_text,
+    lead,
     lost_text,
+    named,
     p_text,
     p_values_text,
     sentence,
@@ -123,13 +126,13 @@ class ComparisonView:
     def _sections(self, page: Page, comparison: Comparison) -> "Iterator[RenderableType]":
         sections: list[Iterator[RenderableType]] = [
             _title(page, comparison),
+            _lead(page, comparison),
             _warnings(page, comparison),
-            _headline(page, comparison),
+            _flips(page, comparison, self.max_flips, self.no_limit),
             _table(page, "Evaluator", comparison.evaluators, comparison.confidence),
             _table(page, "Tag", comparison.slices, comparison.confidence),
             _labels(page, comparison),
             _table(page, "Measure", comparison.measures, comparison.confidence),
-            _flips(page, comparison, self.max_flips, self.no_limit),
             _notes(page, comparison),
         ]
         first = True
@@ -153,7 +156,8 @@ def _title(page: Page, comparison: Comparison) -> "Iterator[Text]":
 
 
 def _warnings(page: Page, comparison: Comparison) -> "Iterator[Text]":
-    for warning in comparison.warnings:
+    change = comparison.pass_rate
+    for warning in (*comparison.warnings, *([change.warning] if change and change.warning else [])):
         yield page.line(("Note: ", "bold yellow"), page.fit(warning, 3 * page.width))
     changed = comparison.pairing.changed
     for case in changed[:_NAMED]:
@@ -161,6 +165,11 @@ def _warnings(page: Page, comparison: Comparison) -> "Iterator[Text]":
         yield page.line((f"  {page.fit(case.name, page.width - 30)}: another {differs}", "dim"))
     if len(changed) > _NAMED:
         yield page.line((f"  {page.ellipsis} and {len(changed) - _NAMED:,} more", "dim"))
+    apart = comparison.changed_evaluators
+    for each in apart[:_NAMED]:
+        yield page.line((f"  {page.fit(f'{each.case}: {each}', 2 * page.width)}", "dim"))
+    if len(apart) > _NAMED:
+        yield page.line((f"  {page.ellipsis} and {len(apart) - _NAMED:,} more", "dim"))
     for names, side in (
         (comparison.baseline_only, "candidate"),
         (comparison.candidate_only, "baseline"),
@@ -170,21 +179,17 @@ def _warnings(page: Page, comparison: Comparison) -> "Iterator[Text]":
             yield page.line(("Note: ", "bold yellow"), f"the {side} lacks {listed}")
 
 
-def _headline(page: Page, comparison: Comparison) -> "Iterator[Text]":
-    change = comparison.pass_rate
-    if change is None:
+def _lead(page: Page, comparison: Comparison) -> "Iterator[RenderableType]":
+    lines = [line.replace("→", page.glyph("→", "->")) for line in lead(comparison)]
+    if comparison.conclusion is None or not lines:
         return
-    mark, style = _mark(page, change)
-    arrow = page.glyph("→", "->")
-    yield page.line(
-        ("Pass rate  ", "bold"),
-        f"{value_text(change, change.baseline)} {arrow} {value_text(change, change.candidate)}   ",
-        (f"{mark} {sentence(change)}", style or "bold"),
-    )
-    if p_values := p_values_text(change):
-        yield page.line((f"           {p_values}", "dim"))
-    if change.warning:
-        yield page.line(("Note: ", "bold yellow"), page.fit(change.warning, 3 * page.width))
+    fancy, plain, style = LEAD_MARKS[comparison.conclusion.outcome]
+    yield page.line((f"{page.glyph(fancy, plain)} {lines[0]}", f"bold {style}".rstrip()))
+    for line in lines[1:-1]:
+        yield page.indented(page.line(page.fit(line, 3 * page.width)), 2)
+    yield page.indented(page.line(page.fit(f"{page.glyph('→', '->')} {lines[-1]}", 3 * page.width)), 2)
+    if comparison.pass_rate is not None and (p_values := p_values_text(comparison.pass_rate)):
+        yield page.indented(page.line((p_values, "dim")), 2)
 
 
 def _table(page: Page, header: str, changes: Sequence[Change], confidence: float) -> "Iterator[Text]":
@@ -258,25 +263,22 @@ def _flips(page: Page, comparison: Comparison, most: int | None, no_limit: str) 
     broken = sum(flip.way == "broken" for flip in flips)
     yield page.line(("Flipped", "bold"), f": {broken:,} broken, {len(flips) - broken:,} fixed")
     shown = flips if most is None else flips[:most]
-    if shown:
-        columns = [
-            Column("Case", least=10),
-            Column("", least=None),
-            Column("Passed", "right", rank=1),
-            Column("Noise", "right"),
-        ]
-        rows: list[list[Cell]] = [
-            [
-                page.fit(flip.case, 60),
-                (flip.way, "red" if flip.way == "broken" else "green"),
-                flip_text(flip).replace("→", page.glyph("→", "->")),
-                percent(flip.noise),
-            ]
-            for flip in shown
-        ]
-        yield from grid(page, columns, rows)
+    arrow, room = page.glyph("→", "->"), page.width
+    for flip in shown:
+        style = "red" if flip.way == "broken" else "green"
+        facts = [flip_text(flip).replace("→", arrow), *([named(flip.evaluators)] if flip.evaluators else [])]
+        if flip.basis == "attempts":
+            facts.append(f"by luck {percent(flip.noise)}")
+        yield page.line(
+            (f"  {flip.way:6}  ", style),
+            (page.fit(flip.case, max(room // 2, 20)), "bold"),
+            f"  {page.fit(page.dot.join(facts), room)}",
+        )
+        for word, text in (("before", flip.baseline_gave), ("now", flip.candidate_gave)):
+            if text is not None:
+                yield page.indented(page.line((f"{word:6} ", "dim"), page.fit(text, 2 * room - 24)), 10)
     if len(shown) < len(flips):
-        rest = f"{page.ellipsis} and {len(flips) - len(shown):,} more: {no_limit} lists all"
+        rest = f"  {page.ellipsis} and {len(flips) - len(shown):,} more: {no_limit} lists all"
         yield page.line((rest, "dim"))
     for note in flip_notes(comparison):
         yield page.line((note, "dim"))

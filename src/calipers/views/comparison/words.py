@@ -11,19 +11,23 @@ important by some, and for true by others.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import floor, log10
 
 import msgspec
 
 from calipers.comparison.change import Change, Outcome
 from calipers.comparison.comparison import Comparison
+from calipers.comparison.conclusion import Comes, Conclusion
 from calipers.comparison.flips import Flip
 from calipers.comparison.labels import LabelChange
 from calipers.views.numbers import confidence_text, number, percent, plural, rate_text, seconds
 
 _COST = re.compile(r"(?:^|[^a-z])(?:costs?|price|usd|eur|dollars?|cents?)(?:$|[^a-z])")
 _COUNTED = re.compile(r"(?:^|[^a-z])tokens?(?:$|[^a-z])")
+
+_NAMED = 3
+"""Evaluators that a sentence names."""
 
 MARKS: dict[Outcome, tuple[str, str, str]] = {
     "better": ("▲", "+", "green"),
@@ -51,6 +55,100 @@ def sentence(change: Change) -> str:
             return f"the same in every one of {plural(change.candidate_cases, 'case')}"
         case "unclear":
             return _unclear(change, level)
+
+
+LEAD_MARKS: dict[Comes, tuple[str, str, str]] = {
+    "better": MARKS["better"],
+    "worse": MARKS["worse"],
+    "same": MARKS["same"],
+    "unclear": MARKS["unclear"],
+    "incomparable": MARKS["unclear"],
+    "nothing": MARKS["unclear"],
+}
+"""For each conclusion a mark, the same in ASCII, and its style in a terminal."""
+
+_OUTCOMES: dict[Comes, str] = {
+    "better": "Better",
+    "worse": "Worse",
+    "same": "No difference worth seeing",
+    "unclear": "Cannot tell which is better",
+    "incomparable": "Cannot tell which is better: the runs were not judged by the same evaluators",
+    "nothing": "Cannot tell which is better: the runs have no evaluator in common",
+}
+
+
+def lead(comparison: Comparison, *, show: Callable[[str], str] = str) -> tuple[str, ...]:
+    """What a comparison comes to, by how much, and what to do: three lines; two where nothing was compared.
+
+    Args:
+        comparison: of two runs.
+        show: makes the name of an evaluator safe to show.
+    """
+    found = comparison.conclusion
+    if found is None:
+        return ()
+    changes = [*([comparison.pass_rate] if comparison.pass_rate else []), *comparison.evaluators]
+    change = next((each for each in changes if each.name == found.change), None)
+    first = _OUTCOMES[found.outcome]
+    if change is None:
+        return first, _advice(found, None, show)
+    name = "Pass rate" if change.kind == "pass rate" else show(change.name)
+    values = f"{value_text(change, change.baseline)} → {value_text(change, change.candidate)}"
+    return first, f"{name} {values}: {extent(change)}", _advice(found, change, show)
+
+
+def extent(change: Change) -> str:
+    """By how much two runs differ, with the interval and the number of cases: `better by 4.1 points, 95 % interval 1.2 to 7.0, on 100 cases`."""
+    interval = change.interval
+    counts = {change.baseline_cases, change.candidate_cases}
+    on = (
+        plural(counts.pop(), "case")
+        if len(counts) == 1
+        else (f"{change.baseline_cases:,} and {plural(change.candidate_cases, 'case')}")
+    )
+    if interval is None:
+        if change.outcome == "identical":
+            return f"the same in every one of {on}"
+        return _no_interval(change)
+    level = _level(change)
+    if interval.low > 0 or interval.high < 0:
+        seen = f"{word_for(change, change.difference)} by {amount(change, change.difference)}"
+        return f"{seen}, {level} interval {_ends(change)}, on {on}"
+    low, high = _end(change, interval.low), _end(change, interval.high)
+    return f"between {low} and {high}, {level} interval, on {on}"
+
+
+def _advice(found: Conclusion, change: Change | None, show: Callable[[str], str]) -> str:
+    """What to do next, in a sentence."""
+    flipped = "the case that broke" if found.broken == 1 else f"the {found.broken:,} cases that broke"
+    look = f"; look at {flipped} first" if found.broken else ""
+    match found.advice:
+        case "take the candidate":
+            return f"Take the candidate{look}"
+        case "weigh":
+            return f"Decide what matters more: {named([show(name) for name in found.worse])} got worse{look}"
+        case "keep the baseline":
+            return f"Keep the baseline{look}"
+        case "choose freely":
+            return f"Take the cheaper or simpler one{look}"
+        case "confirm":
+            return "Compare this alone, on new cases: among all that was compared it may be luck"
+        case "judge alike":
+            return "Judge both runs with the same evaluators, and compare again (calipers score)"
+        case "share evaluators":
+            return "Judge both runs with the same evaluators, and compare again"
+        case "add cases":
+            if found.more_cases is not None and change is not None:
+                where = "" if change.paired else " on each side"
+                more = plural(_about(found.more_cases), "case")
+                return f"Add about {more}{where} to see a difference of {_smallest(change)}{look}"
+            return f"Add cases: these are too few to exclude luck{look}"
+
+
+def named(names: Sequence[str]) -> str:
+    """A few names, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def amount(change: Change, value: float) -> str:
@@ -126,20 +224,33 @@ def flip_text(flip: Flip) -> str:
 
 
 def flip_notes(comparison: Comparison) -> list[str]:
-    """What the numbers beside the flips mean, as far as they occur."""
-    found = {flip.basis for flip in comparison.flips}
+    """How many of the flips may be luck, as far as that can be known."""
+    once = [flip for flip in comparison.flips if flip.basis == "other flips"]
     notes = []
-    if "attempts" in found:
+    if len(once) < len(comparison.flips):
         notes.append(
-            "Noise is the chance of so large a change in the attempts at a case that did not change; more repeats make it "
-            "smaller for real changes."
+            "By luck: how often a case that did not change would differ that much between two runs; more repeats make it smaller "
+            "for real changes."
         )
-    if "other flips" in found:
+    if once:
         notes.append(
-            "Each case was attempted once, so nobody can tell about a single one. Noise is the share of such flips that luck "
-            "explains at most, since luck flips as many cases one way as the other; repeats would tell the cases apart."
+            f"Of cases that were attempted once, luck breaks about as many as it fixes: {'; '.join(_by_luck(once))}. Repeats "
+            "(calipers run --repeat 5) would tell which."
         )
     return notes
+
+
+def _by_luck(flips: Sequence[Flip]) -> Iterator[str]:
+    """How many of the broken, and of the fixed, may be luck."""
+    for way in ("broken", "fixed"):
+        noise = [flip.noise for flip in flips if flip.way == way]
+        most = round(sum(noise))
+        if len(noise) == 1:
+            yield f"the one that is {way} may be luck"
+        elif noise and most >= len(noise):
+            yield f"all {len(noise):,} {way} may be luck"
+        elif noise:
+            yield f"at most about {most:,} of the {len(noise):,} {way} are luck"
 
 
 def label_text(change: LabelChange) -> str:

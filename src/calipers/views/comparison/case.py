@@ -1,0 +1,171 @@
+"""One case of two runs side by side: what it asks, what each run gave, and what each evaluator said of it.
+
+Nothing is cut. All text of reports is data and cannot change how it is shown.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from calipers.comparison.cases import Record, RunCase
+from calipers.comparison.yardstick import written
+from calipers.plain import plain
+from calipers.record import ReportCase
+from calipers.views.numbers import number, seconds
+from calipers.views.text import is_unicode, visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+class Sided(NamedTuple):
+    """A case as one of the runs has it."""
+
+    label: str
+    """What the run is called."""
+    case: RunCase | None
+    """`None` if the run does not have it."""
+
+
+class _Row(NamedTuple):
+    """One thing, as both runs have it."""
+
+    title: str
+    baseline: list[str]
+    candidate: list[str]
+
+
+def print_case(baseline: Sided, candidate: Sided, *, console: "Console | None" = None) -> None:
+    """Show a case side by side: in colour on a terminal, as plain text anywhere else."""
+    from rich.console import Console
+
+    shown = console or Console()
+    table = _table(baseline, candidate, shown.encoding)
+    if shown.is_terminal or shown.is_jupyter:
+        shown.print(table)
+        return
+    with shown.capture() as captured:
+        shown.print(table)
+    shown.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+
+
+def case_rows(baseline: Sided, candidate: Sided, *, encoding: str = "utf-8") -> list[_Row]:
+    """What there is to see, row by row: inputs, expectation and metadata, outputs, results, times."""
+    one, two = (_records(side.case) for side in (baseline, candidate))
+    found = [
+        _Row("inputs", *(_given(side, "inputs") for side in (one, two))),
+        _Row("expected", *(_given(side, "expected_output") for side in (one, two))),
+        _Row("metadata", *(_given(side, "metadata") for side in (one, two))),
+    ]
+    repeats = max(len(one), len(two))
+    for place in range(repeats):
+        title = "output" if repeats == 1 else f"output {place + 1}"
+        found.append(_Row(title, *(_output(side[place]) if place < len(side) else [] for side in (one, two))))
+    names = dict.fromkeys(name for side in (one, two) for record in side for name in _names(record))
+    marks = ("✓", "✗") if is_unicode(encoding) else ("pass", "FAIL")
+    for name in names:
+        makers = [_makers(side, name) for side in (one, two)]
+        said = [_said(side, name, marks) for side in (one, two)]
+        if all(makers) and makers[0] != makers[1]:
+            said = [[*who, *what] for who, what in zip(makers, said, strict=True)]
+        found.append(_Row(name, *said))
+    found.append(
+        _Row("task time", *([seconds(record.task_duration) for record in side] for side in (one, two)))
+    )
+    return [row for row in found if row.baseline or row.candidate]
+
+
+def _table(baseline: Sided, candidate: Sided, encoding: str) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    def text(lines: Sequence[str], style: str = "") -> Text:
+        return Text(
+            "\n".join(visible(line, encoding=encoding) for line in lines), style=style, overflow="fold"
+        )
+
+    table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
+    table.add_column("", overflow="fold", max_width=24)
+    for word, side in (("baseline", baseline), ("candidate", candidate)):
+        name = "" if side.case is None else f", case {side.case.name!r}"
+        table.add_column(text([f"{word}: {side.label}{name}"], "bold"), overflow="fold", ratio=1)
+    for side in (baseline, candidate):
+        if side.case is None:
+            table.caption = text([f"{side.label} does not have this case"])
+    for row in case_rows(baseline, candidate, encoding=encoding):
+        differs = row.baseline != row.candidate and row.title != "task time"
+        cells = [text(lines, "yellow" if differs else "") for lines in (row.baseline, row.candidate)]
+        table.add_row(text([row.title], "bold"), *cells)
+    return table
+
+
+def _records(case: RunCase | None) -> list[Record]:
+    return [] if case is None else case.attempts
+
+
+def _given(records: Sequence[Record], what: str) -> list[str]:
+    """A part of the case, which all attempts share; nothing where it has none."""
+    if not records:
+        return []
+    first = records[0]
+    value = getattr(first, what)
+    is_there = first.has_expected_output if what == "expected_output" else value is not None
+    return list(_lines(value)) if is_there or value is not None else []
+
+
+def _output(record: Record) -> list[str]:
+    if isinstance(record, ReportCase):
+        return list(_lines(record.output))
+    return [f"task failed: {record.error_message}".splitlines()[0]]
+
+
+def _lines(value: Any) -> Iterator[str]:
+    """Text as it is, and anything else as JSON."""
+    text = value if isinstance(value, str) else json.dumps(plain(value), indent=2, ensure_ascii=False)
+    yield from text.splitlines() or ['""']
+
+
+def _names(record: Record) -> Iterator[str]:
+    if not isinstance(record, ReportCase):
+        yield from record.not_run
+        return
+    yield from (result.name for result in record.results)
+    yield from (failure.name for failure in record.evaluator_failures)
+    yield from (skip.name for skip in record.skipped)
+
+
+def _makers(records: Sequence[Record], name: str) -> list[str]:
+    """The evaluators behind the results of a name, as they would be written."""
+    finished = (record for record in records if isinstance(record, ReportCase))
+    return sorted(
+        {written(each.source) for record in finished for each in record.results if each.name == name}
+    )
+
+
+def _said(records: Sequence[Record], name: str, marks: tuple[str, str]) -> list[str]:
+    """What one evaluator said of every attempt, with its reasons."""
+    return [line for record in records for line in _verdict(record, name, marks)]
+
+
+def _verdict(record: Record, name: str, marks: tuple[str, str]) -> Iterator[str]:
+    if not isinstance(record, ReportCase):
+        if name in record.not_run:
+            yield "not asked: the task failed"
+        return
+    for result in record.results:
+        if result.name == name:
+            value = result.value
+            first, *others = (result.reason or "").splitlines() or [""]
+            if isinstance(value, bool):
+                yield f"{marks[not value]} {first}".rstrip()
+            else:
+                shown = value if isinstance(value, str) else number(value)
+                yield f"{shown}: {first}" if first else shown
+            yield from others
+    for failure in record.evaluator_failures:
+        if failure.name == name:
+            yield f"failed: {failure.error_message}".splitlines()[0]
+    for skip in record.skipped:
+        if skip.name == name:
+            yield f"skipped: {skip.reason}".splitlines()[0]

@@ -1,0 +1,96 @@
+"""One case of two runs, side by side."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from calipers import Case, Dataset
+from calipers.comparison.cases import find_case
+from calipers.errors import InvalidOptionError
+from calipers.evaluators import Contains, EqualsExpected
+from calipers.views.comparison.case import Sided, case_rows, print_case
+
+
+def graded(output):
+    return 0.5
+
+
+def run(task, wanted="c", name="c", **options):
+    case = Case(
+        name=name, inputs="see\nsaw", expected_output="c", metadata={"k": 1}, evaluators=[Contains(wanted)]
+    )
+    other = Case(name="other", inputs=2)
+    data = Dataset(name="d", cases=[case, other], evaluators=[EqualsExpected(), graded])
+    return data.evaluate_sync(task, progress=False, **options)
+
+
+def rows(one, two, name="c"):
+    before, after = find_case(one, two, name)
+    return {row.title: row[1:] for row in case_rows(Sided("one", before), Sided("two", after))}
+
+
+def crash(inputs):
+    raise ValueError("no")
+
+
+def test_a_case_shows_what_it_asks_what_came_and_what_was_said():
+    found = rows(run(lambda _: "c"), run(lambda _: "d"))
+    assert list(found) == [
+        "inputs",
+        "expected",
+        "metadata",
+        "output",
+        "Contains",
+        "EqualsExpected",
+        "graded",
+        "task time",
+    ]
+    assert found["inputs"] == (["see", "saw"], ["see", "saw"])
+    assert found["output"] == (["c"], ["d"])
+    assert found["Contains"] == (["✓"], ["✗ expected 'c' in 'd'"])
+    assert found["graded"] == (["0.5"], ["0.5"])
+
+
+def test_another_evaluator_of_the_case_is_shown_with_its_arguments():
+    found = rows(run(lambda _: "c"), run(lambda _: "c", wanted="x"))
+    assert found["Contains"] == (
+        ["Contains(value='c')", "✓"],
+        ["Contains(value='x')", "✗ expected 'x' in 'c'"],
+    )
+
+
+def test_repeats_failures_and_skips_are_shown():
+    found = rows(run(lambda _: "c", repeat=2), run(crash, repeat=2))
+    assert (found["output 1"], found["output 2"]) == ((["c"], ["task failed: ValueError: no"]),) * 2
+    assert found["Contains"] == (["✓", "✓"], ["not asked: the task failed"] * 2)
+    found = rows(run(lambda _: "c"), run(lambda _: "c"), "other")
+    assert found["EqualsExpected"][0] == ["skipped: the case states no expected output"]
+    assert "expected" not in found
+
+
+def test_a_case_is_found_under_either_name_and_where_one_run_lacks_it():
+    one, two = run(lambda _: "c"), run(lambda _: "c", name="renamed")
+    for name in ("c", "renamed"):
+        assert [case.name for case in find_case(one, two, name)] == ["c", "renamed"]
+    less = Dataset(name="d", cases=[Case(name="other", inputs=3)], evaluators=[graded])
+    short = less.evaluate_sync(lambda _: "c", progress=False)
+    assert find_case(one, short, "c")[1] is None
+    assert [case.name for case in find_case(one, short, "other")] == ["other", "other"]  # another content
+    with pytest.raises(
+        InvalidOptionError, match="no case of these runs is called 'rename'; did you mean 'renamed'"
+    ):
+        find_case(one, two, "rename")
+
+
+@pytest.mark.parametrize("width", [30, 60, 120])
+def test_hostile_text_moves_no_cursor_and_no_line_is_wider_than_the_page(width):
+    hostile = "\x1b[31m[bold]\u202e" + "x" * 300
+    one, two = run(lambda _: hostile), run(lambda _: "c")
+    before, after = find_case(one, two, "c")
+    file = io.StringIO()
+    print_case(Sided("one", before), Sided("two", after), console=Console(file=file, width=width))
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert all(line.isprintable() for line in lines)
+    assert "[bold]" in file.getvalue().replace("\n", "").replace(" ", "")
