@@ -1,4 +1,4 @@
-"""Ctrl-C in a real process: what is done is kept, and the report says that it is incomplete."""
+"""Ctrl-C and SIGTERM in a real process: what is done is kept, and the report says that it is incomplete."""
 
 import asyncio
 import os
@@ -17,12 +17,12 @@ START = """
 import asyncio, os, signal, sys, threading, time
 from calipers import Case, Dataset
 
-def interrupt_soon(times=1):
+def interrupt_soon(times=1, by=signal.SIGINT):
     # A process that sends itself SIGINT is what Ctrl-C in a terminal does.
     def send():
         for _ in range(times):
             time.sleep(0.4)
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), by)
     threading.Thread(target=send, daemon=True).start()
 
 dataset = Dataset(cases=[Case(name=f"c{i}", inputs=i) for i in range(100)], evaluators=[lambda output: True])
@@ -65,6 +65,59 @@ def test_the_first_ctrl_c_returns_what_is_done(task, call):
     assert done.stdout == "5 interrupted by Ctrl-C after 5 of 100 attempts 10\n", done.stderr
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
+
+
+def test_a_sigterm_returns_what_is_done_too(tmp_path):
+    done = python(
+        f"""
+        interrupt_soon(by=signal.SIGTERM)
+        report = dataset.evaluate_sync(waits, progress=False, max_concurrency=10, store={str(tmp_path / "runs.db")!r})
+        show(report)
+        print(report.interrupted_by, signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+        """
+    )
+    assert done.stdout == "5 interrupted by SIGTERM after 5 of 100 attempts 10\nSIGTERM True\n", done.stderr
+    assert done.stderr == "\nstopping, by SIGTERM: what is finished is kept\n"
+
+
+def test_the_second_sigterm_ends_the_program_as_usual():
+    done = python(
+        """
+        dataset.evaluators.append(lambda output: time.sleep(60))
+        interrupt_soon(times=2, by=signal.SIGTERM)
+        dataset.evaluate_sync(blocks, progress=False)
+        """
+    )
+    assert done.returncode == -signal.SIGTERM
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 1)])
+def test_a_process_that_a_task_started_ends_by_a_signal_as_usual(number, code):
+    done = python(
+        f"""
+        import multiprocessing
+
+        def starts(inputs):
+            ready = multiprocessing.get_context("fork").Event()
+
+            def waits():
+                ready.set()
+                time.sleep(60)
+
+            process = multiprocessing.get_context("fork").Process(target=waits)
+            process.start()
+            ready.wait()
+            os.kill(process.pid, {number:d})
+            process.join()
+            return process.exitcode
+
+        dataset.cases = dataset.cases[:3]
+        report = dataset.evaluate_sync(starts, progress=False)
+        print([case.output for case in report.cases], report.incomplete)
+        """
+    )
+    assert done.stdout == f"{[code] * 3} None\n", done.stderr
 
 
 def test_calls_that_had_ended_are_judged_and_kept(tmp_path):
@@ -190,7 +243,7 @@ def test_somebody_elses_handler_is_left_alone():
     before = signal.signal(signal.SIGINT, lambda *_: calls.append("theirs"))
 
     async def main():
-        with on_interrupt(lambda: calls.append("ours")):
+        with on_interrupt(lambda by: calls.append(by)):
             os.kill(os.getpid(), signal.SIGINT)
             await asyncio.sleep(0.01)
 

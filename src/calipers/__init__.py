@@ -3,9 +3,7 @@
 The names load when they are first used, so that `import calipers` costs next to nothing.
 """
 
-from typing import TYPE_CHECKING
-
-from .late import late_names
+from .late import TYPE_CHECKING, late_names
 
 __version__ = "0.1.0"
 

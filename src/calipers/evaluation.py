@@ -103,8 +103,8 @@ async def evaluate(
     on_loop = the_task.is_async or options.lifecycle is not None or run.announces
     workers = LoopWorkers(run) if on_loop else ThreadWorkers(run, total)
 
-    def interrupt() -> None:
-        run.stop("interrupted by Ctrl-C")
+    def interrupt(by: str) -> None:
+        run.stop(f"interrupted by {by}")
         workers.stop()
 
     async with _announced(options, name, dataset_name, total, metadata) as reports, _kept(journal, reports):

@@ -1,19 +1,21 @@
 """What ends a run from outside, told apart from what the code under test raises.
 
-Ctrl-C is a request to finish: the first one ends a run early, the second one ends the program as usual. A `KeyboardInterrupt`
-that comes without one was raised by a task or an evaluator, and is a failure like any other; so is a cancellation of the
-task in which `run_sync` runs an evaluation, for no one outside can reach that.
+Ctrl-C and SIGTERM are requests to finish: the first one ends a run early, the second one ends the program as usual. A
+`KeyboardInterrupt` that comes without one was raised by a task or an evaluator, and is a failure like any other; so is a
+cancellation of the task in which `run_sync` runs an evaluation, for no one outside can reach that.
 """
 
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from weakref import WeakSet
+
+from .forks import no_more_forks, tell_of_forks
 
 if TYPE_CHECKING:
     import asyncio
@@ -26,6 +28,11 @@ _MAIN: "ContextVar[asyncio.Task[Any] | None]" = ContextVar("calipers_main", defa
 _released: "WeakSet[asyncio.Task[Any]]" = WeakSet()
 """Such tasks that were given up."""
 
+_NAMES: Final[dict[int, str]] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+_SAID: Final[dict[int, str]] = {
+    signal.SIGINT: "stopping: what is finished is kept; Ctrl-C again ends at once",
+    signal.SIGTERM: "stopping, by SIGTERM: what is finished is kept",
+}
 _calm = False
 """Whether a handler is in place that would have heard a Ctrl-C, and has heard none."""
 
@@ -97,39 +104,98 @@ async def take_back(task: "asyncio.Task[Any]") -> "asyncio.CancelledError | None
 
 
 @contextmanager
-def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` on the event loop at the first Ctrl-C inside the block.
+def on_interrupt(stop: Callable[[str], None]) -> Iterator[None]:
+    """Call `stop` on the event loop at the first Ctrl-C or SIGTERM inside the block, with the name of what came.
 
-    Only in the main thread, where Python delivers signals, and only if nobody else has put a handler of their own:
-    Python's default and `asyncio.run`'s are replaced for the time of the block.
+    Only in the main thread, where Python delivers signals, and only for a signal that has no handler of the user's: Python's
+    default, `asyncio.run`'s and that of `terminating` are replaced for the time of the block.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not _is_default(before):
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     import asyncio  # here, since modules that only ask whether something is an interrupt load early
 
     global _calm  # noqa: PLW0603 - a process has one handler
     loop = asyncio.get_running_loop()
+    asked = False
 
     def handle(number: int, frame: FrameType | None) -> None:
         global _calm  # noqa: PLW0603
-        if not _calm:
+        nonlocal asked
+        _calm = False
+        if asked and number == signal.SIGINT:
             signal.default_int_handler(number, frame)
-        _calm = False
-        sys.stderr.write("\nstopping: what is finished is kept; Ctrl-C again ends at once\n")
-        loop.call_soon_threadsafe(stop)
+        if asked:
+            handlers.put_back()
+            signal.raise_signal(number)
+            return
+        asked = True
+        with suppress(RuntimeError):  # it came while something else was being written there
+            sys.stderr.write(f"\n{_SAID[number]}\n")
+        loop.call_soon_threadsafe(stop, _NAMES[number])
 
-    signal.signal(signal.SIGINT, handle)
-    _calm = True
-    try:
+    with _Handlers(dict.fromkeys(_NAMES, handle)) as handlers:
+        _calm = signal.SIGINT in handlers.before
+        try:
+            yield
+        finally:
+            _calm = False
+
+
+class Terminated(KeyboardInterrupt):
+    """A SIGTERM, where it is to end a program like Ctrl-C: what is open is closed."""
+
+
+@contextmanager
+def terminating() -> Iterator[None]:
+    """Raise `Terminated` in the main thread at a SIGTERM inside the block, unless there is a handler for it."""
+    if threading.current_thread() is not threading.main_thread():
         yield
-    finally:
-        _calm = False
-        signal.signal(signal.SIGINT, before)
+        return
+    with _Handlers({signal.SIGTERM: _terminate}):
+        yield
 
 
-def _is_default(handler: Any) -> bool:
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    raise Terminated
+
+
+class _Handlers:
+    """Signal handlers in the place of the default ones, for the time of a block and in this process alone."""
+
+    def __init__(self, handlers: "dict[int, Callable[[int, FrameType | None], None]]") -> None:
+        found = {number: signal.getsignal(number) for number in handlers}
+        self.before = {number: handler for number, handler in found.items() if _is_default(number, handler)}
+        """What is put back, by signal."""
+        self._handlers = handlers
+
+    def __enter__(self) -> Self:
+        tell_of_forks(self)
+        for number in self.before:
+            signal.signal(number, self._handlers[number])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        no_more_forks(self)
+        self.put_back()
+
+    def put_back(self) -> None:
+        """Put back what was there before."""
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+    def before_fork(self) -> None:
+        """Nothing: the parent goes on as before."""
+
+    def after_fork(self, *, is_child: bool) -> None:
+        """A child that a task forked ends by these signals like any other process."""
+        if is_child:
+            self.put_back()
+
+
+def _is_default(number: int, handler: Any) -> bool:
+    if number == signal.SIGTERM:
+        return handler in (signal.SIG_DFL, _terminate)
     if handler is signal.default_int_handler:
         return True
     import asyncio

@@ -4,9 +4,15 @@ A package writes `__getattr__, __dir__ = late_names(__name__, _HOMES, globals())
 `_HOMES`, and imports the same names under `TYPE_CHECKING` for those who read without running.
 """
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False
+"""That of `typing`, which takes longer to load than all of this."""
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 
 def late_names(

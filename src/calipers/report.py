@@ -154,6 +154,14 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         """The same as `metadata`, which cases have too."""
         return self.metadata
 
+    @property
+    def interrupted_by(self) -> Literal["Ctrl-C", "SIGTERM"] | None:
+        """What ended the run from outside; `None` if nothing did."""
+        for name in ("Ctrl-C", "SIGTERM"):
+            if self.incomplete is not None and self.incomplete.startswith(f"interrupted by {name}"):
+                return name
+        return None
+
     def summaries(self, *, confidence: float = 0.95) -> dict[str, Summary]:
         """One summary per column of results, by name."""
         totals = self._counted(confidence)

@@ -9,9 +9,18 @@ CODES = st.sampled_from(exits.PRECEDENCE)
 def test_every_code_has_a_place_and_a_word():
     codes = {
         getattr(exits, name)
-        for name in ("PASSED", "FAILED", "USAGE", "ERRORED", "NOTHING", "INCONCLUSIVE", "INTERRUPTED")
+        for name in (
+            "PASSED",
+            "FAILED",
+            "USAGE",
+            "ERRORED",
+            "NOTHING",
+            "INCONCLUSIVE",
+            "INTERRUPTED",
+            "TERMINATED",
+        )
     }
-    assert codes == {0, 1, 2, 3, 4, 5, 130} == set(exits.PRECEDENCE) == set(exits.WORDS)
+    assert codes == {0, 1, 2, 3, 4, 5, 130, 143} == set(exits.PRECEDENCE) == set(exits.WORDS)
 
 
 @given(st.lists(CODES))

@@ -3,6 +3,7 @@ import pytest
 
 from calipers.cli.message import CommandError, UserCodeError, shown, tell, user_traceback
 from calipers.errors import CalipersError, InvalidOptionError
+from calipers.interrupt import Terminated
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,7 @@ from calipers.errors import CalipersError, InvalidOptionError
         ),
         (click.Abort(), 130, "Interrupted.\n"),
         (KeyboardInterrupt(), 130, "Interrupted.\n"),
+        (Terminated(), 143, "Terminated.\n"),
     ],
 )
 def test_every_error_is_one_message_with_a_code(capsys, error, code, message):

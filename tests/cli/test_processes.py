@@ -13,6 +13,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.cli.app import COMMANDS
 from calipers.evaluators import IsInstance
+from calipers.stores import open_store
 from calipers.testing import HttpAgentServer, Reply
 from calipers.views.formats import read_report
 
@@ -50,6 +51,7 @@ def test_help_and_version_load_no_command_and_nothing_heavy(option):
     assert {name for name in loaded if name.startswith("calipers.cli.")} == {
         "calipers.cli.app",
         "calipers.cli.command",
+        "calipers.cli.entry",
         "calipers.cli.exits",
         "calipers.cli.message",
     }
@@ -157,7 +159,14 @@ SLOW = """
 """
 
 
-def test_ctrl_c_ends_a_run_with_what_is_finished(write_eval, folder):
+SIGNALS = pytest.mark.parametrize(
+    ("number", "name", "code", "word"),
+    [(signal.SIGINT, "Ctrl-C", 130, "interrupted"), (signal.SIGTERM, "SIGTERM", 143, "terminated")],
+)
+
+
+@SIGNALS
+def test_a_signal_ends_a_run_with_what_is_finished(write_eval, folder, number, name, code, word):
     write_eval(SLOW)
     outs = ["--out", "json:{name}.json", "--out", "jsonl:{name}.jsonl", "--out", "html:{name}.html"]
     process = subprocess.Popen(
@@ -169,31 +178,56 @@ def test_ctrl_c_ends_a_run_with_what_is_finished(write_eval, folder):
         env=environment(),
     )
     until(lambda: (folder / "waiting").exists())
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130, stderr
-    assert "eval_numbers.py:eval_slow: interrupted by Ctrl-C after 1 of 2 attempts" in stderr
+    assert process.returncode == code, stderr
+    assert f"eval_numbers.py:eval_slow: interrupted by {name} after 1 of 2 attempts" in stderr
     assert "1 evaluation did not begin" in stderr
     found = json.loads(stdout)
-    assert (found["outcome"], len(found["evaluations"])) == ("interrupted", 1)
-    for name in ("slow.json", "slow.jsonl"):
-        report = read_report(folder / name)
+    assert (found["outcome"], len(found["evaluations"])) == (word, 1)
+    for file in ("slow.json", "slow.jsonl"):
+        report = read_report(folder / file)
         assert [case.name for case in report.cases] == ["number 0"]
-        assert "interrupted" in report.incomplete
+        assert report.interrupted_by == name
     assert (folder / "slow.html").exists()
+    with open_store(folder / ".calipers" / "runs.db") as store:
+        assert [(info.status, info.attempts) for info in store.runs()] == [("interrupted", 1)]
 
 
-def test_ctrl_c_before_anything_runs_is_the_same_outcome(write, folder):
+@SIGNALS
+def test_a_signal_before_anything_runs_is_the_same_outcome(write, folder, number, name, code, word):
+    del name
     write("eval_it.py", "import time\nfrom pathlib import Path\nPath('waiting').touch()\ntime.sleep(60)\n")
     process = subprocess.Popen(
         [SCRIPT, "run"], cwd=folder, stderr=subprocess.PIPE, text=True, env=environment()
     )
     until(lambda: (folder / "waiting").exists())
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert "Interrupted." in stderr
-    assert "Traceback" not in stderr
+    assert (process.returncode, stderr) == (code, f"{word.capitalize()}.\n")
+
+
+@pytest.mark.parametrize("module", ["click", "calipers.cli.app", "calipers.cli.message"])
+def test_a_ctrl_c_while_everything_loads_is_one_line(module):
+    code = f"""
+import os, signal, sys
+class Interrupts:
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupts())
+from calipers.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "Interrupted.\n")
+
+
+def test_next_to_nothing_is_loaded_before_a_ctrl_c_is_understood():
+    code = "import sys; before = set(sys.modules); from calipers.cli import main; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert loaded <= {"calipers", "__future__", "importlib", "warnings"}
 
 
 def until(happened):

@@ -132,6 +132,7 @@ def half_a_file(path):
     ("make", "said"),
     [
         (a_folder, r"is a folder: name a file in it, such as '.*runs\.db/runs\.db'"),
+        (os.mkfifo, "is no regular file, but a pipe, a socket or a device"),
         (a_text, "is no store: it is a file of another kind"),
         (another_database, "is a database of another program, and nothing was changed in it"),
         (

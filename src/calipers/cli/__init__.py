@@ -1,5 +1,5 @@
 """The command line: `calipers`, one file per command."""
 
-from .app import main
+from .entry import main
 
 __all__ = ["main"]

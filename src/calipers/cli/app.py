@@ -14,6 +14,8 @@ from typing import Any, Final, NoReturn
 
 import click
 
+from calipers.interrupt import terminating
+
 from .command import Settings, debug_option
 from .exits import PASSED
 from .message import silence, tell
@@ -94,8 +96,9 @@ class App(click.Group):
         settings = Settings()
         settings.args = sys.argv[1:] if args is None else list(args)
         try:
-            code = self._invoke(list(settings.args), settings)
-            sys.stdout.flush()
+            with terminating():
+                code = self._invoke(list(settings.args), settings)
+                sys.stdout.flush()
         except BrokenPipeError:
             silence(sys.stdout)
             code = PASSED
@@ -135,8 +138,3 @@ def app() -> None:
 
 
 app.params.append(debug_option())
-
-
-def main() -> NoReturn:
-    """Run the command line of this process."""
-    app.main()

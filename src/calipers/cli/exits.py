@@ -1,6 +1,6 @@
 """What the exit code of a command says.
 
-Where several would apply, the one that leaves the least to trust comes first: interrupted, wrong usage, errored, nothing
+Where several would apply, the one that leaves the least to trust comes first: interrupted, terminated, wrong usage, errored, nothing
 ran, failed, inconclusive, passed.
 """
 
@@ -21,8 +21,13 @@ INCONCLUSIVE: Final = 5
 """A gate could not decide: nothing failed, and not everything passed."""
 INTERRUPTED: Final = 130
 """Ctrl-C, as shells number it."""
+TERMINATED: Final = 143
+"""SIGTERM, as shells number it."""
 
-PRECEDENCE: Final = (INTERRUPTED, USAGE, ERRORED, NOTHING, FAILED, INCONCLUSIVE, PASSED)
+FROM_OUTSIDE: Final = {"Ctrl-C": INTERRUPTED, "SIGTERM": TERMINATED}
+"""The codes for what ends a run from outside, by its name in the report."""
+
+PRECEDENCE: Final = (INTERRUPTED, TERMINATED, USAGE, ERRORED, NOTHING, FAILED, INCONCLUSIVE, PASSED)
 """Of several codes, the first of these is the one."""
 
 WORDS: Final = {
@@ -33,6 +38,7 @@ WORDS: Final = {
     NOTHING: "nothing",
     INCONCLUSIVE: "inconclusive",
     INTERRUPTED: "interrupted",
+    TERMINATED: "terminated",
 }
 """The codes in words."""
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from calipers.errors import CalipersError, DatasetFileError, InvalidOptionError
+from calipers.interrupt import Terminated
 
-from .exits import ERRORED, INTERRUPTED, USAGE
+from .exits import ERRORED, INTERRUPTED, TERMINATED, USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +80,9 @@ def tell(error: BaseException, *, debug: bool) -> int:
 
         traceback.print_exception(error)
     match error:
+        case Terminated():
+            note("Terminated.")
+            return TERMINATED
         case click.Abort() | KeyboardInterrupt():
             note("Interrupted.")
             return INTERRUPTED

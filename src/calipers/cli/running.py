@@ -30,7 +30,7 @@ from calipers.views.view import View
 
 from .deciding import make_decider
 from .digest import digest
-from .exits import ERRORED, FAILED, INCONCLUSIVE, INTERRUPTED, NOTHING, USAGE, first_of
+from .exits import ERRORED, FAILED, FROM_OUTSIDE, INCONCLUSIVE, NOTHING, USAGE, first_of
 from .keeping import Keeper, with_options
 from .message import CommandError, UserCodeError, describe, note, silence, trace
 from .output import PLACEHOLDER, Outputs, check_paths, clean_stdout, protect, reopen_streams
@@ -59,7 +59,7 @@ _FOR_RUNNING = (
 )
 """Options that say how to run, and mean nothing to a report that is finished."""
 
-_WORDS = {FAILED: "Failed: ", INCONCLUSIVE: "Inconclusive: ", INTERRUPTED: ""}
+_WORDS = {FAILED: "Failed: ", INCONCLUSIVE: "Inconclusive: ", **dict.fromkeys(FROM_OUTSIDE.values(), "")}
 """What a complaint begins with; any other is an error."""
 
 _FOR_DATASET_FILES = ("types", "evaluator_type", "allow_module", "column")
@@ -235,7 +235,7 @@ class Session:
                 continue
             self.outcomes.append(outcome)
             codes.append(outcome.code)
-            if outcome.code == INTERRUPTED:
+            if outcome.code in FROM_OUTSIDE.values():
                 if number < len(evaluations):
                     self._problem(f"{plural(len(evaluations) - number, 'evaluation')} did not begin")
                 break

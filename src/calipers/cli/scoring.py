@@ -21,7 +21,7 @@ from calipers.views.numbers import plural
 from calipers.views.progress import show_progress
 
 from .dataset_file import DatasetFiles
-from .exits import ERRORED, INTERRUPTED
+from .exits import ERRORED, FROM_OUTSIDE
 from .keeping import Keeper
 from .loading import load_object
 from .named_evaluators import NamedEvaluators
@@ -120,10 +120,10 @@ class ScoreSession(Session):
         super()._judge(outcome, report, evaluation)
         assert self.info is not None
         if self.info.status != "finished":
-            # It was the run that Ctrl-C ended, some day; nobody interrupted this command.
+            # It was the run that was interrupted, some day, and not this command.
             outcome.complaints = [
                 Complaint(ERRORED, f"the run is incomplete: {message}")
-                if code == INTERRUPTED
+                if code in FROM_OUTSIDE.values()
                 else Complaint(code, message)
                 for code, message in outcome.complaints
             ]

@@ -13,7 +13,7 @@ from calipers.views.numbers import plural
 from calipers.views.outcome import silences
 from calipers.views.text import fit
 
-from .exits import ERRORED, FAILED, INTERRUPTED, NOTHING, first_of
+from .exits import ERRORED, FAILED, FROM_OUTSIDE, NOTHING, first_of
 from .threshold import Finding
 
 
@@ -69,15 +69,10 @@ def judge(
     return complaints
 
 
-def was_interrupted(report: Report) -> bool:
-    """Whether Ctrl-C ended the run."""
-    return report.incomplete is not None and report.incomplete.startswith("interrupted")
-
-
 def _ended_early(report: Report) -> list[Complaint]:
     if report.incomplete is None:
         return []
-    return [Complaint(INTERRUPTED if was_interrupted(report) else ERRORED, report.incomplete)]
+    return [Complaint(FROM_OUTSIDE.get(report.interrupted_by or "", ERRORED), report.incomplete)]
 
 
 def _errors(report: Report) -> list[Complaint]:

@@ -4,7 +4,7 @@ Called, they block until the evaluation is done, in ordinary and in async tests 
 do all async ones, whose evaluations run in another thread (see `calipers.loop`). What a task shares with an async test (a client, a
 lock) belongs to the test's own event loop; `await evaluate.on_loop(...)` stays on that one.
 
-Ctrl-C ends an evaluation early, and then the session: what was measured until then is kept.
+Ctrl-C or SIGTERM ends an evaluation early, and then the session: what was measured until then is kept.
 """
 
 from collections.abc import Awaitable, Callable
@@ -154,10 +154,10 @@ def kept(session: Session, report: Report, *, whole_test: bool) -> Report:
     """The report, once the session has taken note of it.
 
     Raises:
-        KeyboardInterrupt: the run was ended by Ctrl-C, which is meant for the whole session.
+        KeyboardInterrupt: the run was ended by Ctrl-C or SIGTERM, which is meant for the whole session.
     """
     session.keep(report.to_dict(), whole_test=whole_test)
-    if report.incomplete is not None and report.incomplete.startswith("interrupted by Ctrl-C"):
+    if report.interrupted_by is not None:
         raise KeyboardInterrupt
     return report
 

@@ -219,8 +219,8 @@ class _Again:
             )
             workers = LoopWorkers(run)
 
-            def interrupt() -> None:
-                run.stop("interrupted by Ctrl-C")
+            def interrupt(by: str) -> None:
+                run.stop(f"interrupted by {by}")
                 workers.stop()
 
             counts = Counts(run, self.info.attempts - self.info.failures)

@@ -312,6 +312,10 @@ def _check_place(path: Path, *, read_only: bool) -> None:
         raise StoreError(
             f"{os.fspath(path)!r} is a folder: name a file in it, such as {os.fspath(path / 'runs.db')!r}"
         )
+    if path.exists() and not path.is_file():  # to open a pipe is to wait for the one who writes to it
+        raise StoreError(
+            f"{os.fspath(path)!r} is no regular file, but a pipe, a socket or a device: name another file"
+        )
     if read_only and not path.exists():
         raise StoreMissingError(f"there is no store {os.fspath(path)!r} to read")
     try:

@@ -28,6 +28,7 @@ from calipers.errors import (
     InvalidOutputError,
     TaskContractError,
 )
+from calipers.interrupt import Terminated
 from calipers.output import read_parts
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
@@ -358,10 +359,10 @@ def whole(report: Report) -> Report:
     """The report, if all of it is there: several that are compared must be of the same cases.
 
     Raises:
-        KeyboardInterrupt: the run was ended by Ctrl-C, which is meant for the comparison as a whole.
+        KeyboardInterrupt: the run was ended by Ctrl-C or SIGTERM, which is meant for the comparison as a whole.
     """
-    if report.incomplete is not None and report.incomplete.startswith("interrupted by Ctrl-C"):
-        raise KeyboardInterrupt
+    if report.interrupted_by is not None:
+        raise Terminated if report.interrupted_by == "SIGTERM" else KeyboardInterrupt
     return report
 
 
