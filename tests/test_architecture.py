@@ -31,6 +31,7 @@ LAYERS = (
     "output",
     "evaluator",
     "styles",
+    "user_turn",
     "case",
     "identity",
     "retry",
@@ -86,11 +87,13 @@ FRONT_DOORS = {
     ("calipers.dataset", "calipers.runner"),
     ("calipers.dataset", "calipers.stores.keeping"),
     ("calipers.dataset", "calipers.views.progress"),
+    ("calipers.evaluation", "calipers.rollouts.scripted_task"),
     ("calipers.evaluator", "calipers.loop"),
     ("calipers.gate.policy", "calipers.files.policy_file"),
     ("calipers.report", "calipers.comparison.comparison"),
     ("calipers.report", "calipers.views.comparison.terminal"),
     ("calipers.report", "calipers.views.terminal"),
+    ("calipers.user_turn", "calipers.evaluators.equality"),
     ("calipers.trace", "calipers.trace_data"),
 }
 """Methods that open a door to another module when they are called: one-line entry points, and nothing else.

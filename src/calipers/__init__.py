@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .styles import as_evaluator
     from .task import current_attempt, increment_eval_metric, record_trace, set_eval_attribute
     from .trace import LLMCall, ToolCall, Trace, Turn
+    from .user_turn import UserTurn
 
 _HOMES = {
     "CalipersError": ".errors",
@@ -46,6 +47,7 @@ _HOMES = {
     "ToolCall": ".trace",
     "Trace": ".trace",
     "Turn": ".trace",
+    "UserTurn": ".user_turn",
     "as_evaluator": ".styles",
     "current_attempt": ".task",
     "increment_eval_metric": ".task",
@@ -76,6 +78,7 @@ __all__ = [
     "ToolCall",
     "Trace",
     "Turn",
+    "UserTurn",
     "as_evaluator",
     "current_attempt",
     "increment_eval_metric",

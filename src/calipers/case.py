@@ -2,20 +2,20 @@
 
 An expectation of `None` is an expectation: `Case(inputs=x, expected_output=None)` says that the task should return
 `None`, while leaving `expected_output` out says that the case expects nothing in particular.
+
+A case with `turns` instead of inputs is a conversation with a scripted user; see `calipers.user_turn`.
 """
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Generic
+from typing import Any, Generic, overload
 
 from .context import InputsT, MetadataT, OutputT
-from .errors import InvalidCaseError, NotAnEvaluatorError
+from .errors import InvalidCaseError
 from .evaluator import EvaluatorLike
 from .plain import safe_repr
-from .styles import as_evaluator
-
-_ABSENT: Final[Any] = object()
-"""Stands for an expectation that was not stated, since `None` can be one."""
+from .styles import checked_evaluators
+from .user_turn import ABSENT, UserTurn, as_turns, evaluators_of
 
 
 class Case(Generic[InputsT, OutputT, MetadataT]):
@@ -31,12 +31,13 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         "name",
         "tags",
         "timeout",
+        "turns",
     )
 
     name: str | None
     """Unique in its dataset; `None` lets the report number it."""
     inputs: InputsT
-    """What the task is given."""
+    """What the task is given; of a case with turns, what the user says in each."""
     metadata: MetadataT | None
     """Anything evaluators or readers want to know about the case."""
     expected_output: OutputT | None
@@ -51,18 +52,46 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
     """Words to choose cases by, and to see the pass rate of: each tag is a slice of the report."""
     timeout: float | None
     """Seconds the task may take for this case; `None`: what the run allows (`task_timeout`)."""
+    turns: tuple[UserTurn, ...]
+    """What a scripted user says, with what is expected of each answer; none for a case with inputs."""
 
+    @overload
+    def __init__(
+        self,
+        *,
+        name: str | None = ...,
+        inputs: InputsT,
+        metadata: MetadataT | None = ...,
+        expected_output: OutputT | None = ...,
+        evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = ...,
+        cluster: str | None = ...,
+        tags: Sequence[str] = ...,
+        timeout: float | None = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        name: str | None = ...,
+        turns: Sequence[UserTurn | str],
+        metadata: MetadataT | None = ...,
+        evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = ...,
+        cluster: str | None = ...,
+        tags: Sequence[str] = ...,
+        timeout: float | None = ...,
+    ) -> None: ...
     def __init__(
         self,
         *,
         name: str | None = None,
-        inputs: InputsT,
+        inputs: InputsT = ABSENT,
         metadata: MetadataT | None = None,
-        expected_output: OutputT | None = _ABSENT,
+        expected_output: OutputT | None = ABSENT,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
         cluster: str | None = None,
         tags: Sequence[str] = (),
         timeout: float | None = None,
+        turns: Sequence[UserTurn | str] = (),
     ) -> None:
         if name is not None and (not isinstance(name, str) or not name):
             raise InvalidCaseError(f"a case's name must be a non-empty string or None, got {name!r}")
@@ -74,10 +103,17 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
             raise InvalidCaseError(
                 f"the timeout of case {name!r} must be a positive number of seconds or None, got {timeout!r}"
             )
+        self.turns = as_turns(turns) if turns else ()
+        if inputs is ABSENT and not self.turns:
+            raise TypeError(f"the case {name!r} needs inputs=..., or turns=[...] of a scripted user")
+        if self.turns and (inputs is not ABSENT or expected_output is not ABSENT):
+            raise InvalidCaseError(
+                f"the case {name!r} has turns: they are its inputs, and each of them may state an expected_output"
+            )
         self.name = name
-        self.inputs = inputs
+        self.inputs = [turn.user for turn in self.turns] if self.turns else inputs  # type: ignore[assignment]  # a script
         self.metadata = metadata
-        self.has_expected_output = expected_output is not _ABSENT
+        self.has_expected_output = expected_output is not ABSENT
         self.expected_output = expected_output if self.has_expected_output else None
         self.evaluators = checked_evaluators(evaluators) if evaluators else []
         self.cluster = cluster
@@ -89,6 +125,11 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         """The inputs as text, in the words of trace evaluators."""
         return self.inputs if isinstance(self.inputs, str) else str(self.inputs)
 
+    @property
+    def own_evaluators(self) -> list[Any]:
+        """The evaluators of its turns, then its own."""
+        return [*evaluators_of(self.turns), *self.evaluators] if self.turns else self.evaluators
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Case):
             return NotImplemented
@@ -98,7 +139,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
 
     def __repr__(self) -> str:
         shown = [] if self.name is None else [f"name={self.name!r}"]
-        shown.append(f"inputs={self.inputs!r}")
+        shown.append(f"turns={list(self.turns)!r}" if self.turns else f"inputs={self.inputs!r}")
         if self.metadata is not None:
             shown.append(f"metadata={self.metadata!r}")
         if self.has_expected_output:
@@ -140,14 +181,3 @@ def not_a_case(item: Any, number: int) -> InvalidCaseError:
     """The error for an item of a dataset, counted from 1, that is no `Case`."""
     hint = "; make it one with Case(**item)" if isinstance(item, dict) else ""
     return InvalidCaseError(f"item {number} of the dataset is not a Case: {safe_repr(item):.200}{hint}")
-
-
-def checked_evaluators(
-    evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]],
-) -> list[EvaluatorLike[InputsT, OutputT, MetadataT]]:
-    """The evaluators as a list, each of a known shape: a wrong one is named where it was written, not in the run."""
-    if isinstance(evaluators, str) or not isinstance(evaluators, Sequence):
-        raise NotAnEvaluatorError(f"evaluators must be a list of evaluators, got {evaluators!r}")
-    for evaluator in evaluators:
-        as_evaluator(evaluator)
-    return list(evaluators)

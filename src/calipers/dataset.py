@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, Unpack
 
 import msgspec
 
-from .case import Case, checked_evaluators, not_a_case
+from .case import Case, not_a_case
 from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidCaseError, InvalidOptionError
 from .evaluator import EvaluatorLike
 from .lifecycle import LifecycleFactory, RunHooks
 from .retry import Retry, as_retry
+from .styles import checked_evaluators
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from .runner import Options, Record
     from .stores.store import Store
     from .task import Invokable
-
 
 _SHOWN = 5
 """Names of cases that an error lists."""

@@ -76,7 +76,7 @@ async def evaluate(
     keeping: Keeping | None = None,
 ) -> Report:
     """Run the task over the cases, judge what comes of it, and report. `keeping` opens the journal of the run."""
-    the_task = as_task(task, name=task_name)
+    the_task = as_task(_talking(cases, task), name=task_name)
     plan = make_plan(evaluators)
     _check(cases, report_evaluators, plan, options)
     total = len(cases) * options.repeat if isinstance(cases, list) else None
@@ -201,6 +201,15 @@ async def _announced(
         await options.plugins.dispatch("on_suite_end", name=name, report=reports[0] if reports else None)
 
 
+def _talking(cases: Iterable[Any], task: Any) -> Any:
+    """The task, able to answer a scripted user where cases may have turns; what a lazy dataset has, no one knows yet."""
+    if isinstance(cases, list) and not any(getattr(case, "turns", ()) for case in cases):
+        return task
+    from .rollouts.scripted_task import ScriptedTask
+
+    return ScriptedTask(task)
+
+
 def _limits(options: Options) -> dict[str, Any]:
     """Those options that a stored run keeps."""
     kept = ("max_concurrency", "task_timeout", "evaluator_timeout", "retry")
@@ -214,7 +223,7 @@ def make_run(
     """The state of a run that has not begun."""
     wants_spans = plan.needs_spans or (
         isinstance(cases, list)
-        and any(make_plan(case.evaluators).needs_spans for case in cases if case.evaluators)
+        and any(make_plan(own).needs_spans for case in cases if (own := case.own_evaluators))
     )
     items = work_items(cases, plan, repeat=options.repeat)
     if options.stop_when is not None:

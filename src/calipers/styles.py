@@ -20,8 +20,8 @@ import dataclasses
 import difflib
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from .context import NO_TOOL_CALLS, EvaluatorContext, are_tool_calls, rollout_of
 from .errors import InvalidRolloutError, NotAnEvaluatorError, NotApplicableError, SpanTreeRecordingError
@@ -30,6 +30,7 @@ from .output import EvaluatorOutput
 from .plain import safe_repr
 from .result import EvaluatorSpec, Skipped
 
+_EvaluatorT = TypeVar("_EvaluatorT")
 Output: TypeAlias = EvaluatorOutput | Awaitable[EvaluatorOutput]
 
 _SHAPES = """Calipers accepts:
@@ -74,6 +75,15 @@ def as_evaluator(x: Any, *, name: str | None = None) -> Evaluator[Any, Any, Any]
     raise NotAnEvaluatorError(
         f"{_shown(x)} is not an evaluator: it has no evaluate method and cannot be called{_found(x)}.\n{_SHAPES}"
     )
+
+
+def checked_evaluators(evaluators: Sequence[_EvaluatorT]) -> list[_EvaluatorT]:
+    """The evaluators as a list, each of a known shape: a wrong one is named where it was written, not in the run."""
+    if isinstance(evaluators, str) or not isinstance(evaluators, Sequence):
+        raise NotAnEvaluatorError(f"evaluators must be a list of evaluators, got {evaluators!r}")
+    for evaluator in evaluators:
+        as_evaluator(evaluator)
+    return list(evaluators)
 
 
 # What a parameter may ask for. Each reads the context and gives the value, or says what the attempt lacks.

@@ -238,14 +238,16 @@ class Task(msgspec.Struct, frozen=True):
 
 
 def is_task(value: Any) -> TypeGuard[TaskLike]:
-    """Whether it is of a shape that `as_task` knows: a callable, or an object with a method `invoke`."""
-    return callable(value) or callable(getattr(value, "invoke", None))
+    """Whether it may be a task: a callable, or an object with a method `invoke`, or `reply` for conversations."""
+    return callable(value) or any(callable(getattr(value, name, None)) for name in ("invoke", "reply"))
 
 
 def hint_for_task(value: Any) -> str:
     """How to make a task of what is none, where there is a way; in words that follow a message."""
     if callable(getattr(value, "eval_rollout", None)):
         return "; an environment of rollouts becomes a task as calipers.rollouts.RolloutTask(environment)"
+    if callable(getattr(value, "reply", None)):
+        return "; what has `reply` answers cases with turns, and these cases have inputs"
     return ""
 
 
@@ -258,7 +260,7 @@ def as_task(function: Any, *, name: str | None = None) -> Task:
         TaskContractError: it cannot be called with a case's inputs.
     """
     owner = function
-    if not is_task(function):
+    if not callable(function) and not callable(getattr(function, "invoke", None)):
         raise TaskContractError(
             f"the task must be callable with a case's inputs, or have a method `invoke` that is, got {owner!r}"
             f"{hint_for_task(owner)}"

@@ -69,9 +69,9 @@ def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator
         if len(taken) < REMEMBERED_NAMES:
             taken.add(name)
         case_plan = plan
-        if case.evaluators:
+        if case.evaluators or case.turns:
             try:
-                case_plan = make_plan(case.evaluators, extend=plan)
+                case_plan = make_plan(case.own_evaluators, extend=plan)
             except BaseException as error:
                 if is_interrupt(error):
                     raise

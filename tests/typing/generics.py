@@ -35,9 +35,9 @@ assert_type(typed.name, str | None)
 assert_type(typed.has_expected_output, bool)
 
 expects_nothing: Case[str, int, None] = Case(inputs="no expectation")
-Case[str, int](inputs=5)  # type: ignore[arg-type]
-Case(name=5, inputs="x")  # type: ignore[arg-type]
-Case("x")  # type: ignore[call-arg]
+Case[str, int](inputs=5)  # type: ignore[call-overload]
+Case(name=5, inputs="x")  # type: ignore[call-overload]
+Case("x")  # type: ignore[call-overload]
 
 
 # A dataset takes them from its cases.

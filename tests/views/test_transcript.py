@@ -86,10 +86,12 @@ def test_a_result_that_names_its_turn_stands_there_and_nowhere_else():
     graph = Graph("", [Node("", "a", "b", children=[Node("", "c", "d")])])
     report = Dataset(cases=[Case(inputs=0)]).evaluate_sync(lambda _: graph, progress=False)
     (case,) = report.cases
-    spec = EvaluatorSpec("Polite")
+    specs = {
+        "turn 2: Polite": EvaluatorSpec("TurnEvaluator", {"turn": 2}),
+        "Polite": EvaluatorSpec("Polite", {"turn": 2}),
+    }
     of_turn, of_all = (
-        EvaluationResult(name=name, value=True, evaluator=name, source=spec, metadata=metadata)
-        for name, metadata in (("turn 2: Polite", {"turn": 2}), ("Polite", None))
+        EvaluationResult(name=name, value=True, evaluator=name, source=spec) for name, spec in specs.items()
     )
     case.results = (of_turn, of_all)
     assert [list(turn.results) for turn in transcript_of(case).turns] == [[], [of_turn]]

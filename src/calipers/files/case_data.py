@@ -1,12 +1,13 @@
 """One case as plain data: read with all that is wrong, written without what says nothing.
 
-`inputs` must be there. `expected_output` that is there is an expectation, even if it is null; for the other keys null
+`inputs` must be there, or the `turns` of a scripted user. `expected_output` that is there is an expectation, even if it is null; for the other keys null
 says the same as leaving them out. A key that no case has is a problem, not a remark: it may be a misspelt one.
 """
 
 from typing import Any
 
 from calipers.case import Case, is_timeout
+from calipers.user_turn import UserTurn
 
 from .catalog import Catalog
 from .plain_data import check_plain, same
@@ -14,8 +15,10 @@ from .problem import Problems, Steps, shorten, suggest
 from .spec import write_evaluator
 from .value_type import CaseTypes, ValueType
 
-KEYS = ("name", "inputs", "expected_output", "metadata", "evaluators", "cluster", "tags", "timeout")
+KEYS = ("name", "inputs", "expected_output", "metadata", "evaluators", "cluster", "tags", "timeout", "turns")
 """What a case may say."""
+TURN_KEYS = ("user", "expected_output", "evaluators")
+"""What a turn may say."""
 
 
 class CaseReader:
@@ -45,7 +48,9 @@ class CaseReader:
             fields["tags"] = data["tags"]
             if not isinstance(data["tags"], list) or not all(isinstance(tag, str) for tag in data["tags"]):
                 problems.add((*steps, "tags"), "expected a list of texts", data["tags"])
-        if "inputs" in data:
+        if "turns" in data:
+            fields["turns"] = self._read_turns(data, steps, problems)
+        elif "inputs" in data:
             fields["inputs"] = self.types.inputs.read(data["inputs"], (*steps, "inputs"), problems)
         else:
             problems.add(steps, "the case has no inputs", data)
@@ -56,6 +61,40 @@ class CaseReader:
         if "evaluators" in data:
             fields["evaluators"] = self.read_evaluators(data["evaluators"], (*steps, "evaluators"), problems)
         return Case(**fields) if len(problems.found) == before else None
+
+    def _read_turns(self, data: dict[str, Any], steps: Steps, problems: Problems) -> list[Any]:
+        """The turns of a scripted user."""
+        for key in ("inputs", "expected_output"):
+            if key in data:
+                message = "a case with turns has none: the turns say it"
+                problems.add((*steps, key), message, data[key])
+        turns = data["turns"]
+        if not isinstance(turns, list) or not turns:
+            problems.add((*steps, "turns"), "expected a list of turns, at least one", turns)
+            return []
+        return [self._read_turn(turn, (*steps, "turns", place), problems) for place, turn in enumerate(turns)]
+
+    def _read_turn(self, turn: Any, steps: Steps, problems: Problems) -> Any:
+        """One turn: what the user says, alone or with what is expected of the answer."""
+        before = len(problems.found)
+        data = {"user": turn} if isinstance(turn, str) else turn
+        if not isinstance(data, dict):
+            problems.add(steps, f"expected what the user says, or {', '.join(TURN_KEYS)}", turn)
+            return None
+        check_keys(data, TURN_KEYS, steps, problems)
+        user = data.get("user")
+        if not isinstance(user, str) or not user.strip():
+            problems.add((*steps, "user"), "expected what the user says", user)
+            return None
+        given: dict[str, Any] = {}
+        if "expected_output" in data:
+            value, place = data["expected_output"], (*steps, "expected_output")
+            given["expected_output"] = (
+                None if value is None else self.types.output.read(value, place, problems)
+            )
+        if "evaluators" in data:
+            given["evaluators"] = self.read_evaluators(data["evaluators"], (*steps, "evaluators"), problems)
+        return UserTurn(user, **given) if len(problems.found) == before else None
 
     def read_evaluators(
         self, specs: Any, steps: Steps, problems: Problems, *, of_report: bool = False
@@ -97,7 +136,13 @@ def write_case(
         data[key] = None if value is None and key != "inputs" else kind.dump(value)
         write_value(data[key], value, kind, (*steps, key), problems, as_yaml=as_yaml)
 
-    write("inputs", case.inputs, types.inputs)
+    if case.turns:
+        data["turns"] = [
+            _write_turn(turn, types, (*steps, "turns", place), problems, as_yaml=as_yaml)
+            for place, turn in enumerate(case.turns)
+        ]
+    else:
+        write("inputs", case.inputs, types.inputs)
     if case.has_expected_output:
         write("expected_output", case.expected_output, types.output)
     if case.metadata is not None:
@@ -116,6 +161,24 @@ def write_case(
     for key in ("name", "cluster", "tags", "timeout"):
         check_plain(data.get(key), (*steps, key), problems)
     return data
+
+
+def _write_turn(
+    turn: UserTurn, types: CaseTypes, steps: Steps, problems: Problems, *, as_yaml: bool
+) -> str | dict[str, Any]:
+    """A turn as data that comes back as the same turn."""
+    check_plain(turn.user, (*steps, "user"), problems, as_yaml=as_yaml)
+    data: dict[str, Any] = {"user": turn.user}
+    if turn.has_expected_output:
+        expected, place = turn.expected_output, (*steps, "expected_output")
+        data["expected_output"] = None if expected is None else types.output.dump(expected)
+        write_value(data["expected_output"], expected, types.output, place, problems, as_yaml=as_yaml)
+    if turn.evaluators:
+        data["evaluators"] = [
+            write_evaluator(each, (*steps, "evaluators", index), problems, as_yaml=as_yaml)
+            for index, each in enumerate(turn.evaluators)
+        ]
+    return data if len(data) > 1 else turn.user
 
 
 def write_value(

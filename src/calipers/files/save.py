@@ -139,6 +139,7 @@ def _kinds(dataset: Any) -> list[Kind]:
     """The classes and functions of all evaluators; those of lazy cases are not looked for."""
     cases = dataset.cases if isinstance(dataset.cases, list) else []
     listed = [*dataset.evaluators, *(each for case in cases for each in case.evaluators)]
+    listed += [each for case in cases for turn in case.turns for each in turn.evaluators]
     found = [kind for each in listed for kind in kinds_of(each)]
     found += [kind for each in dataset.report_evaluators for kind in kinds_of(each, of_report=True)]
     return list(dict.fromkeys(found))

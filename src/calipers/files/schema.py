@@ -129,8 +129,30 @@ def _case(schemas: dict[Any, dict[str, Any]]) -> dict[str, Any]:
             "cluster": {"type": ["string", "null"]},
             "tags": {"type": "array", "items": {"type": "string"}},
             "timeout": {"type": ["number", "null"], "exclusiveMinimum": 0},
+            "turns": {
+                "description": "What a scripted user says, turn by turn",
+                "type": "array",
+                "minItems": 1,
+                "items": {"anyOf": [{"type": "string", "pattern": r"\S"}, _turn(schemas)]},
+            },
         },
-        "required": ["inputs"],
+        "oneOf": [
+            {"required": ["inputs"]},
+            {"required": ["turns"], "properties": {"expected_output": False}},
+        ],
+        "additionalProperties": False,
+    }
+
+
+def _turn(schemas: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "user": {"type": "string", "pattern": r"\S"},
+            "expected_output": _or_null(schemas.get("output", {})),
+            "evaluators": _list_of("evaluator"),
+        },
+        "required": ["user"],
         "additionalProperties": False,
     }
 

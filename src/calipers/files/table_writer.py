@@ -71,6 +71,10 @@ class Table:
             message = str(case) if isinstance(case, Exception) else f"{shorten(case)} is not a Case"
             self._problems.add(("cases", index), message)
             return False
+        if case.turns:
+            self._problems.add(
+                ("cases", index, "turns"), f"a table cannot hold the turns of a case; {_WAY_OUT}", case.turns
+            )
         if case.evaluators:
             self._problems.add(
                 ("cases", index, "evaluators"),

@@ -115,7 +115,7 @@ class StopWhenDecided:
         for number, case in enumerate(cases, 1):
             _check_cluster(case.name or f"Case {number}", case.cluster)
         self._expected = set(evaluators)
-        if not any(case.evaluators for case in cases):
+        if not any(case.evaluators or case.turns for case in cases):
             known = {
                 name
                 for each in evaluators

@@ -68,9 +68,9 @@ class RolloutTask:
             graph = await self.environment.eval_rollout_async(seed, goal=goal)
         except RolloutError as error:
             if error.graph is not None:
-                _count(error.graph)
+                count_rollout(error.graph)
             raise
-        _count(graph)
+        count_rollout(graph)
         return graph
 
 
@@ -96,7 +96,8 @@ def read_inputs(inputs: Any) -> tuple[str | None, int | None]:
     return goal, seed
 
 
-def _count(graph: Graph[Any, Any]) -> None:
+def count_rollout(graph: Graph[Any, Any]) -> None:
+    """Count the turns and the cost of a rollout as metrics of the attempt."""
     increment_eval_metric("turns", calls_of(graph))
     if (cost := cost_of(graph)) is not None:
         increment_eval_metric("cost", cost)

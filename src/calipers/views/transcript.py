@@ -2,8 +2,8 @@
 
 The two sides are called *user* and *agent*, or *attacker* and *target* where the rollout is an attack: a moderator or a
 rule of success judges it, and the one who asks is no simulated user. Where a conversation branches, the turns stand in the
-order of `Graph.walk`, each with the conversation in which it first appears. A result belongs to a turn if its metadata
-says so: `{"turn": 2}`.
+order of `Graph.walk`, each with the conversation in which it first appears. The results of a `TurnEvaluator` stand with
+their turn.
 """
 
 import itertools
@@ -16,6 +16,7 @@ from calipers.record import ReportCase
 from calipers.result import EvaluationResult
 from calipers.trace import Turn, TurnType
 from calipers.trace_data import read_trace
+from calipers.user_turn import TurnEvaluator
 
 from .numbers import number
 from .outcome import Record
@@ -93,8 +94,13 @@ def _turns(
             _done(turn.get("trace")),
             turn.get("response"),
             _facts(turn, is_attack=is_attack),
-            [] if branches > 1 else [each for each in results if (each.metadata or {}).get("turn") == place],
+            [] if branches > 1 else [each for each in results if _turn_judged(each) == place],
         )
+
+
+def _turn_judged(result: EvaluationResult) -> Any:
+    """Which turn a result is about; `None`: the whole attempt."""
+    return result.source.arguments.get("turn") if result.source.name == TurnEvaluator.__name__ else None
 
 
 def _done(trace: Any) -> list[Turn]:
