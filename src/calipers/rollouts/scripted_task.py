@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from calipers.errors import TaskContractError
-from calipers.evaluation import run_sync
+from calipers.loop import run_sync
 from calipers.task import Task, as_task, running_attempt
 
 from .calling import is_async
