@@ -473,12 +473,24 @@ def damaged(change):
         (lambda d: d["cases"][0]["results"][0].update(value=None), "value"),
         (lambda d: d["cases"][0]["results"][0].update(value=[1]), "value"),
         (lambda d: d["cases"][0]["results"][0].update(verdict="maybe"), "maybe"),
-        (lambda d: d["cases"][0]["results"][0].update(value=math.nan), "case 'c0' has a number that is none"),
-        (lambda d: d["cases"][0]["results"][0].update(score=math.inf), "case 'c0' has a number that is none"),
-        (lambda d: d["cases"][1]["metrics"].update(tokens=math.nan), "case 'c1' has a number that is none"),
+        (
+            lambda d: d["cases"][0]["results"][0].update(value=math.nan),
+            "case 'c0' has a number that is not finite",
+        ),
+        (
+            lambda d: d["cases"][0]["results"][0].update(score=math.inf),
+            "case 'c0' has a number that is not finite",
+        ),
+        (
+            lambda d: d["cases"][1]["metrics"].update(tokens=math.nan),
+            "case 'c1' has a number that is not finite",
+        ),
         (lambda d: d["cases"][1]["metrics"].update(tokens="3"), "metrics"),
-        (lambda d: d["cases"][2].update(task_duration=math.nan), "case 'c2' has a number that is none"),
-        (lambda d: d["cases"][2].update(total_duration=math.inf), "case 'c2' has a number that is none"),
+        (lambda d: d["cases"][2].update(task_duration=math.nan), "case 'c2' has a number that is not finite"),
+        (
+            lambda d: d["cases"][2].update(total_duration=math.inf),
+            "case 'c2' has a number that is not finite",
+        ),
         (lambda d: d.update(analyses=[{"type": "horoscope"}]), "horoscope"),
     ],
 )

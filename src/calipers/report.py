@@ -461,7 +461,7 @@ def _check_numbers(cases: Iterable[ReportCase]) -> None:
                 bad = True
         if bad or not math.isfinite(case.task_duration) or not math.isfinite(case.total_duration):
             raise ReportFormatError(
-                f"the stored report is damaged: case {case.name!r} has a number that is none"
+                f"the stored report is damaged: case {case.name!r} has a number that is not finite"
             )
 
 

@@ -36,7 +36,7 @@ def test_what_cannot_be_checked_does_not_keep_the_other_files_from_it(calipers, 
     assert done.exit_code == 2
     assert done.stdout.count('"file": "bad.yaml"' if more else "bad.yaml:") == 3
     for message in (
-        "Error: there is no file 'nope.yaml'",
+        "Error: file not found: nope.yaml",
         "Error: 'folder.yaml' is a folder: name a file",
         "Error: 'pipe.yaml' is no regular file",
         "Error: the name of 'bad.txt' does not tell its format",
@@ -146,8 +146,8 @@ def test_advice_names_options_and_no_python(calipers, write, command, files, arg
     ("args", "message"),
     [
         ([], "Missing argument 'FILE...'"),
-        (["nowhere.yaml"], "there is no file 'nowhere.yaml'"),
-        (["cases.yaml", "--types", "nowhere:X"], "there is no module 'nowhere'"),
+        (["nowhere.yaml"], "file not found: nowhere.yaml"),
+        (["cases.yaml", "--types", "nowhere:X"], "module not found: nowhere"),
         (["cases.yaml", "--column", "inputs"], "--column must be FIELD=COLUMN"),
         (["cases.yaml", *["--types", "builtins:int"] * 4], "in this order: got 4 of them"),
         (["cases.txt"], "does not tell its format"),

@@ -50,9 +50,9 @@ def test_a_file_that_cannot_be_read_does_not_keep_the_others_out(calipers, write
     ("words", "code", "says"),
     [
         ([], 2, "Missing argument 'FILE...'"),
-        (["nothing.json"], 2, "there is no file 'nothing.json'"),
+        (["nothing.json"], 2, "file not found: nothing.json"),
         (["."], 2, "'.' is a folder"),
-        ([PYDANTIC, "nothing.json"], 2, "there is no file 'nothing.json'"),
+        ([PYDANTIC, "nothing.json"], 2, "file not found: nothing.json"),
         ([PYDANTIC, "--store", "."], 3, "'.'"),
     ],
     ids=["nothing", "missing", "folder", "one missing", "no store"],

@@ -333,12 +333,12 @@ def test_evaluations_of_which_nothing_is_selected_leave_no_run(calipers, write_e
 @pytest.mark.parametrize(
     ("args", "code", "told"),
     [
-        (["--no-store", "--reuse"], 2, "--no-store keeps nothing, so --reuse cannot be had"),
-        (["--no-store", "--resume"], 2, "--no-store keeps nothing, so --resume cannot be had"),
-        (["--no-store", "--store", "x"], 2, "--no-store keeps nothing, so --store cannot be had"),
-        (["--rerun-failed"], 2, "--rerun-failed is about a run that is resumed"),
+        (["--no-store", "--reuse"], 2, "--reuse needs a store: remove --no-store"),
+        (["--no-store", "--resume"], 2, "--resume needs a store: remove --no-store"),
+        (["--no-store", "--store", "x"], 2, "--store and --no-store exclude each other"),
+        (["--rerun-failed"], 2, "--rerun-failed needs --resume"),
         (["--resume", "latets"], 2, "has no run 'latets'; did you mean 'latest'?"),
-        (["--resume", "eval_numbers.py"], 2, "put --resume behind what is to be run"),
+        (["--resume", "eval_numbers.py"], 2, "Put --resume after the file to run"),
         (["--resume", "latest"], 2, "there are 2 evaluations: name one of them, such as "),
         (["--store", "folder"], 3, "'folder' is a folder: name a file in it"),
         (["--store", "eval_numbers.py"], 3, "is no store: it is a file of another kind"),
@@ -452,7 +452,7 @@ def test_what_must_not_be_kept_is_taken_out_of_runs_and_of_what_is_imported(
         (["hooks.py:seven"], "--redact hooks.py:seven: it has to be a function"),
         (["hooks.py:nothing"], "or a list of such functions, got []"),
         (["hooks.py:hoks"], "hoks"),
-        (["hooks.py:hooks", "--no-store"], "--no-store keeps nothing, so --redact cannot be had"),
+        (["hooks.py:hooks", "--no-store"], "--redact needs a store: remove --no-store"),
     ],
 )
 def test_hooks_that_are_none_are_told_before_anything_is_kept(

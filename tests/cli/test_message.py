@@ -1,7 +1,7 @@
 import click
 import pytest
 
-from calipers.cli.message import CommandError, UserCodeError, shown, tell, user_traceback
+from calipers.cli.message import CommandError, UserCodeError, no_file, shown, tell, user_traceback
 from calipers.errors import CalipersError, InvalidOptionError
 from calipers.interrupt import Terminated
 
@@ -63,3 +63,14 @@ def test_the_traceback_of_users_begins_with_their_own_code():
 
 def test_an_error_without_a_frame_of_the_user_is_its_last_line_alone():
     assert user_traceback(ValueError("x")) == "ValueError: x"
+
+
+def test_a_missing_file_is_told_with_the_files_that_are_there(folder):
+    for name in ("cases.yaml", "other.yaml", "cases.txt", "gate.json"):
+        (folder / name).touch()
+    assert (
+        str(no_file("cases2.yaml"))
+        == "file not found: cases2.yaml (in this folder: cases.yaml, cases.txt, other.yaml)"
+    )
+    assert str(no_file("zzz")) == "file not found: zzz"
+    assert str(no_file("sub/cases.yaml")) == "file not found: sub/cases.yaml (and there is no folder 'sub')"

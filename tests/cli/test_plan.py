@@ -69,7 +69,7 @@ def test_crashes_of_a_pilot_count_against_what_should_be_low(calipers, write_eva
             "make 1.03, and no rate is above 1: plan for a loss: effect -0.05",
         ),
         (["first.json", "--evaluator", "gone"], 2, "'gone'"),
-        (["gone.json"], 2, "no file"),
+        (["gone.json"], 2, "file not found"),
     ],
 )
 def test_what_cannot_be_planned_is_told(calipers, pilots, args, code, words):

@@ -289,7 +289,7 @@ def test_a_dataset_file_that_cannot_be_read_is_told_with_its_places(calipers, wr
     ("target", "args", "code", "message"),
     [
         ("cases.yaml", ["--column", "inputs"], 2, "--column must be FIELD=COLUMN"),
-        ("cases.yaml", ["--types", "nowhere:X"], 2, "there is no module 'nowhere'"),
+        ("cases.yaml", ["--types", "nowhere:X"], 2, "module not found: nowhere"),
         ("cases.txt", [], 2, "does not tell its format"),
         ("gone.yaml", [], 3, "nowhere.jsonl"),
     ],
@@ -339,9 +339,9 @@ def test_an_environment_of_rollouts_is_no_task_and_the_message_says_what_makes_i
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (["nowhere.py"], 2, "there is no file 'nowhere.py'"),
-        (["nowhere"], 2, "'nowhere' is nothing to run: expected a file, a folder or module:function"),
-        (["nowhere:f"], 2, "there is no module 'nowhere'"),
+        (["nowhere.py"], 2, "file not found: nowhere.py"),
+        (["nowhere"], 2, "file not found: nowhere"),
+        (["nowhere:f"], 2, "module not found: nowhere"),
         (["eval_numbers:eval_pases"], 2, "has no 'eval_pases'; did you mean 'eval_passes'"),
         (["eval_numbers:Case"], 2, "has parameters without a value"),
         (["--task", "eval_numbers:dataset_name"], 2, "has no 'dataset_name'"),
@@ -376,7 +376,11 @@ def test_an_environment_of_rollouts_is_no_task_and_the_message_says_what_makes_i
             "so --types, --evaluator-type, --allow-module, --column would have no effect",
         ),
         (["--param", "x"], 2, "--param must be NAME=VALUE, got 'x'"),
-        (["--param", "x=1"], 2, "has no parameter 'x' for --param; it has none"),
+        (
+            ["--param", "x=1"],
+            2,
+            "--param x: no parameter 'x' in eval_numbers.py:eval_passes; there are no parameters",
+        ),
     ],
 )
 def test_wrong_usage_is_told_before_anything_runs(calipers, write_eval, args, code, message):

@@ -157,7 +157,7 @@ def test_json_has_the_numbers_and_the_state(calipers, kept):
 def test_a_store_without_runs_is_told_from_no_store(calipers, folder):
     done = calipers("runs")
     assert done.exit_code == 2
-    assert "there is no store '.calipers/runs.db' here: `calipers run` keeps its runs there" in done.stderr
+    assert "there is no store '.calipers/runs.db' in this folder: `calipers run` makes one" in done.stderr
     assert list(folder.iterdir()) == []
     done = calipers("runs", "--store", "typo.db")
     assert (done.exit_code, "there is no store 'typo.db'" in done.stderr) == (2, True)

@@ -184,7 +184,7 @@ def test_lines_without_their_end_are_shown_as_incomplete(calipers, report, folde
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (["nowhere.json"], 2, "there is no file 'nowhere.json'"),
+        (["nowhere.json"], 2, "file not found: nowhere.json"),
         (["."], 2, "'.' is a folder: name a file"),
         (["other.json"], 3, "'other.json' cannot be shown: this is no stored report"),
         (["report.json", "--to", "jsn:x"], 2, "did you mean 'json'?"),
@@ -287,7 +287,7 @@ def test_a_run_that_cannot_be_shown_is_told(calipers, stored, args, told):
 def test_without_a_store_a_name_may_have_been_a_file(calipers, folder):
     done = calipers("show", "latest")
     assert (done.exit_code, list(folder.iterdir())) == (2, [])
-    assert "there is no file 'latest', and no store '.calipers/runs.db' here" in done.stderr
+    assert "file not found: latest, and there is no store '.calipers/runs.db' here" in done.stderr
 
 
 def test_a_run_whose_name_looks_like_a_path_is_shown_with_its_store_and_told_without(calipers, kept):
@@ -295,5 +295,5 @@ def test_a_run_whose_name_looks_like_a_path_is_shown_with_its_store_and_told_wit
     data.evaluate_sync(lambda inputs: inputs, name="gpt/v2", store=kept, progress=False)
     done = calipers("show", "gpt/v2")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "there is no file 'gpt/v2'; a run of that name is shown with --store URL" in done.stderr
+    assert "file not found: gpt/v2. To show a run of that name, give --store URL" in done.stderr
     assert calipers("show", "gpt/v2", "--store", ".calipers/runs.db").exit_code == 0

@@ -112,7 +112,7 @@ def test_the_exit_code_says_what_came_of_it_and_a_sentence_says_why(voice, text,
 
 def test_a_file_that_is_not_there_is_wrong_usage(calipers):
     done = calipers("voice", "run", "nowhere.yaml")
-    assert (done.exit_code, done.stderr) == (2, "Error: there is no file 'nowhere.yaml'\n")
+    assert (done.exit_code, done.stderr) == (2, "Error: file not found: nowhere.yaml\n")
 
 
 def test_all_problems_of_a_file_are_told_with_their_places(voice):

@@ -98,10 +98,10 @@ def test_an_object_with_write_does_all_of_it(kind, tmp_path):
         (raising(SystemExit(3)), "failed: SystemExit: 3"),
         (raising(asyncio.CancelledError()), "failed: CancelledError"),
         (raising(OSError(28, "No space left")), "failed: OSError"),
-        (later, "is async, and nobody would await it"),
+        (later, "is async: make it an ordinary function"),
         (writer(raising(ValueError("no"))), "failed: ValueError: no"),
         (writer(raising(FileNotFoundError(2, "none"))), "failed: FileNotFoundError"),
-        (writer(later), "is async, and nobody would await it"),
+        (writer(later), "is async: make it an ordinary function"),
     ],
 )
 def test_a_view_that_fails_is_told_by_its_name(view, message):

@@ -60,16 +60,20 @@ class Keeper:
             InvalidOptionError: options that exclude each other, or need another.
         """
         if no_store:
+            if store is not None:
+                raise InvalidOptionError("--store and --no-store exclude each other: remove one")
             given = {
-                "--store": store,
                 "--redact": redact or None,
                 "--resume": resume,
                 "--reuse": reuse or None,
             }
             if refused := [name for name, value in given.items() if value is not None]:
-                raise InvalidOptionError(f"--no-store keeps nothing, so {', '.join(refused)} cannot be had")
+                needs = "needs" if len(refused) == 1 else "need"
+                raise InvalidOptionError(f"{' and '.join(refused)} {needs} a store: remove --no-store")
         if rerun_failed and resume is None:
-            raise InvalidOptionError("--rerun-failed is about a run that is resumed: give --resume as well")
+            raise InvalidOptionError(
+                "--rerun-failed needs --resume: it says what to do with a run that is resumed"
+            )
         self.given = store
         self.redact = redact
         self.is_wanted = not no_store
@@ -113,15 +117,14 @@ class Keeper:
         except CommandError as error:
             if Path(which).exists() or ":" in which:
                 raise CommandError(
-                    f"--resume took {which!r} for a run, and there is none: put --resume behind what is to be run, or "
-                    "write --resume=RUN",
+                    f"--resume: {which!r} is not a run. Put --resume after the file to run, or write --resume=RUN",
                     USAGE,
                 ) from error
             raise
         if len(labels) > 1:
             raise InvalidOptionError(
-                f"--resume {which} goes on with one run, and there are {len(labels)} evaluations: name one of them, such as "
-                f"{labels[0]}, or give --resume alone"
+                f"--resume {which} resumes one run, and there are {len(labels)} evaluations: name one of them, such as "
+                f"{labels[0]}, or give --resume without a run"
             )
         self.asked_for, self.resume = which, info.id
 

@@ -49,15 +49,14 @@ def load_module(name: str) -> ModuleType:
     """A module by its dotted name."""
     make_importable(Path.cwd())
     if not all(part.isidentifier() for part in name.split(".")):
-        raise CommandError(f"{name!r} is neither a file nor the name of a module", USAGE)
+        raise CommandError(f"{name!r} is not a file and not the name of a module", USAGE)
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise UserCodeError(f"importing {name} failed:", error) from error
         raise CommandError(
-            f"there is no module {error.name!r}: it is looked for in the current directory and among what is "
-            "installed",
+            f"module not found: {error.name} (looked in the current folder and among the installed packages)",
             USAGE,
         ) from error
     except KeyboardInterrupt:

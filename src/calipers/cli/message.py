@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from calipers.files import Problem
 
 
+_BESIDE = 5
+"""Files that are named in place of a missing one."""
+
+
 class CommandError(click.ClickException):
     """Ends a command with one message and an exit code."""
 
@@ -51,7 +55,23 @@ def no_file(path: "str | Path") -> CommandError:
         return CommandError(f"{shown_path} is a folder: name a file", USAGE)
     if Path(path).exists():
         return CommandError(f"{shown_path} is no regular file: save what it gives to one", USAGE)
-    return CommandError(f"there is no file {shown_path}", USAGE)
+    return CommandError(f"file not found: {path}{_beside(Path(path))}", USAGE)
+
+
+def _beside(path: "Path") -> str:
+    """What is there in place of a missing file: files of the same kind, those with a similar name first."""
+    from difflib import get_close_matches
+
+    if not path.parent.is_dir():
+        return f" (and there is no folder {str(path.parent)!r})"
+    try:
+        names = sorted(each.name for each in path.parent.iterdir() if each.is_file())
+    except OSError:
+        return ""
+    near = get_close_matches(path.name, names, n=_BESIDE)
+    alike = [name for name in names if path.suffix and name.endswith(path.suffix) and name not in near]
+    found = [*near, *alike][:_BESIDE]
+    return f" (in this folder: {', '.join(found)})" if found else ""
 
 
 def note(message: str) -> None:

@@ -89,15 +89,14 @@ def _opened(name: str, store: str | None) -> Iterator[_Kept | None]:
     if store is None and is_file(name):
         if not Path(name).suffix and not Path(name).exists():
             raise CommandError(
-                f"there is no file {name!r}; a run of that name is shown with --store URL, such as --store {DEFAULT}, or by "
-                "its id",
+                f"file not found: {name}. To show a run of that name, give --store URL, such as --store {DEFAULT}, or its id",
                 USAGE,
             )
         yield None
         return
     if store is None and not os.environ.get(VARIABLE) and not Path(DEFAULT).exists():
         raise CommandError(
-            f"there is no file {name!r}, and no store {DEFAULT!r} here that could have such a run: --store URL names another",
+            f"file not found: {name}, and there is no store {DEFAULT!r} here to look for a run of that name: give --store URL",
             USAGE,
         )
     with open_kept(store) as opened:

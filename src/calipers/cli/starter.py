@@ -115,7 +115,7 @@ To let your editor complete and check `cases.yaml`, write its schema, and name t
     calipers schema --evaluator-type eval_helpdesk.py:Polite --out cases.schema.json
     # yaml-language-server: $schema=cases.schema.json
 
-One case fails on purpose. Its reason says what was expected and what came; a comment in `answer` says how to mend it.
+One case fails on purpose. Its reason says what was expected and what came; a comment in `answer` says how to fix it.
 """
 
 FILES: Final = {
@@ -145,6 +145,6 @@ def write_starter(*, folder: str = ".", force: bool = False) -> int:
     go = "" if folder == "." else f"cd {shlex.quote(folder)} && "
     click.echo(
         f"\nNext:  {go}calipers run\n"
-        "One case fails on purpose, to show what a failure looks like; eval_helpdesk.py says how to mend it."
+        "One case fails on purpose, to show what a failure looks like; eval_helpdesk.py says how to fix it."
     )
     return PASSED

@@ -55,7 +55,7 @@ def open_kept(given: str | None, *, redact: Sequence[str] = ()) -> Store:
     address = store_address(given)
     if address == DEFAULT and not Path(DEFAULT).exists():
         raise CommandError(
-            f"there is no store {DEFAULT!r} here: `calipers run` keeps its runs there, and --store URL names another",
+            f"there is no store {DEFAULT!r} in this folder: `calipers run` makes one; give --store URL to use another",
             USAGE,
         )
     try:

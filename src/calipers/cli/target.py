@@ -31,7 +31,7 @@ from calipers.task import TaskLike, hint_for_task, is_task
 from .dataset_file import is_voice_file
 from .exits import NOTHING, USAGE
 from .loading import load_file, load_home, load_object, object_in, split_address
-from .message import CommandError
+from .message import CommandError, no_file
 from .parameters import fill, parameter_names, parse_pairs
 
 Made: TypeAlias = Report | tuple[Dataset[Any, Any, Any], TaskLike]
@@ -142,9 +142,7 @@ class Finder:
 
     def _of_dataset_file(self, path: Path) -> Evaluation:
         if not path.is_file():
-            raise CommandError(
-                f"{str(path)!r} is nothing to run: expected a file, a folder or module:function", USAGE
-            )
+            raise no_file(path)
         if is_voice_file(path):
             raise CommandError(f"{str(path)!r} is a voice file: run it with calipers voice run", USAGE)
         if not self.has_task:
@@ -228,11 +226,9 @@ def _fill_parameters(evaluations: Sequence[Evaluation], given: dict[str, str]) -
     names = list(dict.fromkeys(name for found, _ in known for name in found))
     for name in given:
         if name not in names and not any(takes_any for _, takes_any in known):
-            there = f"there are {', '.join(names)}" if names else "it has none"
-            if len(evaluations) != 1:
-                there = f"there are {', '.join(names)}" if names else "they have none"
-            what = evaluations[0].label if len(evaluations) == 1 else "none of the evaluations"
-            raise InvalidOptionError(f"{what} has no parameter {name!r} for --param; {there}")
+            where = evaluations[0].label if len(evaluations) == 1 else "any evaluation"
+            there = f"the parameters are {', '.join(names)}" if names else "there are no parameters"
+            raise InvalidOptionError(f"--param {name}: no parameter {name!r} in {where}; {there}")
     for evaluation, function in functions:
         evaluation.make = partial(function, **fill(function, given, label=evaluation.label))
 

@@ -75,7 +75,7 @@ def _sqlite(url: str, redact: Sequence[Redact], *, existing: bool) -> Store:
     mode = options.pop("mode", "rw")
     if options or mode not in {"ro", "rw"}:
         raise StoreError(
-            f"{url!r} has an option that is none: there is ?mode=ro, to open a store for reading only"
+            f"unknown option in {url!r}: there is ?mode=ro, which opens a store for reading only"
         )
     return _sqlite_file(path, redact, existing=existing, read_only=mode == "ro")
 

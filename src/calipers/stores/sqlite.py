@@ -424,8 +424,8 @@ def _explained(url: str) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "") or ""
         if name.startswith(_PASSING):
             raise StoreUnavailableError(
-                f"the store {url!r} cannot be used now ({error}): what was stored before is whole. Free space, or wait for "
-                "whoever holds it"
+                f"the store {url!r} cannot be used now ({error}): what was stored before is whole. Free disk space, or wait "
+                "until no other process uses it"
             ) from error
         if name.startswith("SQLITE_READONLY"):
             raise StoreError(

@@ -88,8 +88,12 @@ def _table(plan: Plan) -> Iterator[str]:
     widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
     for row in [header, *rows]:
         yield "  " + _row(row, widths)
-    if timed or costs:
-        yield "  Time and cost are those of one run, at the pace and the prices of the pilot."
+    if timed and costs:
+        yield "  Time and cost are for one run, at the pace and the prices of the pilot."
+    elif timed:
+        yield "  Time is for one run, at the pace of the pilot."
+    elif costs:
+        yield "  Cost is for one run, at the prices of the pilot."
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:

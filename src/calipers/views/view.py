@@ -76,7 +76,5 @@ def _call(name: str, use: Callable[[], Any]) -> Any:
     if inspect.isawaitable(returned):
         if inspect.iscoroutine(returned):
             returned.close()
-        raise ViewError(
-            f"the view {name!r} is async, and nobody would await it: make it an ordinary function"
-        )
+        raise ViewError(f"the view {name!r} is async: make it an ordinary function")
     return returned
