@@ -64,6 +64,7 @@ def _report(report: Report) -> dict[str, Any]:
         **counts,
         "pass_rate": plain(report.pass_rate()),
         "summaries": plain(report.summaries()),
+        "slices": plain(report.slices()),
         "durations": plain(report.durations()),
         "repeat": report.repeat,
         "seed": report.seed,
