@@ -239,7 +239,7 @@ class Walk:
             return
         settings, code = self._libraries.settings(top)
         for name, text in settings.items():
-            self.add(f"settings of {name}", text)
+            self.add(f"setting {name}", text)
         for thing in code:
             self.refer(thing)
 
