@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check search lint types mypy pyright systems docs pythons versions bench clean
+.PHONY: help demo test check search lint types mypy pyright systems docs pythons versions bench wheel clean
 
 help: ## Show this help
 	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET\n" } /^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +60,11 @@ versions: $(VENV)/.dev ## Run the tests on each other Python found
 
 bench: .venv-bench/.done ## Measure speed and memory, side by side with the peers
 	.venv-bench/bin/python benchmarks/run.py
+
+wheel: $(VENV)/.dev ## Build what would be published into dist/, and try it in an empty environment
+	@rm -rf dist
+	@$(BIN)/hatchling build
+	@$(BIN)/python tools/check_wheel.py
 
 clean: ## Remove environments, caches and built files
 	rm -rf .venv .venv-bench .venv-bench-all .venv-3.* site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

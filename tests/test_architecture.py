@@ -65,6 +65,7 @@ LAYERS = (
     "views",
     "plugins",
     "files",
+    "project",
     "voice",
     "rollouts",
     "stores",

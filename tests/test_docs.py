@@ -2,7 +2,7 @@
 
 Python blocks of a page run in order and share their names, as a reader who types them in would have it. A block that
 is followed by one marked `text title="Output"` must print exactly that. A block marked `python title="NAME.py"` or
-`yaml title="NAME.yaml"` is also written to a file of that name, so that a `console` block can run it: each `$ ` line of such
+`yaml title="NAME.yaml"` (or `toml`) is also written to a file of that name, so that a `console` block can run it: each `$ ` line of such
 a block runs in a shell, and the lines after it are its output. Numbers that differ from run to run (durations) are written as `…` in
 the page, which stands for any text within its line.
 """
@@ -101,7 +101,7 @@ def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monk
         language = info.split(" ")[0] if info else ""
         if language == "console":
             run_console(text, tmp_path)
-        if title_of(info) and title_of(info).endswith((".py", ".yaml")):
+        if title_of(info) and title_of(info).endswith((".py", ".yaml", ".toml")):
             path = tmp_path / title_of(info)
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")

@@ -4,6 +4,7 @@ CalipersError
 ├── NotAnEvaluatorError (TypeError)     an object of no shape that `as_evaluator` knows
 ├── InvalidCaseError (ValueError)       a case that cannot be run: wrong type, name taken, unknown name
 ├── InvalidOptionError (ValueError)     an option out of its range: a negative limit, zero repeats
+│   └── SettingsError (InvalidOptionError)  a project's file with problems, all of which the error lists
 ├── InvalidOutputError (ValueError)     an evaluator returned what is not a judgement (recorded, not raised)
 ├── NotApplicableError (ValueError)     an evaluator was called with what it cannot judge; in a run it is skipped
 ├── InvalidTraceError (ValueError)      a tool call or trace that cannot be: no tool name, two names for one tool
@@ -55,6 +56,15 @@ class InvalidCaseError(CalipersError, ValueError):
 
 class InvalidOptionError(CalipersError, ValueError):
     """An option out of its range."""
+
+
+class SettingsError(InvalidOptionError):
+    """A `calipers.toml`, or `[tool.calipers]` in a `pyproject.toml`, that is wrong; the message lists all problems."""
+
+    def __init__(self, message: str, problems: "Sequence[Problem]" = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+        """Each problem with its place; see `calipers.files.Problem`."""
 
 
 class InvalidOutputError(CalipersError, ValueError):

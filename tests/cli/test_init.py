@@ -5,12 +5,18 @@ import jsonschema_rs
 import yaml
 
 from calipers.cli.starter import FILES
+from calipers.project import find_project
 
 
 def test_the_example_runs_in_an_empty_folder_and_explains_its_failure(calipers, folder):
     done = calipers("init")
     assert done.exit_code == 0
-    assert "Next:  calipers run" in done.stdout
+    *_, next_, first, second, third = done.stdout.splitlines()
+    assert next_ == "Next:"
+    assert first.startswith("  calipers run ")
+    assert second.startswith("  calipers show latest ")
+    assert "eval_helpdesk.py" in third
+    assert find_project().max_concurrency == 20
     ran = calipers("run")
     assert ran.exit_code == 1
     assert "Passed 2 of 3 cases" in ran.stdout
@@ -65,7 +71,7 @@ def test_the_command_of_the_ci_job_runs_and_passes(calipers, folder):
 
 def test_it_makes_the_folder_it_is_given(calipers, folder):
     done = calipers("init", "new/evals")
-    assert "Next:  cd new/evals && calipers run" in done.stdout
+    assert "  cd new/evals && calipers run " in done.stdout
     written = {
         path.relative_to(folder / "new/evals").as_posix() for path in folder.rglob("*") if path.is_file()
     }
@@ -73,7 +79,7 @@ def test_it_makes_the_folder_it_is_given(calipers, folder):
 
 
 def test_the_next_command_can_be_copied_whatever_the_folder_is_called(calipers):
-    assert "Next:  cd 'my evals/a' && calipers run" in calipers("init", "my evals/a").stdout
+    assert "  cd 'my evals/a' && calipers run " in calipers("init", "my evals/a").stdout
 
 
 def test_nothing_that_exists_is_overwritten_unless_forced(calipers, write, folder):

@@ -249,6 +249,28 @@ def test_installed_plugins_can_be_left_out(calipers, install, cases):
     assert "tone_offer" not in sys.modules
 
 
+def test_the_projects_file_leaves_installed_plugins_out_or_names_some(calipers, install, cases, write):
+    install("raise AssertionError('this plugin was left out')")
+    write("calipers.toml", "plugins = false")
+    assert "no evaluator is called 'Polite'" in calipers(*RUN).stderr
+    assert "tone_offer" not in sys.modules
+    write("plugins/tone.py", TONE)
+    write("calipers.toml", "plugins = ['./plugins']")
+    assert calipers("check", "cases.yaml").exit_code == 0
+    assert "tone_offer" not in sys.modules
+    assert calipers("check", "cases.yaml", "--no-plugins").exit_code != 0
+    write("calipers.toml", "plugins = false")
+    assert calipers("check", "cases.yaml", "--plugin", "./plugins").exit_code == 0
+
+
+def test_a_plugin_that_the_projects_file_names_has_to_be_there(calipers, cases, write):
+    write("calipers.toml", "plugins = ['nowhere']")
+    done = calipers("check", "cases.yaml")
+    assert done.exit_code == 2
+    assert "calipers.toml" in done.stderr
+    assert "nowhere" in done.stderr
+
+
 def test_an_installed_plugin_that_fails_is_pointed_out_and_stops_nothing(calipers, install, write_eval):
     install("1 / 0")
     write_eval("def eval_numbers():\n    return numbers(1, 2), task\n")

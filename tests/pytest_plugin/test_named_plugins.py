@@ -108,6 +108,9 @@ def test_installed_plugins_take_part_unless_they_are_left_out(folder, add_plugin
     assert heard() == [*["France", "Peru", "Chad"] * 3, "the end"]
     (folder.path / "heard.txt").unlink()
     assert folder.pytest("-q", "--calipers-no-plugins", **here).code == 0
+    folder.write("calipers.toml", "plugins = false\n")
+    assert folder.pytest("-q", **here).code == 0
+    (folder.path / "calipers.toml").unlink()
     folder.write("test_it.py", "def test_nothing_is_measured(): ...\n")
     assert folder.pytest("-q", **here).code == 0
     assert not (folder.path / "heard.txt").exists()

@@ -51,3 +51,29 @@ def test_a_store_that_breaks_during_the_session_fails_it(folder):
     )
     assert done.code == 3
     assert "--calipers-store could not keep what was measured: " in done.section
+
+
+SETTINGS = """
+import asyncio
+
+async def slow(country):
+    await asyncio.sleep(30)
+
+noted = Dataset(cases=[Case(name="one", inputs={"mail": "me@home"})], evaluators=[lambda output: True])
+
+def test_slow(evaluate):
+    assert evaluate(dataset, slow).failures[0].error_type == "AttemptTimeoutError"
+
+def test_kept(evaluate):
+    assert_passed(evaluate(noted, dict))
+"""
+
+
+def test_the_projects_file_limits_tasks_and_masks_fields(folder):
+    folder.write("test_it.py", SETTINGS)
+    folder.write("calipers.toml", "task_timeout = 0.01\nredact = ['mail']\n")
+    done = folder.pytest("-q", "--calipers-store=runs.db")
+    assert done.counts == {"passed": 2}, done.out
+    with open_store(folder.path / "runs.db", existing=True) as store:
+        report = store.report(store.runs()[0].id)
+    assert report.cases[0].inputs == {"mail": "[redacted]"}

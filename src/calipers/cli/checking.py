@@ -20,6 +20,7 @@ from .dataset_file import DatasetFiles, is_voice_file
 from .exits import FAILED, PASSED, first_of
 from .message import CommandError, describe, no_file, note, shown, trace
 from .plugin_list import chosen_plugins
+from .storing import note_settings
 
 
 def check(
@@ -73,6 +74,7 @@ def _check(problems_of: Callable[[Path], list[Problem]], files: Sequence[str], *
         of = f" in {plural(len(files) - len(codes), 'file')}"
         if len(codes) < len(files):
             note((plural(len(problems), "problem") if problems else "No problems") + of)
+        note_settings()
     return first_of([*codes, FAILED if problems else PASSED])
 
 

@@ -18,7 +18,7 @@ calipers init my-evals && cd my-evals && calipers run
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(file_okay=False))
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 def command(**options: Any) -> int:
-    """Put a working example into a folder: cases, a task, an evaluator of your own, and a CI job.
+    """Put a working example into a folder: cases, a task, an evaluator of your own, settings and a CI job.
 
     Nothing that exists is overwritten unless --force says so.
 

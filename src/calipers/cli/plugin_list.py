@@ -11,6 +11,7 @@ import click
 
 from calipers.plain import plain
 from calipers.plugins import LoadedPlugin, PluginFailure, PluginManager
+from calipers.project import find_project
 from calipers.views.numbers import plural
 
 from .exits import ERRORED, PASSED, USAGE, first_of
@@ -50,24 +51,29 @@ def installed_plugins() -> Iterator[PluginManager]:
 def chosen_plugins(names: Sequence[str], *, installed: bool) -> Iterator[PluginManager | None]:
     """A block with the plugins that take part in a command; `None` if there are none.
 
-    An installed plugin that cannot be loaded is pointed out and left out; one that `--plugin` names has to be there.
+    An installed plugin that cannot be loaded is pointed out and left out; one that `--plugin` or the project's file names has
+    to be there.
 
     Args:
         names: what `--plugin` names: entry points of installed packages, or folders of plugins.
-        installed: whether those of all installed packages take part, too.
+        installed: whether those of all installed packages take part, too, unless the project's file chooses.
 
     Raises:
         CommandError: one that is named is not there, or could not be loaded.
     """
-    if not names and not installed:
+    project = find_project()
+    listed = project.plugins if installed and isinstance(project.plugins, tuple) else ()
+    installed = installed and project.plugins is True
+    if not names and not listed and not installed:
         yield None
         return
     with _manager() as manager:
         with clean_stdout(wanted=True):
-            manager.load_named(names)
-            if failures := manager.failures:
-                code = first_of([USAGE if each.stage == "find" else ERRORED for each in failures])
-                raise CommandError("\n  ".join(["--plugin:", *map(str, failures)]), code)
+            for who, some in (("--plugin", names), (f"plugins in {project.file}", listed)):
+                manager.load_named(some)
+                if failures := manager.failures:
+                    code = first_of([USAGE if each.stage == "find" else ERRORED for each in failures])
+                    raise CommandError("\n  ".join([f"{who}:", *map(str, failures)]), code)
             if installed:
                 manager.load_plugins()
         if manager.failures:

@@ -23,7 +23,7 @@ from calipers.views.page import Page
 from .exits import PASSED
 from .message import note, silence
 from .stored_run import state
-from .storing import open_kept, shown_store
+from .storing import note_settings, open_kept, shown_store
 
 _COLUMNS = (
     Column("Run", rank=0),
@@ -74,6 +74,7 @@ def show_runs(
             note(f"The store {shown_store(opened)!r} has no runs{told}")
         elif len(some) < len(found) and not json:
             note(f"and {len(found) - len(some):,} older ones: --limit 0 lists all")
+    note_settings()
     return PASSED
 
 

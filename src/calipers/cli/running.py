@@ -21,6 +21,7 @@ from calipers.evaluation import draw_seed
 from calipers.loop import run_sync
 from calipers.plugins import PluginManager
 from calipers.plugins.failure import LOADING
+from calipers.project import find_project
 from calipers.report import Report
 from calipers.retry import Retry
 from calipers.task import TaskLike, as_task
@@ -161,6 +162,7 @@ class Session:
         self.shows = shows
         """Whether reports go to standard output."""
         self.folder = Path.cwd()
+        self.project = find_project(self.folder)
         self.names: list[str] = []
         """Of the evaluations."""
         self.keeper = Keeper(
@@ -254,7 +256,7 @@ class Session:
     def _refuse_file_options(self) -> None:
         if flags := self._given(_FOR_DATASET_FILES):
             raise InvalidOptionError(
-                f"no target is a dataset file, so {flags} would have no effect: in Python code, pass them to load_dataset"
+                f"no target is a dataset file, so {flags} would have no effect: Python code says it to load_dataset"
             )
 
     def _outputs_of_all(self) -> list[Target]:
@@ -370,7 +372,7 @@ class Session:
     def _how_to_run(
         self, evaluation: Evaluation, dataset: Dataset[Any, Any, Any], task: TaskLike, files: Outputs
     ) -> EvaluateOptions:
-        options = self.options
+        options, project = self.options, self.project
         # Evaluations that support another have its dataset and task: their names tell their runs apart.
         name = evaluation.name if evaluation.supporting else options.name
         task_name = as_task(task).name
@@ -397,9 +399,9 @@ class Session:
         only_failed = is_lazy and options.include_cases != "all" and not dataset.report_evaluators
         return EvaluateOptions(
             name=name,
-            max_concurrency=options.max_concurrency,
-            task_timeout=options.task_timeout,
-            evaluator_timeout=options.evaluator_timeout,
+            max_concurrency=options.max_concurrency or project.max_concurrency,
+            task_timeout=options.task_timeout or project.task_timeout,
+            evaluator_timeout=options.evaluator_timeout or project.evaluator_timeout,
             retry=None if options.retry is None else Retry(attempts=options.retry + 1),
             repeat=repeat,
             plugins=self.plugins,

@@ -71,7 +71,9 @@ class ScoreSession(Session):
                 "there is nothing to do: give --evaluators, or --drop with the name of one"
             )
         if options.replace and not options.evaluators:
-            raise InvalidOptionError("--replace needs --evaluators: it says to ask them again")
+            raise InvalidOptionError(
+                "--replace is about evaluators that are asked: give --evaluators as well"
+            )
         self.info = info = find_run(store, options.run)
         files = DatasetFiles(
             types=options.types,
@@ -95,8 +97,8 @@ class ScoreSession(Session):
                 drop=options.drop,
                 dataset=named.datasets[0] if len(named.datasets) == 1 else None,
                 output_type=output_type,
-                evaluator_timeout=options.evaluator_timeout,
-                max_concurrency=options.max_concurrency,
+                evaluator_timeout=options.evaluator_timeout or self.project.evaluator_timeout,
+                max_concurrency=options.max_concurrency or self.project.max_concurrency,
                 keep=self._keep(info),
                 progress=show_progress if options.progress and not options.quiet else None,
             )

@@ -57,7 +57,7 @@ def answer(question: str) -> str:
     for word, text in ANSWERS.items():
         if word in question.lower():
             return text
-    # Wrong on purpose: it should be "I do not know. Thank you!" instead. Mend it, and run again.
+    # Wrong on purpose: it should be "I do not know. Thank you!" instead. Fix it, and run again.
     return "Yes, of course. Thank you!"
 
 
@@ -78,6 +78,15 @@ def eval_helpdesk():
     return dataset, answer
 '''
 
+SETTINGS: Final = """\
+# The settings of this project, for `calipers` and pytest. The command line comes before them.
+# store = ".calipers/runs.db"    # where runs are kept, beside this file; or a URL
+max_concurrency = 20             # attempts in flight
+task_timeout = 60                # seconds; evaluator_timeout says the same for evaluators
+# plugins = false                # true: all that are installed; or a list of some
+# redact = ["email", "api_key"]  # fields whose values are masked before a run is kept
+"""
+
 WORKFLOW: Final = """\
 # Runs the evaluations on every push. The job fails when the exit code is not 0.
 name: evals
@@ -90,7 +99,7 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"
-      - run: pip install calipers
+      - run: pip install calipers  # or the path or URL that you install it from
       - run: calipers run --fail-under 0.6 --out markdown:report.md --out junit:report.xml --out github:-
       - run: cat report.md >> "$GITHUB_STEP_SUMMARY"
         if: always()
@@ -103,6 +112,7 @@ README: Final = """\
 |---|---|
 | `cases.yaml` | what to try, what to expect, and who judges |
 | `eval_helpdesk.py` | the task, an evaluator of your own, and the evaluation |
+| `calipers.toml` | the settings of the project |
 | `.github/workflows/evals.yml` | the same in CI |
 
     calipers run                      run everything
@@ -121,6 +131,7 @@ One case fails on purpose. Its reason says what was expected and what came; a co
 FILES: Final = {
     "cases.yaml": CASES,
     "eval_helpdesk.py": EVAL,
+    "calipers.toml": SETTINGS,
     ".github/workflows/evals.yml": WORKFLOW,
     "README.md": README,
 }
@@ -144,7 +155,8 @@ def write_starter(*, folder: str = ".", force: bool = False) -> int:
         click.echo(f"Wrote {path}")
     go = "" if folder == "." else f"cd {shlex.quote(folder)} && "
     click.echo(
-        f"\nNext:  {go}calipers run\n"
-        "One case fails on purpose, to show what a failure looks like; eval_helpdesk.py says how to fix it."
+        f"\nNext:\n  {go}calipers run    one case fails on purpose, to show what a failure looks like\n"
+        "  calipers show latest    see the run again; every run is kept\n"
+        "  then put your agent into answer() in eval_helpdesk.py, and your cases into cases.yaml"
     )
     return PASSED

@@ -16,7 +16,7 @@ def store_option(function: _Function) -> _Function:
         "--store",
         metavar="URL",
         help="Where runs are kept: a file, sqlite:///PATH or postgresql://USER@HOST/DATABASE. Default: CALIPERS_STORE, else "
-        ".calipers/runs.db.",
+        "the project's file, else .calipers/runs.db.",
     )(function)
 
 

@@ -1,6 +1,7 @@
 """The store that a command reads or writes, and the runs in it by the names that people give them.
 
-`--store` names it, else the variable `CALIPERS_STORE`, else it is `.calipers/runs.db` in the current folder. Commands that
+`--store` names it, else the variable `CALIPERS_STORE`, else the project's file, else it is `.calipers/runs.db` in the
+current folder. Commands that
 only read never make one: a mistyped path must not become an empty store.
 
 A name stands for the newest run of that name. One command that runs a whole folder of evaluations gives all their runs the same
@@ -17,14 +18,16 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from calipers.errors import CalipersError, StoreError, StoreMissingError
+from calipers.project import find_project
 from calipers.stores.opening import open_store
+from calipers.stores.redaction import hide_keys
 from calipers.stores.run_info import RunInfo
 from calipers.stores.sqlite import MemoryStore, SqliteStore
 from calipers.stores.store import Redact, Store
 
 from .exits import USAGE
 from .loading import load_object
-from .message import CommandError, near_path
+from .message import CommandError, near_path, note
 
 DEFAULT: Final = ".calipers/runs.db"
 """Where runs are kept if nobody says otherwise."""
@@ -39,7 +42,9 @@ _TOLD: Final = 5
 
 def store_address(given: str | None) -> str:
     """What `--store` says, or what holds without it."""
-    return os.environ.get(VARIABLE) or DEFAULT if given is None else given
+    if given is not None:
+        return given
+    return os.environ.get(VARIABLE) or find_project().store or DEFAULT
 
 
 def open_kept(given: str | None, *, redact: Sequence[str] = ()) -> Store:
@@ -68,7 +73,19 @@ def open_kept(given: str | None, *, redact: Sequence[str] = ()) -> Store:
 
 def _named_by(given: str | None) -> str:
     """Who named the store, where the command line did not."""
-    return f" ({VARIABLE} names it)" if given is None and os.environ.get(VARIABLE) else ""
+    if given is not None:
+        return ""
+    if os.environ.get(VARIABLE):
+        return f" ({VARIABLE} names it)"
+    project = find_project()
+    return f" ({near_path(str(project.file))} names it)" if project.store is not None else ""
+
+
+def note_settings() -> None:
+    """Say which file the settings of the project are from, if there is one."""
+    project = find_project()
+    if project.file is not None:
+        note(f"Settings: {near_path(str(project.file))}")
 
 
 def open_or_make(given: str | None, *, redact: Sequence[str] = ()) -> Store:
@@ -93,8 +110,9 @@ def open_or_make(given: str | None, *, redact: Sequence[str] = ()) -> Store:
 
 
 def _hooks(addresses: Sequence[str]) -> list[Redact]:
-    """The functions at these addresses, in order."""
-    hooks: list[Redact] = []
+    """What hides the fields that the project's file names, and the functions at these addresses, in order."""
+    fields = find_project().redact
+    hooks: list[Redact] = [hide_keys(*fields)] if fields else []
     for address in addresses:
         found = load_object(address)
         some = found if isinstance(found, list | tuple) else [found]

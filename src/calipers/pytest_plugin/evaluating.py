@@ -13,6 +13,7 @@ from typing import Any, TypeVar, Unpack
 from calipers.case import Case
 from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import CalipersError, InvalidOptionError
+from calipers.project import find_project
 from calipers.pytest_plugin.session import Session
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
@@ -164,7 +165,15 @@ def kept(session: Session, report: Report, *, whole_test: bool) -> Report:
 
 def defaults(session: Session) -> EvaluateOptions:
     """The options of every evaluation of a session that does not say otherwise."""
-    return {"seed": session.seed, "progress": False, "plugins": session.plugins}
+    project = find_project(session.config.invocation_params.dir)
+    return {
+        "seed": session.seed,
+        "progress": False,
+        "plugins": session.plugins,
+        "max_concurrency": project.max_concurrency,
+        "task_timeout": project.task_timeout,
+        "evaluator_timeout": project.evaluator_timeout,
+    }
 
 
 def _only(report: Report) -> ReportCase | ReportCaseFailure:

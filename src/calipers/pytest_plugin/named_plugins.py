@@ -3,10 +3,12 @@
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from calipers.plugins import PluginManager
+from calipers.project import find_project
 
 
 def load_named(names: Sequence[str]) -> PluginManager:
@@ -24,14 +26,24 @@ def load_named(names: Sequence[str]) -> PluginManager:
     return manager
 
 
-def with_installed(named: PluginManager | None) -> PluginManager | None:
-    """The plugins that are named, and those of all installed packages; `None` if there are none.
+def with_chosen(named: PluginManager | None, folder: Path) -> PluginManager | None:
+    """The plugins that are named, and all installed ones or those that the project's file chooses; `None` if there are none.
 
     What could not be loaded is among the failures of the manager, which the end of the session shows.
+
+    Args:
+        named: those of `--calipers-plugin`.
+        folder: that the session was started in.
     """
+    chosen = find_project(folder).plugins
+    if chosen is False:
+        return named
     manager = PluginManager() if named is None else named
     with _failures_not_logged():
-        manager.load_plugins()
+        if chosen is True:
+            manager.load_plugins()
+        else:
+            manager.load_named(chosen)
     return manager if named is not None or len(manager) or manager.failures else None
 
 

@@ -71,14 +71,14 @@ class Session:
 
     @cached_property
     def plugins(self) -> "PluginManager | None":
-        """Those of `--calipers-plugin` and the installed ones, which are told of every run; `None` if there are none.
+        """Those of `--calipers-plugin`, and the installed ones or those that the project's file chooses; `None` if there are none.
 
         Installed ones are loaded when something is measured, so that a session that measures nothing does not wait for them.
         """
         if not self.config.option.calipers_no_plugins:
-            from calipers.pytest_plugin.named_plugins import with_installed
+            from calipers.pytest_plugin.named_plugins import with_chosen
 
-            return with_installed(self._named)
+            return with_chosen(self._named, self.config.invocation_params.dir)
         return self._named
 
     @property

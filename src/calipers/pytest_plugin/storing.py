@@ -10,9 +10,11 @@ from shlex import quote
 import pytest
 
 from calipers.errors import CalipersError
+from calipers.project import find_project
 from calipers.pytest_plugin.session import Session
 from calipers.report import Report
 from calipers.stores.opening import open_store
+from calipers.stores.redaction import hide_keys
 
 
 def checked_store(url: str, session: Session) -> str:
@@ -34,7 +36,12 @@ def store_report(report: Report, session: Session) -> None:
         return
     try:
         # A test may have gone to another folder.
-        with chdir(session.config.invocation_params.dir), open_store(session.store) as store:
+        fields = find_project(session.config.invocation_params.dir).redact
+        hooks = [hide_keys(*fields)] if fields else []
+        with (
+            chdir(session.config.invocation_params.dir),
+            open_store(session.store, redact=hooks) as store,
+        ):
             session.kept = f"calipers show {store.add_report(report).id} --store {quote(store.url)}"
     except (CalipersError, OSError) as error:
         session.problems.append(f"--calipers-store could not keep what was measured: {error}")

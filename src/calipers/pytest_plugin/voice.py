@@ -117,15 +117,17 @@ def result_of(request: pytest.FixtureRequest) -> EvalResult | BatchResult:
     parts = {name: request.getfixturevalue(f"calipers_voice_{name}") for name in names}
     parts["synthesizer"] = _cached(request, parts["synthesizer"])
     parts |= defaults(session)
+    parts["max_concurrency"] = (
+        marked.max_concurrency or options.calipers_voice_max_concurrency or parts["max_concurrency"]
+    )
+    parts["task_timeout"] = marked.task_timeout or parts["task_timeout"]
     try:
         batch = run_sync(
             lambda: run_concurrent(
                 prompts=marked.prompts,
                 expect=marked.expect,
                 runs=runs,
-                max_concurrency=marked.max_concurrency or options.calipers_voice_max_concurrency,
                 perturbation=marked.perturbation,
-                task_timeout=marked.task_timeout,
                 **parts,
             )
         )

@@ -23,6 +23,7 @@ from calipers.testing.postgres import TemporaryPostgres
 from calipers.testing.script import BlockingScriptedTask, Delay, InTurn, NoAnswerError, ScriptedTask
 from calipers.testing.socket_servers import GeminiLiveServer, OpenAIRealtimeServer, WebSocketAgentServer
 from calipers.testing.stores import check_store
+from calipers.testing.traces import TraceAssertions, assert_trace
 
 __all__ = [
     "BlockingScriptedTask",
@@ -45,10 +46,12 @@ __all__ = [
     "Reply",
     "ScriptedTask",
     "TemporaryPostgres",
+    "TraceAssertions",
     "WebSocketAgentServer",
     "assert_mean",
     "assert_passed",
     "assert_rate",
+    "assert_trace",
     "check_adapter",
     "check_evaluator",
     "check_moderator",
