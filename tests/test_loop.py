@@ -445,3 +445,36 @@ def test_a_task_that_ignores_its_cancellation_does_not_keep_the_process():
         "error",
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_call_in_a_thread_that_hangs_does_not_keep_the_process():
+    done = python(
+        """
+        hold = threading.Event()
+
+        async def hangs(inputs):
+            await asyncio.to_thread(hold.wait)
+
+        report = dataset.evaluate_sync(hangs, progress=False, task_timeout=0.1)
+        print(len(report.failures))
+
+        async def many():
+            return await asyncio.gather(*(asyncio.to_thread(pow, 2, number) for number in range(5)))
+
+        hold.set()
+        print(run_sync(many))
+        hold.clear()
+        print(len(dataset.evaluate_sync(hangs, progress=False, task_timeout=0.1).failures))
+        """,
+        "-W",
+        "error",
+    )
+    assert (done.stdout, done.stderr) == ("5\n[1, 2, 4, 8, 16]\n5\n", "")
+
+
+def test_what_a_call_in_a_thread_raises_is_raised_where_it_is_awaited():
+    async def main():
+        await asyncio.to_thread(lambda: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        run_sync(main)

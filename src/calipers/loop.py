@@ -12,20 +12,24 @@ A client of the user's (`httpx.AsyncClient`, `AsyncOpenAI`) belongs to the loop 
 - **Tasks.** A call waits a moment for the tasks that it cancelled. What was started and not cancelled belongs to the code that
   started it, just as with `await`: a client's keep-alive lives on, stands still between calls, and is cancelled at exit. A call that
   ends by Ctrl-C cancels everything that was started during it.
-- **At exit** tasks are cancelled, async generators and open connections closed, and then the loop. What ignores its cancellation
-  is not waited for.
+- **At exit** tasks are cancelled, async generators and open connections closed, and then the loop. What ignores its cancellation is
+  waited for only a moment, and so is a call of `asyncio.to_thread` that hangs.
 """
 
 import asyncio
 import atexit
+import os
 import threading
 import warnings
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import copy_context
 from queue import SimpleQueue
+from time import monotonic
 from typing import Any, Final, TypeVar
+
+from typing_extensions import override
 
 from .forks import keep_for_ever, tell_of_forks
 from .interrupt import claim_main, is_interrupt, release_main
@@ -67,6 +71,8 @@ class _Loop:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
+        self._threads = _Threads()
+        self.loop.set_default_executor(self._threads)
         self._in_use = threading.Lock()
         self._main: asyncio.Task[Any] | None = None
 
@@ -129,6 +135,7 @@ class _Loop:
             # uvloop complains of connections, and closes them.
             warnings.simplefilter("ignore", ResourceWarning)
             loop.close()
+        self._threads.wait(GRACE_SECONDS)
 
 
 async def _awake(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
@@ -163,6 +170,60 @@ def _forget(task: "asyncio.Future[Any]") -> None:
         task.exception()
 
 
+class _Threads(ThreadPoolExecutor):
+    """The threads of `asyncio.to_thread`. They are daemons: a call that hangs does not keep the process alive."""
+
+    def __init__(self) -> None:
+        self._most = min(32, (os.cpu_count() or 1) + 4)
+        super().__init__(self._most)
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._begun: list[threading.Thread] = []
+
+    @override
+    def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> "Future[_T]":
+        future: Future[_T] = Future()
+
+        def call() -> None:
+            if future.set_running_or_notify_cancel():
+                _settle(future, lambda: fn(*args, **kwargs))
+
+        self._calls.put(call)
+        if not self._idle.acquire(blocking=False) and len(self._begun) < self._most:
+            thread = threading.Thread(target=self._work, name="calipers-thread", daemon=True)
+            self._begun.append(thread)
+            thread.start()
+        return future
+
+    @override
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        for _ in self._begun:
+            self._calls.put(None)
+        if wait:
+            self.wait(None)
+
+    def wait(self, seconds: float | None) -> None:
+        """Wait for the threads to end, but no longer than that; `None`: until they have."""
+        until = None if seconds is None else monotonic() + seconds
+        for thread in self._begun:
+            thread.join(None if until is None else max(0.0, until - monotonic()))
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            call()
+            self._idle.release()
+
+
+def _settle(future: "Future[_T]", work: Callable[[], _T]) -> None:
+    """Do the work, and tell the future what it returned or raised."""
+    try:
+        result = work()
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
 class _Helper:
     """A thread that does what another thread asks for, one thing at a time."""
 
@@ -180,12 +241,7 @@ class _Helper:
 
         def job() -> None:
             self._loop = _seats.mine().loop()
-            try:
-                result = context.run(work)
-            except BaseException as error:
-                future.set_exception(error)
-            else:
-                future.set_result(result)
+            _settle(future, lambda: context.run(work))
 
         self._jobs.put(job)
         try:

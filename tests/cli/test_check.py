@@ -38,7 +38,7 @@ def test_what_cannot_be_checked_does_not_keep_the_other_files_from_it(calipers, 
     for message in (
         "Error: file not found: nope.yaml",
         "Error: 'folder.yaml' is a folder: name a file",
-        "Error: 'pipe.yaml' is no regular file",
+        "Error: 'pipe.yaml' is not a regular file",
         "Error: the name of 'bad.txt' does not tell its format",
     ):
         assert message in done.stderr

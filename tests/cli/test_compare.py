@@ -223,3 +223,55 @@ def test_runs_can_be_sliced_by_metadata_when_they_are_made_shown_and_compared(ca
 
 def squeezed_columns(text):
     return re.sub(r" {2,}", "  ", text)
+
+
+LETTERS = """
+    name: letters
+    cases:
+      - {name: a, inputs: alpha, evaluators: [{Contains: a}]}
+      - {name: b, inputs: bravo, evaluators: [{Contains: b}]}
+      - {name: c, inputs: charlie, evaluators: [{Contains: LETTER}]}
+"""
+
+
+@pytest.fixture
+def letters(calipers, write):
+    """Runs `one` and `two` of cases that each look for a letter of their own, and `three`, where one looks for another one."""
+    write("task.py", "def echo(text):\n    return text\n")
+    write("gate.yaml", "pass_rate: {margin: 0.9}\n")
+    for name, letter in (("one", "c"), ("two", "c"), ("three", "x")):
+        write("cases.yaml", LETTERS.replace("LETTER", letter))
+        done = calipers(
+            "run", "cases.yaml", "--task", "task.py:echo", "--name", name, "--quiet", "--out", f"{name}.json"
+        )
+        assert done.exit_code == (name == "three"), done.output
+    return calipers
+
+
+@pytest.mark.parametrize("suffix", ["", ".json"], ids=["runs", "files"])
+def test_cases_of_a_file_that_bring_evaluators_are_compared_and_gated_case_by_case(letters, suffix):
+    one, two, three = (f"{name}{suffix}" for name in ("one", "two", "three"))
+    same, other = (letters("compare", one, each).stdout for each in (two, three))
+    assert "another evaluator" not in same
+    assert "not the same evaluator" not in same + other
+    said = "c: Contains(value='c') in the baseline, Contains(value='x') in the candidate"
+    assert said in squeezed(other)
+    for each, named in ((two, False), (three, True)):
+        done = letters("gate", each, "--baseline", one, "--policy", "gate.yaml")
+        assert done.exit_code == 0, done.output
+        assert ("not compared on 1 case" in squeezed(done.stdout)) is named
+
+
+def test_one_case_is_shown_side_by_side(letters):
+    done = letters("compare", "one", "three.json", "--case", "c")
+    assert done.exit_code == 0, done.output
+    for line in (
+        "inputs charlie charlie",
+        "output charlie charlie",
+        "Contains Contains(value='c') Contains(value='x') ✓ ✗ expected 'x' in 'charlie'",
+    ):
+        assert line in squeezed(done.stdout)
+    done = letters("compare", "one", "two", "--case", "d")
+    assert (done.exit_code, "no case of these runs is called 'd'" in done.stderr) == (2, True)
+    done = letters("compare", "one", "two", "--case", "c", "--out", "x.md")
+    assert (done.exit_code, "use one of them" in done.stderr) == (2, True)

@@ -60,7 +60,7 @@ def test_only_what_is_chosen_goes_and_only_if_asked(calipers, kept, runs, args, 
 
 def test_it_says_what_it_frees_and_leaves_running_runs_alone(calipers, kept, runs):
     told = calipers("prune", "--keep", "0").stderr
-    assert f"Left alone: {runs[3]} is running" in told
+    assert f"Not removed: {runs[3]} is running" in told
     assert "--yes removes 3 runs with 3 attempts from .calipers/runs.db of " in told
     done = calipers("prune", "--keep", "0", "--yes").stderr
     assert "Removed 3 runs, 3 attempts, 2 large values; " in done

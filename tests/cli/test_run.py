@@ -357,7 +357,7 @@ def test_an_environment_of_rollouts_is_no_task_and_the_message_says_what_makes_i
         (["--task-timeout", "nan"], 2, "Invalid value for '--task-timeout': 'nan' is no time"),
         (["--out", "jsn:report"], 2, "no report format is called 'jsn', did you mean 'json'?"),
         (["--out", "a.json", "--out", "html:./a.json"], 2, "two --out write to './a.json'"),
-        (["--out", "x{nme}.json"], 2, "nothing stands for {nme}, only {name} for the evaluation"),
+        (["--out", "x{nme}.json"], 2, "unknown placeholder {nme}; {name} stands for the evaluation"),
         (["--out", "json:new/"], 2, "--out 'new/' is a folder: name a file in it"),
         (["--out", "json:."], 2, "--out '.' is a folder: name a file in it"),
         (["--json", "--out", "json:-"], 2, "exclude each other"),

@@ -143,7 +143,7 @@ def test_evaluators_of_users_have_names_where_they_are_given(calipers, run):
         (["--evaluators", "nowhere:small"], 2, "module not found: nowhere"),
         (["--evaluators", "judges.py:small", "--out", "json:.calipers/runs.db"], 2, "would overwrite"),
         ([], 2, "there is nothing to do: give --evaluators, or --drop"),
-        (["--replace", "--drop", "positive"], 2, "--replace is about evaluators that are asked"),
+        (["--replace", "--drop", "positive"], 2, "--replace needs --evaluators"),
         (["--drop", "positiv"], 2, "no evaluator 'positiv' to drop; there are: 'positive'"),
     ],
 )

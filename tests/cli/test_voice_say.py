@@ -51,7 +51,7 @@ def test_voice_speed_and_perturbations_change_the_sound(calipers, folder):
         (["hi", "--out", "x.wav", "--perturbation", "noise: ["], "--perturbation 'noise: [': not YAML"),
         (
             ["hi", "--out", "x.wav", "--perturbation", ""],
-            "--perturbation '' names none: say one, such as telephone",
+            "--perturbation '' names no perturbation: name one, such as telephone",
         ),
         (["hi", "--out", "x.wav", "--perturbation", "noise:10"], "did you mean 'noise: 10', with a space?"),
         (["hi", "--out", "x.wav", "--voice", "english"], "close ones: 'en-"),

@@ -52,6 +52,13 @@ def test_a_case_without_the_evaluator_is_not_called_silent(attempt, report_of, v
     assert compare_reports(less, less).changed_evaluators == ()
 
 
+def test_a_task_that_failed_on_a_case_without_the_evaluator_is_not_called_silent(attempt, report_of):
+    whole = [attempt("a", ok=True, near=0.5), attempt("b", ok=True)]
+    failed = [whole[0], attempt("b", error="Crash", ok=True)]
+    for pair in ((whole, failed), (failed, whole)):
+        assert not any("near" in each for each in compare_reports(*map(report_of, pair)).warnings)
+
+
 def test_one_attempt_of_a_repeated_case_is_enough(attempt, report_of):
     whole = [attempt(name, repeat=f"{number}/2", near=0.5) for name in "abc" for number in (1, 2)]
     less = [*whole[:-1], attempt("c", repeat="2/2")]

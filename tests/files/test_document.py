@@ -164,7 +164,7 @@ def test_a_name_that_two_cases_have_is_a_problem(write, problems_of):
         ("a.yaml", "cases: other.txt", "a.yaml:1:8: cases: the file of cases cannot be read: the name of"),
         ("a.yaml", "cases: gone.jsonl", "a.yaml:1:8: cases: the file of cases cannot be read: [Errno 2]"),
         ("a.yaml", "cases: bad.csv", "bad.csv:1: question: unknown column 'question'"),
-        ("a.yaml", "cases: []\ncases: []", "a.yaml:2:1: cases: the key stands twice in one mapping"),
+        ("a.yaml", "cases: []\ncases: []", "a.yaml:2:1: cases: the key is there twice"),
     ],
 )
 def test_a_document_that_is_none_says_why(write, problems_of, name, content, problem):
@@ -200,11 +200,11 @@ def test_checking_a_document_checks_the_file_of_its_cases(write, shown):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.yaml", "cases:\n - {inputs: 1, inputs: 2, x: 3}\n - 5\n", "the key stands twice in one mapping"),
+        ("a.yaml", "cases:\n - {inputs: 1, inputs: 2, x: 3}\n - 5\n", "the key is there twice"),
         (
             "a.json",
             '{"cases":\n [{"inputs": 1, "inputs": 2, "x": 3},\n 5]}',
-            "the key stands twice in one object",
+            "the key is there twice",
         ),
     ],
 )

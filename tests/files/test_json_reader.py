@@ -26,7 +26,7 @@ def parse(text, **place):
         # Where and how Python says it differs a little from version to version.
         ("[1,\n 2", "a.json:2:3: not JSON"),
         ("", "a.json:1:1: not JSON"),
-        ('{"a": 1, "b": {"c": 2,\n "c": 3}}', "a.json:2:2: b.c: the key stands twice in one object"),
+        ('{"a": 1, "b": {"c": 2,\n "c": 3}}', "a.json:2:2: b.c: the key is there twice"),
         ('{"a": [1, NaN]}', "a.json:1:11: a[1]: NaN is no JSON number"),
         ('{"a": -Infinity}', "a.json:1:7: a: -Infinity is no JSON number"),
         ("[1e999]", "a.json:1:2: [0]: 1e999 is no JSON number"),
@@ -64,10 +64,10 @@ def test_common_slips_are_said_plainly(text, message):
 def test_every_fault_is_reported():
     _, problems = parse('{"a": NaN, "a": 1,\n"b": [1e400, {"c": 0, "c": 0}]}')
     assert problems == [
-        "a.json:1:12: a: the key stands twice in one object",
+        "a.json:1:12: a: the key is there twice",
         "a.json:1:17: a: NaN is no JSON number",
         "a.json:2:7: b[0]: 1e400 is no JSON number",
-        "a.json:2:23: b[1].c: the key stands twice in one object",
+        "a.json:2:23: b[1].c: the key is there twice",
     ]
 
 

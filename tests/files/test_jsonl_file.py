@@ -102,8 +102,8 @@ def test_what_is_wrong_with_a_line_is_said_with_line_and_column(write, shown, li
 def test_a_key_that_stands_twice_is_found_by_a_check(write, shown):
     path = write("a.jsonl", '{"inputs": {"a": 1, "a": 2}}\n{"inputs": 1, "inputs": 2}\n')
     assert shown(check_file(path)) == [
-        "a.jsonl:1:21: inputs.a: the key stands twice in one object",
-        "a.jsonl:2:15: inputs: the key stands twice in one object",
+        "a.jsonl:1:21: inputs.a: the key is there twice",
+        "a.jsonl:2:15: inputs: the key is there twice",
     ]
 
 

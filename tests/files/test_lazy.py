@@ -81,7 +81,7 @@ def test_a_name_is_noticed_again_though_the_first_line_is_wrong(write, shown):
     )
     assert shown(check_file(path))[1:] == [
         "a.jsonl:2: name: line 1 has this name, too, got 'x'",
-        "a.jsonl:3:15: name: the key stands twice in one object",
+        "a.jsonl:3:15: name: the key is there twice",
         "a.jsonl:3: name: line 1 has this name, too, got 'x'",
     ]
     path = write("a.csv", "name,inputs\nx,one\nx,2\n")

@@ -176,7 +176,7 @@ def test_a_text_is_a_timeout_if_it_is_a_positive_number(cell, timeout):
 def test_json_in_a_cell_is_strict(text):
     _, problems = read([["j"], ['{"a": 1, "a": 2}'], ["nope"]], {"inputs": JSONColumn("j")}, text=text)
     assert [problem.partition(", got")[0] for problem in problems] == [
-        "a: j: the key stands twice in one object",
+        "a: j: the key is there twice",
         "a: j: not JSON: expecting value",
     ]
 

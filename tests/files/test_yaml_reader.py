@@ -77,8 +77,8 @@ def test_nan_is_read_only_where_it_is_meant():
     [
         ("", "a.yaml:1:1: the file is empty"),
         ("# only a comment\n", "a.yaml:1:1: the file is empty"),
-        ("a: 1\nb: 2\na: 3", "a.yaml:3:1: a: the key stands twice in one mapping"),
-        ("a: {b: 1, b: 2}", "a.yaml:1:11: a.b: the key stands twice in one mapping"),
+        ("a: 1\nb: 2\na: 3", "a.yaml:3:1: a: the key is there twice"),
+        ("a: {b: 1, b: 2}", "a.yaml:1:11: a.b: the key is there twice"),
         (
             "a: 1\nb: !!python/object:os.system x",
             "a.yaml:2:4: b: the tag !!python/object:os.system is none of",
@@ -90,7 +90,7 @@ def test_nan_is_read_only_where_it_is_meant():
         ("a: !!bool maybe", "a.yaml:1:4: a: the tag !!bool is none of"),
         ("a: 1e999", "a.yaml:1:4: a: 1e999 is too large for a float: write .inf for infinity"),
         ("? [1, 2]\n: x", "a.yaml:1:3: a key must be text or a number, not a collection"),
-        ("1: one\ntrue: two", "a.yaml:2:1: [True]: the key stands twice in one mapping"),
+        ("1: one\ntrue: two", "a.yaml:2:1: [True]: the key is there twice"),
         ("!mine a: 1", "a.yaml:1:1: the tag !mine is none of"),
         ("a: &x [*x]", "a.yaml:1:4: a[0]: the value contains itself"),
         ("a: &x {b: *x}", "a.yaml:1:4: a.b: the value contains itself"),
@@ -112,7 +112,7 @@ def test_nan_is_read_only_where_it_is_meant():
 )
 def test_what_is_wrong_is_a_problem_with_its_place(text, problem):
     data, problems = parse(text)
-    assert (data is ABSENT) == ("stands twice" not in problem)
+    assert (data is ABSENT) == ("is there twice" not in problem)
     assert len(problems) == 1
     assert problems[0].startswith(problem)
 

@@ -87,3 +87,24 @@ def test_labels_of_another_judge_decide_nothing(text, share):
     expected = ("PASS" if share < 0.9 else "FAIL") if text == "ok" else "INCONCLUSIVE"
     assert verdict.outcome == expected
     assert (report.stopping.why or "decided: INCONCLUSIVE").startswith(f"decided: {expected}")
+
+
+def test_a_judge_that_one_case_brings_in_another_form_is_another_judge():
+    def data(last):
+        texts = ["ok", "o", last]
+        cases = [
+            Case(name=f"case {n}", inputs=n, evaluators=[Contains(text, evaluation_name="good")])
+            for n, text in enumerate(texts * 40)
+        ]
+        return Dataset(name="own", cases=cases, evaluators=[human])
+
+    def human(output):
+        return True
+
+    people, same, other = (
+        data(last).evaluate_sync(lambda _: "ok", progress=False) for last in ("k", "k", "O")
+    )
+    policy = policy_of(run="people", share=0.6)
+    assert judge_run(same, policy, read_run=lambda _: people).outcome == "PASS"
+    verdict = judge_run(other, policy, read_run=lambda _: people)
+    assert any("on case 'case " in each.said for each in verdict.findings if each.outcome == "INCONCLUSIVE")

@@ -101,7 +101,7 @@ def test_a_file_that_asks_for_nothing_is_refused(tmp_path, text):
 )
 def test_a_limit_that_was_left_empty_is_refused(tmp_path, text):
     (tmp_path / "gate.yaml").write_text(text)
-    with pytest.raises(DatasetFileError, match="nothing stands behind it"):
+    with pytest.raises(DatasetFileError, match="no value is given"):
         load_policy(tmp_path / "gate.yaml")
 
 

@@ -80,6 +80,12 @@ SEEN: dict[str, list[Program]] = {
         ),
     ],
     "global values": [
+        Program(
+            "import sys\nfrom pathlib import Path\nPROMPT = Path(sys.path[0], 'prompt.txt').read_text()\n"
+            "def task(x): return PROMPT\n# file: prompt.txt\nBe brief.",
+            "brief",
+            "polite",
+        ),
         Program("LIMIT = 3\ndef task(x): return x + LIMIT", "LIMIT = 3", "LIMIT = 4"),
         Program("LIMITS = {'a': [3]}\ndef task(x): return x + LIMITS['a'][0]", "[3]", "[4]"),
         Program("LIMITS = []\nLIMITS.append(3)\ndef task(x): return x + LIMITS[0]", "append(3)", "append(4)"),
@@ -136,6 +142,13 @@ SEEN: dict[str, list[Program]] = {
         ),
     ],
     "attributes of classes and of objects": [
+        Program(
+            "import sys\nfrom pathlib import Path\nclass Agent:\n"
+            "    def __init__(self): self.prompt = Path(sys.path[0], 'prompt.txt').read_text()\n"
+            "    def __call__(self, x): return self.prompt\ntask = Agent()\n# file: prompt.txt\nBe brief.",
+            "brief",
+            "polite",
+        ),
         Program(
             "class Agent:\n    n = 3\n    def __call__(self, x): return x + self.n\ntask = Agent()",
             "= 3",
@@ -609,3 +622,121 @@ SEEN: dict[str, list[Program]] = {
     ],
 }
 """What reuse notices, by the line that the documentation has of it."""
+
+
+UNKNOWN: dict[str, list[Program]] = {
+    "code without source: typed into a shell, or made by `exec` or `eval`": [
+        Program("task = eval('lambda x: x + 1')", "+ 1", "+ 2"),
+        Program(
+            "made = {}\nexec('def f(x): return x + 1', made)\nf = made['f']\ndef task(x): return f(x)",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "made = {'__name__': 'evals'}\nexec('class Words(list):\\n    def first(self): return self[0]', made)\n"
+            "cases = [Case(name='a', inputs=made['Words']([1, 2]))]\ndef task(x): return x.first()",
+            "self[0]",
+            "self[1]",
+        ),
+    ],
+    "modules and environment variables whose names are computed": [
+        Program(
+            "import importlib\ndef task(x): return importlib.import_module('o' + 'ne').first(x)\n"
+            "# file: one.py\ndef first(x): return x + 1\n",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
+            "import os\nos.environ['CALIPERS_TEST_MODEL'] = 'a'\ndef task(x): return os.environ['CALIPERS_TEST_' + 'MODEL']",
+            "= 'a'",
+            "= 'b'",
+        ),
+    ],
+    "files that the code reads": [
+        Program(
+            "import sys\nfrom pathlib import Path\ndef task(x): return Path(sys.path[0], 'prompt.txt').read_text()\n"
+            "# file: prompt.txt\nBe brief.",
+            "brief",
+            "polite",
+        ),
+        Program(
+            "import sys\ndef task(x):\n    with open(sys.path[0] + '/prompt.txt', encoding='utf-8') as file:\n"
+            "        return file.read()\n# file: prompt.txt\nBe brief.",
+            "brief",
+            "polite",
+        ),
+        Program(
+            "import importlib.resources\ndef task(x): return (importlib.resources.files('package') / 'prompt.txt').read_text()\n"
+            "# file: package/__init__.py\n# file: package/prompt.txt\nBe brief.",
+            "brief",
+            "polite",
+        ),
+    ],
+    "open files and connections, context variables, events, what a thread keeps to itself": [
+        Program("import io\nfile = io.StringIO('3')\ndef task(x): return file.getvalue()", "'3'", "'4'"),
+        Program(
+            "import contextvars\nlimit = contextvars.ContextVar('limit', default=3)\ndef task(x): return limit.get()",
+            "default=3",
+            "default=4",
+        ),
+        Program(
+            "import threading\nready = threading.Event()\nready.set()\ndef task(x): return ready.is_set()",
+            "ready.set()",
+            "ready.clear()",
+        ),
+    ],
+    "objects of a library that keep their data in compiled code": [
+        Program(
+            "import numpy as np\nrandom = np.random.RandomState(3)\ndef task(x): return random.get_state()[1][0].item()",
+            "RandomState(3)",
+            "RandomState(4)",
+        ),
+    ],
+}
+"""What cannot be known, so that it is computed again and a note says why, by the line that the documentation has of it."""
+
+NOT_SEEN: dict[str, list[Program]] = {
+    "files that a library reads, or that are read when an object is made inside the task": [
+        Program(
+            "import sys\nfrom pathlib import Path\nclass Agent:\n"
+            "    def __init__(self): self.prompt = Path(sys.path[0], 'prompt.txt').read_text()\n"
+            "def task(x): return Agent().prompt\n# file: prompt.txt\nBe brief.",
+            "brief",
+            "polite",
+        ),
+        Program(
+            "import linecache, sys\ndef task(x): return linecache.getline(sys.path[0] + '/prompt.txt', 1)\n"
+            "# file: prompt.txt\nBe brief.",
+            "brief",
+            "polite",
+        ),
+    ],
+    "functions that are fetched by a computed name": [
+        Program("def helper(x): return x + 1\ndef task(x): return globals()['hel' + 'per'](x)", "+ 1", "+ 2"),
+        Program(
+            "import one\ndef task(x): return getattr(one, 'fir' + 'st')(x)\n# file: one.py\ndef first(x): return x + 1\n",
+            "+ 1",
+            "+ 2",
+        ),
+    ],
+    "fields of a dataclass with `compare=False`": [
+        Program(
+            "from dataclasses import field\n@dataclass\nclass Agent:\n    n: int = field(compare=False)\n"
+            "    def __call__(self, x): return x + self.n\ntask = Agent(3)",
+            "Agent(3)",
+            "Agent(4)",
+        ),
+    ],
+    "what a library keeps in closures, in compiled code, or under a name with `cache` in it": [
+        Program(
+            "import lib\nlib.configure('a')\ndef task(x): return lib.ask(x)\n# file: site-packages/lib.py\n"
+            "def _make():\n    held = []\n    return held.append, lambda x: held[-1]\nconfigure, ask = _make()\n",
+            "configure('a')",
+            "configure('b')",
+        ),
+    ],
+    "the source of a task that declares a version": [
+        Program("def task(x): return x + 1\ntask.version = '1'", "+ 1", "+ 2"),
+    ],
+}
+"""What reuse does not see, by the line that the documentation has of it."""

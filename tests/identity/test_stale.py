@@ -3,6 +3,8 @@
 import importlib
 import linecache
 import os
+import random
+import re
 import sys
 import types
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.stores import MemoryStore
 
-from .programs import SEEN, Program
+from .programs import NOT_SEEN, SEEN, UNKNOWN, Program
 
 PRELUDE = "from dataclasses import dataclass\nfrom calipers import Case, CaseLifecycle, Evaluator\n"
 
@@ -107,3 +109,113 @@ def looked_at(folder: Folder, program: Program) -> None:
 def test_an_edit_is_noticed_and_nothing_else_is_computed_again(folder, line):
     for program in SEEN[line]:
         looked_at(folder, program)
+
+
+@pytest.mark.parametrize("line", UNKNOWN)
+def test_what_cannot_be_known_is_computed_again_and_a_note_says_why(folder, line):
+    for program in UNKNOWN[line]:
+        with MemoryStore() as store:
+            _, before = run(folder.load(program.source), store)
+            report, again = run(folder.load(program.source), store, reuse=True)
+            assert repr(again) == repr(before), program
+            assert (report.reuse.attempts_reused, len(report.reuse.notes)) == (0, 1), (
+                program,
+                report.reuse.notes,
+            )
+            _, after = run(folder.load(program.edited()), store, reuse=True)
+            assert repr(after) != repr(before), program
+
+
+@pytest.mark.parametrize("line", NOT_SEEN)
+def test_what_the_documentation_calls_not_seen_is_not_seen(folder, line):
+    for program in NOT_SEEN[line]:
+        with MemoryStore() as store:
+            _, before = run(folder.load(program.source), store)
+            _, after = run(folder.load(program.edited()))
+            _, reused = run(folder.load(program.edited()), store, reuse=True)
+            assert repr(before) == repr(reused) != repr(after), program
+
+
+def test_the_documentation_has_a_line_for_each_of_these_and_no_other():
+    page = (
+        Path(__file__).parents[2].joinpath("docs", "explanation", "identity.md").read_text(encoding="utf-8")
+    )
+    for heading, programs in (
+        ("What is seen", SEEN),
+        ("What is computed again", UNKNOWN),
+        ("What is not seen", NOT_SEEN),
+    ):
+        section = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+        assert re.findall(r"^- (.+)$", section, re.MULTILINE) == [*programs], heading
+
+
+PIECES = (
+    "def part{i}(x): return x * {n}\n",
+    "N{i} = {n}\ndef part{i}(x): return x * N{i}\n",
+    "def part{i}(x, n={n}): return x * n\n",
+    "def make{i}(n):\n    def inner(x): return x * n\n    return inner\npart{i} = make{i}({n})\n",
+    "class Part{i}:\n    n = {n}\n    def __call__(self, x): return x * self.n\npart{i} = Part{i}()\n",
+    (
+        "class Base{i}:\n    def n(self): return {n}\nclass Part{i}(Base{i}):\n    def __call__(self, x): return x * self.n()\n"
+        "part{i} = Part{i}()\n"
+    ),
+    "import functools\ndef times{i}(x, n): return x * n\npart{i} = functools.partial(times{i}, n={n})\n",
+    "TABLE{i} = {{'f': lambda x: x * {n}}}\ndef part{i}(x): return TABLE{i}['f'](x)\n",
+    "def plus{i}(n):\n    def wrap(f): return lambda x: f(x) * n\n    return wrap\n@plus{i}({n})\ndef part{i}(x): return x\n",
+    "import lib\nlib.configure('{i}', {n})\ndef part{i}(x): return lib.times('{i}', x)\n",
+    "import helpers{i}\ndef part{i}(x): return helpers{i}.times(x)\n",
+    "def part{i}(x):\n    import helpers{i}\n    return helpers{i}.times(x)\n",
+    "import enum\nclass Size{i}(enum.Enum):\n    A = {n}\ndef part{i}(x): return x * Size{i}.A.value\n",
+    (
+        "@dataclass\nclass Box{i}:\n    n: int = {n}\n    @property\n    def more(self): return self.n\n"
+        "def part{i}(x): return x * Box{i}().more\n"
+    ),
+    "import os\nos.environ['CALIPERS_TEST_{i}'] = '{n}'\ndef part{i}(x): return x * int(os.environ['CALIPERS_TEST_{i}'])\n",
+)
+LIBRARY = "_settings = {}\ndef configure(name, n): _settings[name] = n\ndef times(name, x): return x * _settings[name]\n"
+
+
+def program_of(pieces, judge, rubric, comment):
+    """A program of numbered pieces, each with its number, an evaluator and a class in its case."""
+    parts = [PIECES[kind].format(i=i, n=n) for i, (kind, n) in enumerate(pieces)]
+    total = " + ".join(f"part{i}(x.n)" for i in range(len(pieces)))
+    files = [
+        f"# file: helpers{i}.py\nfrom deep{i} import N\ndef times(x): return x * N\n# file: deep{i}.py\nN = {n}\n"
+        for i, (kind, n) in enumerate(pieces)
+        if "helpers" in PIECES[kind]
+    ]
+    return (
+        f"# {comment}\n{''.join(parts)}@dataclass\nclass Given:\n    n: int\n    def most(self): return {rubric}\n"
+        f"cases = [Case(name='a', inputs=Given(3), expected_output=Given(4))]\ndef task(x): return {total}\n"
+        f"def big(output, expected_output): return output % {judge} > expected_output.most()\nevaluators = [big]\n"
+        f"{''.join(files)}# file: site-packages/lib.py\n{LIBRARY}"
+    )
+
+
+def test_no_random_edit_of_a_random_program_makes_a_stale_result(folder):
+    reused = made = 0
+    for seed in range(30):
+        draw = random.Random(seed)
+        pieces = [(draw.randrange(len(PIECES)), draw.randint(1, 9)) for _ in range(draw.randint(1, 4))]
+        judge, rubric, comment = 7, 3, 0
+        with MemoryStore() as store:
+            run(folder.load(program_of(pieces, judge, rubric, comment)), store)
+            for _ in range(10):
+                match draw.randrange(6):
+                    case 0 | 1 | 2:
+                        at = draw.randrange(len(pieces))
+                        pieces[at] = (pieces[at][0], draw.randint(1, 9))
+                    case 3:
+                        judge = draw.randint(2, 9)
+                    case 4:
+                        rubric = draw.randint(1, 5)
+                    case _:
+                        comment += 1
+                source = program_of(pieces, judge, rubric, comment)
+                module = folder.load(source)
+                report, found = run(module, store, reuse=True)
+                assert repr(found) == repr(run(module)[1]), (seed, source)
+                reused += report.reuse.attempts_reused
+                made += report.reuse.attempts_made
+    assert reused > 60, "what was not edited is reused"
+    assert made > 60, "and some edits were noticed"

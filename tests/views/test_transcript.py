@@ -11,7 +11,7 @@ from calipers.report import Report
 from calipers.result import EvaluationResult, EvaluatorSpec
 from calipers.rollouts import Environment, Graph, LeakModerator, Node, RolloutTask, SimulatedUser
 from calipers.views.html.records import embedded_records
-from calipers.views.transcript import transcript_of
+from calipers.views.transcript import shown_output, transcript_of
 
 
 @tool
@@ -52,6 +52,12 @@ def test_a_conversation_is_shown_turn_by_turn_before_and_after_it_was_stored(rep
         said = ["agent: Welcome!", "user: It is 17.", "agent: order 17 was sent", "= goal reached"]
         assert [line for line in lines if line in said] == said
         assert not any("calipers_rollout" in line for line in lines)
+
+
+def test_where_there_is_one_line_for_an_output_a_conversation_is_its_last_answer(report):
+    assert shown_output(report.cases[0]) == "order 17 was sent"
+    (plain,) = Dataset(cases=[Case(inputs=0)]).evaluate_sync(str, progress=False).cases
+    assert shown_output(plain) == "0"
 
 
 def test_an_attack_has_an_attacker_and_a_target():

@@ -104,7 +104,7 @@ def make_decider(policy: str | None, baseline: str | None, store: str | None) ->
     if policy is None:
         if baseline is not None:
             raise InvalidOptionError(
-                "--baseline is for --stop-when-decided; `calipers gate` and `calipers compare` compare runs that are over"
+                "--baseline is for --stop-when-decided; `calipers gate` and `calipers compare` compare finished runs"
             )
         return None
     rules = read_policy(policy)

@@ -54,7 +54,7 @@ def no_file(path: "str | Path") -> CommandError:
     if Path(path).is_dir():
         return CommandError(f"{shown_path} is a folder: name a file", USAGE)
     if Path(path).exists():
-        return CommandError(f"{shown_path} is no regular file: save what it gives to one", USAGE)
+        return CommandError(f"{shown_path} is not a regular file: save its content to a file", USAGE)
     return CommandError(f"file not found: {path}{_beside(Path(path))}", USAGE)
 
 

@@ -142,7 +142,7 @@ def check_paths(
         for found in re.findall(r"\{\w*\}", target.path):
             if found != PLACEHOLDER:
                 raise InvalidOptionError(
-                    f"--out {target.path!r}: nothing stands for {found}, only {PLACEHOLDER} for the evaluation"
+                    f"--out {target.path!r}: unknown placeholder {found}; {PLACEHOLDER} stands for the evaluation"
                 )
     seen: set[tuple[object, ...]] = set()
     for path in (target.path for name in names for target in Outputs(targets, name).targets):

@@ -37,7 +37,7 @@ def prune(
         )
     if name is not None and not by_age:
         raise InvalidOptionError(
-            "--name narrows --keep and --older-than down: give one of them (--keep 0 removes all)"
+            "--name needs --keep or --older-than beside it (--keep 0 removes all runs of that name)"
         )
     before = None if older_than is None else datetime.now(UTC) - _age(older_than)
     with open_kept(store) as opened:
@@ -50,7 +50,7 @@ def prune(
             click.echo(shown(f"{info.id}  {state(info)}, {plural(info.attempts, 'attempt')}  {info.name}"))
         for info in chosen:
             if info not in removed:
-                note(f"Left alone: {info.id} is running")
+                note(f"Not removed: {info.id} is running")
         if yes:
             _remove(opened, removed)
         else:

@@ -256,7 +256,7 @@ class Session:
     def _refuse_file_options(self) -> None:
         if flags := self._given(_FOR_DATASET_FILES):
             raise InvalidOptionError(
-                f"no target is a dataset file, so {flags} would have no effect: Python code says it to load_dataset"
+                f"no target is a dataset file, so {flags} would have no effect: in Python code, pass them to load_dataset"
             )
 
     def _outputs_of_all(self) -> list[Target]:

@@ -71,9 +71,7 @@ class ScoreSession(Session):
                 "there is nothing to do: give --evaluators, or --drop with the name of one"
             )
         if options.replace and not options.evaluators:
-            raise InvalidOptionError(
-                "--replace is about evaluators that are asked: give --evaluators as well"
-            )
+            raise InvalidOptionError("--replace needs --evaluators: it says to ask them again")
         self.info = info = find_run(store, options.run)
         files = DatasetFiles(
             types=options.types,

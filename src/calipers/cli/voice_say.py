@@ -56,7 +56,7 @@ def _perturbation(text: str) -> Perturbation:
     """
     if not text.strip():
         raise InvalidOptionError(
-            f"--perturbation {text!r} names none: say one, such as telephone or 'noise: 10'"
+            f"--perturbation {text!r} names no perturbation: name one, such as telephone or 'noise: 10'"
         )
     problems = Problems(f"--perturbation {text!r}")
     spec: Any = parse_yaml(text, problems)

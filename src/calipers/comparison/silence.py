@@ -76,5 +76,5 @@ def _finished(case: RunCase) -> RunCase:
 
 def _tells(side: Columns, case: RunCase, key: ColumnKey | None) -> bool:
     """Whether a case has results of all attempts, but for those that failed."""
-    lost = 0 if key is None else side.lost(key, [case]).total()
-    return lost < len(case.attempts) and not _silent(side, key)(case)
+    without = 0 if key is None else side.lost(key, [case]).total() + side.silent(case, key)
+    return without < len(case.attempts) and not _silent(side, key)(case)

@@ -11,7 +11,7 @@ Otherwise it concerns the *cases* on which it was found: their results cannot be
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -22,8 +22,13 @@ from calipers.result import EvaluatorSpec
 
 from .cases import Pair, Record, RunCase
 
+_Kind: TypeAlias = tuple[tuple[str, str, int, str | None, bool], ...]
+"""The results of a record by name, evaluator, source (the same object in most of a run) and version, and which are assertions."""
+
 _NAMED_CHANGES = 3
 """Changes of one evaluator that are named."""
+_KINDS = 1000
+"""Kinds of records that are remembered."""
 
 
 class ChangedEvaluator(msgspec.Struct, frozen=True, kw_only=True):
@@ -347,8 +352,10 @@ class Yardstick:
     ) -> "tuple[dict[str, set[str]], dict[str, set[str]]]":
         """Hold the evaluators of two runs against each other; returns what each of them looks like, by name."""
         before, after = self._take(self._baseline, baseline), self._take(self._candidate, candidate)
-        for name in before.shown.keys() & after.shown.keys():
-            self._told[name] += 1
+        names = before.shown.keys() & after.shown.keys()
+        self._told.update(names)
+        alike = not changes and before.shown == after.shown
+        for name in () if alike else names:
             one, two = before.shown[name], after.shown[name]
             makers = before.makers[name] | after.makers[name]
             how = next((changes[maker] for maker in sorted(makers) if maker in changes), None)
@@ -360,7 +367,16 @@ class Yardstick:
 
     def _take(self, side: "_Side", attempts: Sequence[Record]) -> "_Taken":
         """The evaluators at one case, as they would be written."""
+        whole = (
+            len(attempts) == 1 and isinstance(attempts[0], ReportCase) and not attempts[0].evaluator_failures
+        )
+        kind = _kind(attempts[0]) if whole else ()
+        known = side.kinds.get(kind)
+        if known is not None:
+            return known
         found = _Taken()
+        if whole and len(side.kinds) < _KINDS:
+            side.kinds[kind] = found
         for record in attempts:
             if not isinstance(record, ReportCase):
                 side.lost.update(record.not_run)
@@ -386,6 +402,15 @@ class Yardstick:
         if known is None:
             known = self._shown[id(source)] = (source, written(source))
         return known[1]
+
+
+def _kind(record: Record) -> "_Kind":
+    """What a record tells of its evaluators; most records of a run tell the same."""
+    results = record.results if isinstance(record, ReportCase) else ()
+    return tuple(
+        (each.name, each.evaluator, id(each.source), each.evaluator_version, isinstance(each.value, bool))
+        for each in results
+    )
 
 
 @dataclass(slots=True)
@@ -415,6 +440,8 @@ class _Side:
     """What one of the runs has said so far."""
 
     def __init__(self) -> None:
+        self.kinds: dict[_Kind, _Taken] = {}
+        """What single attempts told, by their kind."""
         self.asserted: dict[str, set[str]] = {}
         """The names of assertions, with the evaluators that made them."""
         self.makers: dict[str, set[str]] = {}

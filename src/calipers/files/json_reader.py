@@ -135,7 +135,7 @@ class JSONPlaces:
                 seen = set[Any]()
                 for member in inside:
                     if member.step in seen:
-                        problems.add((*steps, member.step), "the key stands twice in one object", of_key=True)
+                        problems.add((*steps, member.step), "the key is there twice", of_key=True)
                     seen.add(member.step)
                 waiting.extend(((*steps, m.step), m.value) for m in reversed(inside))
             elif self._text[offset] != '"':

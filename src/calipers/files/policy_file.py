@@ -134,7 +134,7 @@ def _read(kind: type[_Part], data: Any, steps: Steps, problems: Problems) -> _Pa
         elif value is None:
             problems.add(
                 here,
-                "nothing stands behind it, and no limit would let everything pass: set it, or take it out",
+                "no value is given, and without a limit everything would pass: set one, or remove the key",
                 value,
             )
         elif name in _PARTS:

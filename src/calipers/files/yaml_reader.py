@@ -205,7 +205,7 @@ class _Construction:
                 self._note(key_node, steps, str(error))
                 continue
             if key in found:
-                self._place(key_node, (*steps, key), "the key stands twice in one mapping")
+                self._place(key_node, (*steps, key), "the key is there twice")
             found[key] = self.read(value_node, (*steps, key))
         for other in merged:
             if not isinstance(other, MappingNode):

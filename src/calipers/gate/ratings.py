@@ -148,7 +148,7 @@ def read_ratings(
             said = {result.name: result.value for result in first.results}
             if judge in said and wanted.human in said:
                 pairs.append((_category(said[judge]), _category(said[wanted.human])))
-    differs = _yardstick(labelled, run, judge).differing(judge)
+    differs = _how_it_differs(labelled, run, judge)
     why = (
         None
         if differs is None
@@ -157,11 +157,18 @@ def read_ratings(
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs], why
 
 
-def _yardstick(labelled: Columns, run: Columns, judge: str) -> Yardstick:
-    """On the cases of both runs; on all, where none of these has a result of the judge in both."""
+def _how_it_differs(labelled: Columns, run: Columns, judge: str) -> str | None:
+    """How the judge differs between two runs, on any case; `None` if it looks the same.
+
+    It is held against itself on the cases of both; on all, where none of these has its result in both. What people say of a judge
+    that one case brings says nothing of another one, so a single case counts.
+    """
     pairs, _ = pair_cases(labelled.cases, run.cases)
     found = Yardstick.of(pairs)
-    return found if found.has_told(judge) else Yardstick.of((), labelled.cases, run.cases)
+    if not found.has_told(judge):
+        found = Yardstick.of((), labelled.cases, run.cases)
+    both = (each for each in found.changed(judge) if each.baseline and each.candidate)
+    return found.differing(judge) or next((f"on case {each.case!r}: {each}" for each in both), None)
 
 
 def _category(value: Rating) -> Hashable:

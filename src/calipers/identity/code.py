@@ -239,7 +239,7 @@ class Walk:
             return
         settings, code = self._libraries.settings(top)
         for name, text in settings.items():
-            self.add(f"settings of {name}", text)
+            self.add(f"setting {name}", text)
         for thing in code:
             self.refer(thing)
 
@@ -373,6 +373,8 @@ class Walk:
             elif chain[0] in namespace:
                 self._name(f"global {module}.{chain[0]}", namespace[chain[0]], chain[1:], handed=handed)
         self._variables(found.variables, namespace)
+        if found.reads_files:
+            raise NoSourceError("it reads files, and what is in them may change")
         if namespace:
             self._imports(found.imports, str(namespace.get("__package__") or module.rpartition(".")[0]))
 
@@ -418,7 +420,7 @@ class Walk:
     def _imports(self, imports: Collection[tuple[int, str, str]], package: str) -> None:
         """Imports inside a function: of the project's modules whole files count, for nothing may be loaded yet."""
         if (0, "", "") in imports:
-            raise UnknowableError("it imports a module whose name is not written in its source")
+            raise NoSourceError("it imports a module whose name is not written in its source")
         for module, file in imported_files(imports, package):
             if file is None:
                 self._note_library(module)

@@ -2,20 +2,20 @@
 
 A library's code is known by its version. What it does also depends on what it was told: `lib.configure(model=...)`,
 `lib.MODEL = ...`, a function of the project in the place of one of its own, a tool that was registered. All of that ends
-in the library's modules, in their classes, or in objects of its own classes that stand there. Data found there counts,
-and so do functions and classes of the project. What has no form, what a library caches, and what compiled code holds
-is passed over.
+in the library's modules, in their classes, or in objects of its own classes that stand there. Functions and classes of
+the project that are found there count, and so does data, unless it is what the library's source says: a library loads
+modules as it needs them, and their constants are no settings. What has no form, what a library caches, and what compiled
+code holds is passed over.
 """
 
-import dis
+import ast
 import functools
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from .fingerprint import digest
 from .members import vars_of
@@ -25,12 +25,12 @@ from .values import NoFormError, written
 _MOST = 2_000
 """A table of more entries is one that the library brings along."""
 _SCALARS = frozenset({str, int, float, bool, type(None)})
-_ITEMS = frozenset({list, tuple, set, frozenset})
-_LOOP = dis.opmap["FOR_ITER"]
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""A text with one in it is another in every process."""
+_DATA = _SCALARS | {list, tuple, set, frozenset}
 _MOST_PARTS = 100
-"""A library of more modules with settings is one part."""
+"""More settings than this are one part."""
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""A text with one in it is another in every process."""
+_ASSIGNMENT: Final = re.compile(r"^[ \t]*(\w+)(?:[ \t]*:[^=\n]+)?[ \t]*=[ \t]*([^=\s].*)$", re.MULTILINE)
 
 
 class Libraries:
@@ -73,100 +73,113 @@ def _files(top: str) -> str:
 
 
 def _settings(top: str) -> tuple[dict[str, str], list[Any]]:
-    found: dict[str, str] = {}
-    code: list[Any] = []
+    looking = _Looking(top)
     for name, module in sorted(sys.modules.items()):
         if (name == top or name.startswith(f"{top}.")) and type(module) is types.ModuleType:
-            lines = [line for line in _module(module, top, code.append) if line is not None]
-            if lines:
-                found[name] = digest(b"\n".join(sorted(lines)))
+            looking.at_module(module)
+    found = looking.found
     if len(found) > _MOST_PARTS:
         found = {top: digest("\n".join(f"{name} {text}" for name, text in found.items()).encode())}
-    return found, code
-
-
-# Kinds are asked for by `type`: to `isinstance`, an object may answer by loading what it stands for.
-
-
-def _module(module: types.ModuleType, top: str, meet: Callable[[Any], None]) -> Iterator[bytes | None]:
-    passing = _set_in_loops(module)
-    for name, value in list(vars(module).items()):
-        kind = type(value)
-        if name.startswith("__") or "cache" in name.lower() or name in passing:
-            continue
-        if kind is types.FunctionType:
-            if not is_library(value):
-                meet(value)
-        elif issubclass(kind, type):
-            if value.__module__ == module.__name__:
-                yield from _class(value, meet)
-            elif _is_of_project(value):
-                meet(value)
-        elif kind in _SCALARS or kind in _ITEMS or issubclass(kind, dict):
-            yield _line(name, value, meet)
-        elif kind.__module__.partition(".")[0] == top:
-            for field, held in vars_of(value).items():
-                if type(held) in _SCALARS or type(held) in _ITEMS or type(held) is dict:
-                    yield _line(f"{name}.{field}", held, meet)
+    return found, looking.code
 
 
 @functools.lru_cache(maxsize=4096)
-def _set_in_loops(module: types.ModuleType) -> set[str]:
-    """The names that a module sets in loops: what they are in the end may depend on the order of a set."""
-    try:
-        loader: Any = getattr(module.__spec__, "loader", None)
-        code = loader.get_code(module.__name__)
-    except Exception:  # of any kind of loader: most have code, some have none
-        return set()
-    if not isinstance(code, types.CodeType) or _LOOP not in code.co_code[::2]:
-        return set()
-    found: set[str] = set()
-    end = -1
-    for step in dis.get_instructions(code):
-        if step.opcode == _LOOP:
-            end = max(end, step.argval)
-        elif step.opname == "STORE_NAME" and step.offset < end:
-            found.add(step.argval)
+def _assignments(module: types.ModuleType) -> dict[str, list[str]]:
+    """What stands behind the equals signs of a module's source, by the name before them; one line each."""
+    file = getattr(module, "__file__", None)
+    found: dict[str, list[str]] = {}
+    if isinstance(file, str) and file.endswith(".py"):
+        with suppress(OSError, UnicodeError):
+            for name, text in _ASSIGNMENT.findall(Path(file).read_text(encoding="utf-8")):
+                found.setdefault(name, []).append(text)
     return found
 
 
-def _class(kind: type, meet: Callable[[Any], None]) -> Iterator[bytes | None]:
-    for name, value in list(vars(kind).items()):
-        if type(value) is types.FunctionType:
-            if not value.__code__.co_filename.startswith("<") and not is_library(value):
-                meet(value)
-        elif type(value) in _SCALARS and not name.startswith("__"):
-            yield _line(f"{kind.__qualname__}.{name}", value, meet)
+class _Looking:
+    """One look at the modules of a library.
 
+    Kinds are asked for by `type`: to `isinstance`, an object may answer by loading what it stands for.
+    """
 
-def _line(name: str, value: Any, meet: Callable[[Any], None]) -> bytes | None:
-    """A setting as bytes; `None` if it has no form."""
-    if type(value) not in _SCALARS and len(value) > _MOST:
-        return None
-    if isinstance(value, dict):
+    def __init__(self, top: str) -> None:
+        self.top = top
+        self.found: dict[str, str] = {}
+        self.code: list[Any] = []
+        self._seen: set[int] = set()
+
+    def at_module(self, module: types.ModuleType) -> None:
+        """Note what a module holds."""
+        for name, value in list(vars(module).items()):
+            kind = type(value)
+            if name.startswith("__") or "cache" in name.lower():
+                continue
+            if kind is types.FunctionType:
+                self._meet(value)
+            elif issubclass(kind, type):
+                self._class(value, module) if value.__module__ == module.__name__ else self._meet(value)
+            elif kind in _DATA or issubclass(kind, dict):
+                # A constant is no setting unless the source says another value; a letter is left over from a loop.
+                self._data(module, (name,), value, computed=not name.isupper() and len(name) > 1)
+            elif kind.__module__.partition(".")[0] == self.top and id(value) not in self._seen:
+                self._seen.add(id(value))
+                for field, held in vars_of(value).items():
+                    if (type(held) in _DATA or type(held) is dict) and not field.startswith("__"):
+                        self._data(module, (name, field), held, computed=True)
+
+    def _class(self, kind: type, module: types.ModuleType) -> None:
+        for name, value in list(vars(kind).items()):
+            if type(value) is types.FunctionType:
+                if not value.__code__.co_filename.startswith("<"):
+                    self._meet(value)
+            elif type(value) in _SCALARS and not name.startswith("__"):
+                self._data(module, (kind.__qualname__, name), value, computed=False)
+
+    def _meet(self, thing: Any) -> None:
+        """Note code of the project."""
+        # Classes of libraries may claim to be of modules that there are not.
+        home = sys.modules.get(module_of(thing))
+        if home is None or is_library(thing) or is_library_module(home.__name__.partition(".")[0]):
+            return
+        self.code.append(thing)
+
+    def _data(self, module: types.ModuleType, path: tuple[str, ...], value: Any, *, computed: bool) -> None:
+        """Note data that is not what the source says; with `computed`, also where the source does not tell."""
+        line = self._line(value)
+        said = _assignments(module).get(path[-1], [])
+        if line and (said or computed) and not any(self._says(text, line) for text in said):
+            told = any(self._says(text, None) for text in said)
+            if told or (computed and value not in ([], {}, (), set(), None)):
+                self.found[".".join((module.__name__, *path))] = digest(line)
+
+    def _says(self, text: str, line: bytes | None) -> bool:
+        """Whether a text of the source is data, and that of the line if there is one."""
+        try:
+            value = ast.literal_eval(text.partition("  #")[0])
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return False
+        return line is None or self._line(value) == line
+
+    def _line(self, value: Any) -> bytes:
+        """Data as bytes; none if it has no form, or is a large table."""
+        if type(value) not in _SCALARS and len(value) > _MOST:
+            return b""
+        if not isinstance(value, dict):
+            return self._written(value)
         # Its order may come from a set, which has another in every process.
-        lines = [_entry(key, item, meet) for key, item in list(value.items()) if type(key) in _SCALARS]
-        return b"%s {%s}" % (name.encode(), b";".join(sorted(line for line in lines if line is not None)))
-    return _entry(name, value, meet)
+        entries = [
+            (repr(key), self._written(item)) for key, item in list(value.items()) if type(key) in _SCALARS
+        ]
+        lines = sorted(b"%s %s" % (key.encode("utf-8", "replace"), line) for key, line in entries if line)
+        return b"{%s}" % b";".join(lines)
 
-
-def _entry(name: Any, value: Any, meet: Callable[[Any], None]) -> bytes | None:
-    if type(value) is str and _UUID.search(value):
-        return None
-    met: list[Any] = []
-    try:
-        line = b"%s %s" % (repr(name).encode("utf-8", "backslashreplace"), written(value, meet=met.append))
-    except NoFormError:
-        return None
-    for thing in met:
-        if _is_of_project(thing):
-            meet(thing)
-    return line
-
-
-def _is_of_project(thing: Any) -> bool:
-    """Whether code belongs to the project: classes of libraries may claim to be of modules that there are not."""
-    home = sys.modules.get(module_of(thing))
-    return (
-        not is_library(thing) and home is not None and not is_library_module(home.__name__.partition(".")[0])
-    )
+    def _written(self, value: Any) -> bytes:
+        if type(value) is str and _UUID.search(value):
+            return b""
+        met: list[Any] = []
+        try:
+            line = written(value, meet=met.append)
+        except NoFormError:
+            return b""
+        for thing in met:
+            self._meet(thing)
+        return line

@@ -41,7 +41,7 @@ _READERS = frozenset({"attrgetter", "getattr", "hasattr"})
 
 
 class NoSourceError(Exception):
-    """The source of something cannot be read."""
+    """The source of something cannot be read, or does not tell what it does."""
 
 
 class Variable(NamedTuple):
@@ -66,6 +66,8 @@ class Reads(NamedTuple):
     """Every attribute read from anything."""
     variables: frozenset["Variable"]
     """What may be environment variables."""
+    reads_files: bool
+    """Whether it reads files, outside of what makes objects."""
     handed: frozenset[tuple[str, ...]]
     """Those chains that are handed on as they are somewhere, and not only called or asked for an attribute."""
 
@@ -199,7 +201,39 @@ def reads(node: ast.AST) -> Reads:
             case ast.ImportFrom():
                 imports |= {(child.level, child.module or "", alias.name) for alias in child.names}
     variables = frozenset(_variables(node))
-    return Reads(frozenset(chains), frozenset(imports), frozenset(attributes), variables, frozenset(handed))
+    return Reads(
+        frozenset(chains),
+        frozenset(imports),
+        frozenset(attributes),
+        variables,
+        _reads_files(node),
+        frozenset(handed),
+    )
+
+
+def _reads_files(node: ast.AST) -> bool:
+    """Whether code reads files. What an object reads when it is made is among its attributes by now."""
+    if isinstance(node, ast.Call):
+        name = _last_name(node.func)
+        if name in {"read_text", "read_bytes"}:
+            return True
+        if name == "open":
+            given = [*node.args[0 if isinstance(node.func, ast.Attribute) else 1 :]]
+            modes = [*given[:1], *(each.value for each in node.keywords if each.arg == "mode")]
+            named = [mode.value for mode in modes if isinstance(mode, ast.Constant)]
+            if isinstance(node.func, ast.Name) or not node.args or named:
+                return not any(
+                    isinstance(mode, str) and set("wax") & set(mode) and "+" not in mode for mode in named
+                )
+    return any(_reads_files(child) for child in ast.iter_child_nodes(node) if not _makes_objects(child))
+
+
+def _makes_objects(node: ast.AST) -> bool:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return node.name in {"__init__", "__new__", "__post_init__"} or any(
+        _last_name(each) == "classmethod" for each in node.decorator_list
+    )
 
 
 def _variables(node: ast.AST) -> Iterator[Variable]:

@@ -41,9 +41,9 @@ _LOCKS = frozenset(
 )
 _COORDINATING = frozenset(
     {"_asyncio", "_contextvars", "_socket", "_ssl", "_thread", "_weakref", "_weakrefset", "asyncio", "concurrent",
-     "contextvars", "http", "itertools", "logging", "queue", "selectors", "socket", "ssl", "threading", "weakref"}
+     "contextvars", "http", "itertools", "logging", "pydantic_core", "queue", "selectors", "socket", "ssl", "threading", "weakref"}
 )  # fmt: skip
-"""Modules of Python whose objects are, inside a library's object, no settings of it."""
+"""Whose objects are, inside a library's object, no settings of it. Validators are made of types that count themselves."""
 _MADE_BY_CLASS = 1 << 9
 """The flag of classes that are not part of the interpreter itself."""
 

@@ -290,7 +290,7 @@ class Store(ABC):
             for attempt in self.attempts(info.id, parts=False):
                 for place in facts_of(attempt).evaluators or ():
                     one = info.evaluators[place]
-                    if not one.shared:
+                    if not (one.shared or one.superseded):
                         own.setdefault(attempt.case_name, {})[one.name] = one
         return KnownEvaluators(shared, own)
 

@@ -14,6 +14,7 @@ from .numbers import number, plural, seconds
 from .outcome import Record, reason_lines, why
 from .page import Page
 from .repeats import alike, name_of
+from .transcript import shown_output
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -197,7 +198,7 @@ def _values(page: Page, record: Record, options: AttemptOptions) -> "Iterator[Re
         if expects and options.shows(options.include_expected_output, passed=passed):
             values.append(("expected", record.expected_output))
         if options.shows(options.include_output, passed=passed):
-            values.append(("got", record.output))
+            values.append(("got", shown_output(record)))
     for label, value in values:
         text = page.fit_value(value, page.width - _INDENT - 10)
         yield page.indented(page.line((f"{label:<8}  ", "dim"), text), _INDENT)

@@ -78,6 +78,12 @@ def transcript_of(record: Record) -> Transcript | None:
     return Transcript(asker, answerer, opening, listed, stopped if isinstance(stopped, str) else None)
 
 
+def shown_output(record: ReportCase) -> Any:
+    """The output, or of a conversation its last answer: what fits on a line."""
+    talk = transcript_of(record)
+    return record.output if talk is None or not talk.turns else talk.turns[-1].answered
+
+
 def _turns(
     turns: Sequence[dict[str, Any]], results: Sequence[EvaluationResult], *, is_attack: bool
 ) -> Iterator[TranscriptTurn]:

@@ -25,8 +25,17 @@ def path(tmp_path_factory):
     def mood(output):
         return output[:200]
 
+    def crash(n):
+        if n == 3:
+            raise ValueError(LONG)
+        return str(n)
+
     found = compare_many(
-        [run(lambda n: LONG * n, "old"), run(lambda n: "x" * 2000 if n % 2 else "y", LONG), run(str, "c")]
+        [
+            run(lambda n: LONG * n, "old"),
+            run(lambda n: "x" * 2000 if n % 2 else "y", LONG),
+            run(crash, "c" * 60),
+        ]
     )
     where = tmp_path_factory.mktemp("page") / "comparison.html"
     write_comparisons(found, where)

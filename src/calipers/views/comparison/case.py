@@ -117,7 +117,7 @@ def _given(records: Sequence[Record], what: str) -> list[str]:
 def _output(record: Record) -> list[str]:
     if isinstance(record, ReportCase):
         return list(_lines(record.output))
-    return [f"task failed: {record.error_message}".splitlines()[0]]
+    return f"task failed: {record.error_message}".splitlines()
 
 
 def _lines(value: Any) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _verdict(record: Record, name: str, marks: tuple[str, str]) -> Iterator[str]
             yield from others
     for failure in record.evaluator_failures:
         if failure.name == name:
-            yield f"failed: {failure.error_message}".splitlines()[0]
+            yield from f"failed: {failure.error_message}".splitlines()
     for skip in record.skipped:
         if skip.name == name:
-            yield f"skipped: {skip.reason}".splitlines()[0]
+            yield from f"skipped: {skip.reason}".splitlines()

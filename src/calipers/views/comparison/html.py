@@ -162,6 +162,7 @@ def _lead(comparison: Comparison) -> Content:
     if change is not None:
         drawn = element(
             "div",
+            _scale(),
             span_svg(spans([change])[0], label=sentence(change)),
             element("p", p_values_text(change), class_="note"),
             class_="scaled",
@@ -180,17 +181,20 @@ def _lead(comparison: Comparison) -> Content:
     )
 
 
+def _scale() -> Markup:
+    return element("span", element("span", "worse"), element("span", "better"), class_="scale")
+
+
 def _table(title: str, changes: Sequence[Change], confidence: float) -> Content:
     if not changes:
         return ""
-    scale = element("span", element("span", "worse"), element("span", "better"), class_="scale")
     heads: tuple[tuple[Content, str | None], ...] = (
         ("Name", None),
         ("Baseline", "number"),
         ("Candidate", "number"),
         ("Difference", "number"),
         (f"[{confidence_text(confidence)} interval]", "ends"),
-        (scale, "drawing"),
+        (_scale(), "drawing"),
         ("p", "number"),
         ("adjusted", "number"),
         ("In words", None),
