@@ -121,8 +121,13 @@ class Answer:
     ("fields", "calls"),
     [
         ({"trace": Trace(tool_calls=(CALL,))}, [CALL]),
-        ({"trace": Trace()}, []),
-        ({"trace": Trace(), "output": [CALL]}, []),
+        ({"trace": Trace(tool_calls=[])}, []),
+        ({"trace": Trace(records_calls=True)}, []),
+        ({"trace": Trace(tool_calls=[]), "output": [CALL]}, []),
+        # Where nothing shows that calls were recorded, what the output tells counts, and otherwise nothing is known.
+        ({"trace": Trace()}, None),
+        ({"trace": Trace(records_calls=False)}, None),
+        ({"trace": Trace(), "output": [CALL]}, [CALL]),
         ({"output": [CALL, CALL]}, [CALL, CALL]),
         ({"output": (CALL,)}, [CALL]),
         ({"output": {"tool_calls": [CALL]}}, [CALL]),

@@ -398,7 +398,7 @@ def test_a_module_or_namespace_with_an_evaluate_function_is_an_evaluator():
     [
         (lambda expected_output: True, "no expected output"),
         (lambda trace: True, "no trace"),
-        (lambda tool_calls: True, "no recorded tool calls"),
+        (lambda tool_calls: True, "no tool call was recorded"),
         (lambda graph: True, "no rollout"),
         (lambda expected, actual: True, "no expected output"),
         (Pair(), "no expected output"),
@@ -469,7 +469,7 @@ class Responds:
         # An agent that called nothing is judged like any other.
         ([], [BOOK], ([BOOK], [])),
         (Responds(), [BOOK], ([BOOK], [])),
-        (Trace(output_text="no"), [BOOK], ([BOOK], [])),
+        (Trace(output_text="no", tool_calls=[]), [BOOK], ([BOOK], [])),
         (Trace(tool_calls=(PAY,)), [BOOK], ([BOOK], [PAY])),
         # The case expects that none is called.
         ([], [], ([], [])),
@@ -506,7 +506,10 @@ def test_tool_calls_that_were_returned_are_compared_rather_than_those_of_a_recor
 
 def test_a_case_that_expects_tool_calls_skips_an_attempt_that_does_not_tell_its_own():
     [skip] = run(Pair(), output="I booked it", expected_output=[BOOK]).skipped
-    assert "recorded none of any kind" in skip.reason
+    assert "no tool call was recorded" in skip.reason
+    for expected in ([BOOK], []):
+        [skip] = run(Pair(), output=Trace(output_text="I booked it"), expected_output=expected).skipped
+        assert "nothing shows that one would have been" in skip.reason
 
 
 def test_actual_alone_needs_no_expectation():

@@ -19,8 +19,9 @@ MetadataT = TypeVar("MetadataT", default=Any)
 
 
 NO_TOOL_CALLS = (
-    "the attempt has no recorded tool calls: wrap the agent in calipers.agents.FunctionAdapter, record it with a "
-    "TraceRecorder, or return the calls"
+    "no tool call was recorded, and nothing shows that one would have been: mark the agent's tools with "
+    "@calipers.agents.tool and wrap it in a FunctionAdapter, record the calls with a TraceRecorder, or return them; if the "
+    "agent has no tools, say so with records_calls=True"
 )
 """Why an evaluator of tool calls is skipped, and what to do about it."""
 
@@ -121,10 +122,10 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
     def tool_calls(self) -> list[ToolCall] | None:
         """The tools the agent called; `None` if the attempt does not tell.
 
-        They come from the trace, from an output with `tool_calls`, or from an output that is a list of tool calls. An
+        They come from the trace, if it has any or is known to record them; from an output with `tool_calls`, or from an output that is a list of tool calls. An
         empty list as output says that no tool was called only where the case expects tool calls.
         """
-        if self.trace is not None:
+        if self.trace is not None and self.trace.calls_known:
             return list(self.trace.tool_calls)
         output: Any = self.output
         named = (

@@ -216,6 +216,10 @@ class _Mask:
     def _object(self, value: Any, above: tuple[int, ...]) -> Any:
         if isinstance(value, loaded_types("numpy", "generic", "ndarray")):
             return value
+        if callable(
+            getattr(type(value), "plain_data", None)
+        ):  # says itself what is kept of it, as a sound does
+            return value
         told, inner = plain(value), _Mask()
         made = inner.of(told, above)
         self.found = self.found or inner.found

@@ -128,8 +128,8 @@ def _actual(ctx: EvaluatorContext) -> Any:
     calls = ctx.tool_calls
     if calls is not None:
         return calls
-    if ctx.expected_output:
-        return _Lacking("the case expects tool calls, and the attempt recorded none of any kind")
+    if ctx.expected_output or ctx.trace is not None:
+        return _Lacking(NO_TOOL_CALLS)
     return output
 
 

@@ -11,8 +11,11 @@ order is not known, requests to models stand before tool calls.
 
 Totals follow from the calls unless they are given. A total of zero says that nothing was measured.
 
+A trace without tool calls may be that of an agent that called nothing, or of one whose calls nothing recorded.
+`records_calls` tells which; where it does not, the calls are unknown, and nothing can be claimed about them.
+
 `joined` makes one trace of several executions, such as the turns of a conversation. A total is the sum of theirs, and
-unknown where one of them did not measure it.
+unknown where one of them did not measure it; so are its calls.
 """
 
 import contextlib
@@ -295,11 +298,16 @@ class Trace:
     """Milliseconds: wall-clock time where it was recorded, else the sum of the calls' latencies."""
     tags: Sequence[str] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
+    records_calls: bool | None = field(default=None, compare=False, repr=False)
+    """Whether a tool call would be here if one had been made; `None`: not known. Default: true of a list of `tool_calls`,
+    be it empty."""
     trace_id: str = field(default_factory=new_id, compare=False, repr=False)
     created_at: datetime = field(default_factory=_now, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        if self.records_calls is None and isinstance(self.tool_calls, list):
+            put(self, "records_calls", True)
         for name in ("turns", "llm_calls", "tool_calls", "tags"):
             put(self, name, _tuple(name, getattr(self, name)))
         _agree(self)
@@ -312,6 +320,11 @@ class Trace:
         _count("total_input_tokens", self.total_input_tokens)
         _count("total_output_tokens", self.total_output_tokens)
         _measured("total_latency_ms", self.total_latency_ms)
+
+    @property
+    def calls_known(self) -> bool:
+        """Whether the tool calls are known, so that none here means that none was made. Where there is one, they are."""
+        return bool(self.tool_calls) or self.records_calls is True
 
     @property
     def tokens_measured(self) -> bool:
@@ -397,6 +410,7 @@ def joined(traces: Sequence[Trace]) -> Trace:
         total_latency_ms=sum(trace.total_latency_ms for trace in traces) if timed else 0,
         tags=list(dict.fromkeys(tag for trace in traces for tag in trace.tags)),
         metadata=metadata,
+        records_calls=True if all(trace.calls_known for trace in traces) else None,
         created_at=traces[0].created_at,
     )
 

@@ -30,6 +30,7 @@ _TRACE: Final[dict[str, Any]] = {
     "total_latency_ms": _ALWAYS,
     "tags": [],
     "metadata": {},
+    "records_calls": None,
     "trace_id": _ALWAYS,
     "created_at": _ALWAYS,
 }
@@ -137,7 +138,8 @@ def _read_time(data: Any) -> Any:
         return data
 
 
-def _read_list(name: str, data: Any, read: Callable[[Any], _T]) -> list[_T]:
+def _read_list(name: str, data: Any, read: Callable[[Any], _T]) -> tuple[_T, ...]:
     if not isinstance(data, list):
         raise InvalidTraceError(f"{name} are stored as a list, got {data!r:.200}")
-    return [read(item) for item in data]
+    # A tuple: an empty list would say that calls were looked for, which only `records_calls` says of what is stored.
+    return tuple(read(item) for item in data)

@@ -56,7 +56,8 @@ def test_what_the_attempt_cannot_show_is_skipped():
     )
     for task, reason in (
         (lambda _: "no trace", NO_TOOL_CALLS),
-        (lambda _: Trace(), "no call that the trajectory speaks of was made"),
+        (lambda _: Trace(), NO_TOOL_CALLS),
+        (lambda _: Trace(tool_calls=[]), "no call that the trajectory speaks of was made"),
     ):
         (record,) = dataset.evaluate_sync(task, progress=False).cases
         assert [skip.reason for skip in record.skipped] == [reason]

@@ -167,7 +167,7 @@ def test_a_turn_that_lacks_something_is_skipped_and_counts_for_nothing():
     trace = Trace(tool_calls=[ToolCall("look")])
     found = metrics(JudgeTurns(called), talk("a", "b", traces=[None, trace]))
     assert [row["called"] for row in found.per_turn] == [None, True]
-    assert "no recorded tool calls" in found.per_turn[0]["called.reason"]
+    assert "no tool call was recorded" in found.per_turn[0]["called.reason"]
     assert found.overall["called.mean"] == 1.0
     assert metrics(JudgeTurns(called), talk("a")).overall == {}
 

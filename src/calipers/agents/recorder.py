@@ -29,6 +29,8 @@ class TraceRecorder:
         input_text: what the agent is asked.
         metadata: of each trace.
         keep_secrets: record what looks like a secret as it is, rather than as `[redacted]`.
+        records_calls: whether every tool call is recorded here, so that a trace without any says that none was made;
+            default: whether the code around has tools marked with `@tool`, or records calls by hand.
 
     Raises:
         InvalidTraceError: the agent has no name, or the tags are no list of texts.
@@ -43,6 +45,7 @@ class TraceRecorder:
         input_text: str = "",
         metadata: Mapping[str, Any] | None = None,
         keep_secrets: bool = False,
+        records_calls: bool | None = None,
     ) -> None:
         if not isinstance(agent_name, str) or not agent_name.strip():
             raise InvalidTraceError(
@@ -55,6 +58,7 @@ class TraceRecorder:
         self.input_text = input_text
         self.metadata = metadata
         self.keep_secrets = keep_secrets
+        self.records_calls = records_calls
         self._lock = threading.Lock()
         self._recordings: list[Recording] = []
         self._last: Recording | None = None
@@ -69,6 +73,7 @@ class TraceRecorder:
             input_text=self.input_text if input_text is None else input_text,
             metadata=self.metadata,
             keep_secrets=self.keep_secrets,
+            records_calls=self.records_calls,
         )
         with self._lock:
             self._recordings = [each for each in self._recordings if not each.log.ended]

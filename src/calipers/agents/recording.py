@@ -9,6 +9,8 @@ takes the context there. Two recordings in different tasks or threads know nothi
   and in its totals; its messages are not.
 - A call that is still running at the end is in the trace as one that failed, with an error that says so. What it does
   later changes nothing.
+- A recording without a call says that none was made only where there is evidence that it would have been recorded
+  (`evidence.py`): the code around it has tools marked with `@tool`, or records calls by hand.
 - What looks like a secret (`calipers.redaction`) is recorded as `[redacted]`: in calls, in metadata, in errors. What the
   agent was asked and what it said stands as it is, for that is what evaluators judge.
 - If the block is left by an exception, the trace so far is kept and has it under `metadata["error"]`.
@@ -32,6 +34,7 @@ from calipers.task import Attempt, running_attempt
 from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
 
 from .event_log import Event, EventLog, error_text, turn_of
+from .evidence import caller_reaches_tools
 from .snapshot import snapshot
 
 ArgumentsT = ParamSpec("ArgumentsT")
@@ -60,6 +63,7 @@ class Recording:
         input_text: str = "",
         metadata: Mapping[str, Any] | None = None,
         keep_secrets: bool = False,
+        records_calls: bool | Callable[[], bool] | None = None,
     ) -> None:
         self.agent_name = agent_name
         self.model = model
@@ -70,6 +74,8 @@ class Recording:
         """Goes into the trace."""
         self.keep_secrets = keep_secrets
         """Whether what looks like a secret is recorded as it is."""
+        self.records_calls = records_calls
+        """Whether a tool call would be recorded here, or a function that finds out; `None`: what the code around tells."""
         self.log = EventLog()
         """What has happened so far."""
         self.outer: Recording | None = None
@@ -116,6 +122,8 @@ class Recording:
             self.metadata["error"] = self.recorded(error_text(error))
         self.suspend()
         self.log.end()
+        if self.records_calls is None and not any(turn.tool_call is not None for turn in self.log.turns):
+            self.records_calls = caller_reaches_tools()
         self.attach()
 
     async def __aenter__(self) -> Self:
@@ -298,6 +306,7 @@ class Recording:
             total_latency_ms=log.seconds * 1000,
             tags=self.tags,
             metadata=self.recorded(dict(self.metadata)),
+            records_calls=self._records_calls(turns),
             trace_id=self._trace_id,
             created_at=log.began_at or datetime.now(UTC),
         )
@@ -310,6 +319,12 @@ class Recording:
         """Give the trace to the attempt it was recorded in, if this is one of its outermost recordings."""
         if self.attempt is not None:
             self.attempt.attach(self)
+
+    def _records_calls(self, turns: Sequence[Turn]) -> bool | None:
+        if any(turn.tool_call is not None for turn in turns):
+            return True
+        told = self.records_calls() if callable(self.records_calls) else self.records_calls
+        return told or None  # that no evidence was found does not show that calls would be missed
 
     def _check_open(self) -> None:
         if not self.log.is_open:

@@ -27,6 +27,7 @@ from calipers.result import tell_error_as
 from calipers.trace import ToolCall
 
 from .event_log import error_text
+from .evidence import MARK
 from .injected import injected_parameters, is_injected_value
 from .recording import Recording, current_recording
 from .snapshot import snapshot
@@ -107,7 +108,9 @@ def tool(
             returned(output)
             return output
 
-    return functools.wraps(function)(call_later if described.is_async else call)
+    marked = functools.wraps(function)(call_later if described.is_async else call)
+    setattr(marked, MARK, True)
+    return marked
 
 
 async def _finish(

@@ -64,6 +64,7 @@ def read_inspect_trace(
         output_text=said if isinstance(said, str) else "",
         turns=turns,
         metadata={"system": system} if system else {},
+        records_calls=True,  # the messages of a log have every call that the model asked for
         trace_id=sample.uuid or "unknown",
         created_at=_time(sample.started_at) or _BEGINNING,
     )

@@ -182,7 +182,7 @@ def _counted(trace: Trace | None) -> Sequence[int | None]:
     if trace is None:
         return (None, None, None)
     tokens = (trace.total_input_tokens, trace.total_output_tokens) if trace.tokens_measured else (None, None)
-    return (*map(_integer, tokens), len(trace.tool_calls))
+    return (*map(_integer, tokens), len(trace.tool_calls) if trace.calls_known else None)
 
 
 def _values(record: Record) -> Sequence[str | None]:

@@ -8,7 +8,7 @@ pair earns its similarity, out of what the mode asks for, and it is 1 exactly wh
 | `exact`, `unordered` | twice the similarities, divided by the expected and the actual calls |
 | `in_order`, `superset` | the similarities, divided by the expected calls |
 | `contiguous` | the similarities, divided by the expected calls and the interruptions between them |
-| `subset` | the similarities, divided by the actual calls |
+| `subset` | the similarities, divided by the actual calls; 0 if there are none |
 """
 
 import math
@@ -68,7 +68,8 @@ class CallsMatch:
     @cached_property
     def passed(self) -> bool:
         """Whether the calls are what the mode asks for."""
-        all_made = self.options.missing_allowed or self.matched == len(self.expected)
+        some_made = bool(self.actual) or not self.expected
+        all_made = some_made if self.options.missing_allowed else self.matched == len(self.expected)
         no_more = self.options.extra_allowed or self.matched == len(self.actual)
         return all_made and no_more and (self.options.mode != "contiguous" or not self._interruptions)
 
@@ -95,7 +96,7 @@ class CallsMatch:
             return 1.0
         earned = math.fsum(pair.comparison.similarity for pair in self.pairs)
         if self.options.mode == "subset":
-            share = earned / len(self.actual)
+            share = earned / len(self.actual) if self.actual else 0.0
         elif self.options.mode == "contiguous":
             share = earned / (len(self.expected) + self._interruptions)
         elif self.options.extra_allowed:
@@ -130,6 +131,8 @@ class CallsMatch:
             "unexpected": sum(edit.kind == "remove" for edit in self.edits),
         }
         parts = [f"{self.matched} of {asked} {whose} calls matched"] if asked else []
+        if self.expected and not self.actual and self.options.missing_allowed:
+            parts = [f"no calls, and at least one of {len(self.expected)} was expected"]
         parts += [f"{count} {word}" for word, count in counts.items() if count]
         if self.left_out:
             parts.append(f"{len(self.left_out)} failed left out")

@@ -78,7 +78,8 @@ def edits_of(
     """The edits. Where the order counts, missing and unexpected calls stand where they belong, else at the end."""
     if not options.order_counts:
         rows = [*((pair.expected_index, _paired(pair)) for pair in pairing.pairs)]
-        rows += [(row, _missing(row, expected, options)) for row in pairing.missing]
+        allowed = options.missing_allowed and bool(actual)  # some may be missing, but not all
+        rows += [(row, _missing(row, expected, allowed=allowed)) for row in pairing.missing]
         yield from (edit for _, edit in sorted(rows, key=lambda item: item[0]))
         yield from (_extra(column, actual, allowed=options.extra_allowed) for column in pairing.extra)
         return
@@ -88,7 +89,11 @@ def edits_of(
     last = len(pairing.pairs)
     for number, pair in enumerate([*pairing.pairs, None]):
         until = (pair.expected_index, pair.actual_index) if pair else (len(expected), len(actual))
-        yield from (_missing(i, expected, options) for i in range(row, until[0]) if i in missing)
+        yield from (
+            _missing(i, expected, allowed=options.missing_allowed)
+            for i in range(row, until[0])
+            if i in missing
+        )
         between = options.mode == "contiguous" and 0 < number < last
         for j in range(column, until[1]):
             if j in moved:
@@ -129,8 +134,8 @@ def _paired(pair: Pair) -> Edit:
     )
 
 
-def _missing(row: int, expected: Sequence[ToolCall], options: MatchOptions) -> Edit:
-    kind: EditKind = "allow" if options.missing_allowed else "add"
+def _missing(row: int, expected: Sequence[ToolCall], *, allowed: bool) -> Edit:
+    kind: EditKind = "allow" if allowed else "add"
     return Edit(kind=kind, expected=expected[row], expected_index=row)
 
 

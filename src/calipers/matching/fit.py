@@ -1,7 +1,8 @@
 """The best fit of calls to a trajectory, found exactly.
 
-A trajectory stands for one or more *plans*: steps with an order between some of them (`Either` and optional groups make
-several). Steps that share neither order nor calls are solved apart. Steps that are all in order are an alignment, steps
+A trajectory whose parts all come in order, and that leaves choices, is solved by `chains`. Any other stands for one or more
+*plans*: steps with an order between some of them. Groups of several steps that are optional, repeated or alternatives make
+several plans; a choice between single steps is one step. Steps that share neither order nor calls are solved apart. Steps that are all in order are an alignment, steps
 of which none are an assignment. For the rest the calls are read from first to last, and for every set of steps that can no
 longer be done the best way of having got there is kept: giving a call to a step closes the step and all that should have
 come before it. Where there are too many such sets, the trajectory is refused rather than solved roughly.
@@ -19,6 +20,7 @@ from calipers.trace import ToolCall
 from .alignment import best_alignment
 from .assignment import best_assignment, full_bonus, levels_of, weight_of
 from .call import actual_arguments, arguments_similarity, compare_calls, expected_arguments
+from .chains import Chain, Score, as_unit, followed, is_chain, nearest
 from .constraints import Step
 from .rules import CallRules
 from .trajectory import (
@@ -42,7 +44,7 @@ MOST_STATES = 20_000
 class Plan:
     """Steps, and which of them must come before which."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple["Step | Choice", ...] = ()
     required: tuple[bool, ...] = ()
     before: tuple[tuple[int, int], ...] = ()
     """Pairs (earlier, later) of steps by number; transitive."""
@@ -52,13 +54,13 @@ def best_fit(trajectory: "Trajectory", calls: Sequence[ToolCall]) -> TrajectoryM
     """How well the calls follow the trajectory, by the plan that fits them best."""
     findings = [constraint.check(calls, trajectory.rules) for constraint in trajectory.constraints]
     violations = tuple(finding.violation for finding in findings if finding.violation is not None)
-    table = _Similarities(calls, trajectory.rules)
     best: TrajectoryMatch | None = None
-    for plan in plans_of(InOrder(*trajectory.steps), len(calls)) if trajectory.steps else [Plan()]:
-        steps = fit_plan(plan, table)
+    held = Score((len(findings) - len(violations)) * 10**9, len(findings))
+    for steps in _fits(trajectory, _Similarities(calls, trajectory.rules), held):
         taken = {fitted.position for fitted in steps}
         extra = tuple(position for position in range(len(calls)) if position not in taken)
-        asked = sum(plan.required) + len(findings) + (len(extra) if trajectory.extra == "forbidden" else 0)
+        required = sum(fitted.required for fitted in steps)
+        asked = required + len(findings) + (len(extra) if trajectory.extra == "forbidden" else 0)
         earned = sum(
             fitted.comparison.similarity for fitted in steps if fitted.required and fitted.comparison
         )
@@ -73,13 +75,38 @@ def best_fit(trajectory: "Trajectory", calls: Sequence[ToolCall]) -> TrajectoryM
             extra_allowed=trajectory.extra == "allowed",
             # Rounding must not make a whole of almost everything.
             score=1.0 if followed else min(earned / asked, math.nextafter(1.0, 0.0)),
-            exercised=bool(sum(plan.required) or trajectory.extra == "forbidden")
+            exercised=bool(required or trajectory.extra == "forbidden")
             or any(finding.exercised for finding in findings),
         )
         if best is None or _rank(match) > _rank(best):
             best = match
     assert best is not None
     return best
+
+
+def _fits(trajectory: "Trajectory", table: "_Similarities", held: Score) -> Iterator[tuple[FittedStep, ...]]:
+    """The fits of which the best is one; `held` is what the constraints earned."""
+    if not trajectory.steps:
+        yield ()
+        return
+    whole = InOrder(*trajectory.steps)
+    if is_chain(whole) and _leaves_choices(whole):
+        yield _fit_chain(Chain(whole, len(table.calls)), table, trajectory.extra == "forbidden", held)
+    else:
+        yield from (fit_plan(plan, table) for plan in plans_of(whole, len(table.calls)))
+
+
+def _fit_chain(
+    chain: Chain, table: "_Similarities", extra_costs: bool, held: Score
+) -> tuple[FittedStep, ...]:
+    """The best fit of steps that come in order."""
+    similar = table.by_position({id(edge.step): edge.step for edges in chain.edges for edge in edges})
+    full = [{step: each for step, each in by_step.items() if each == 1.0} for by_step in similar]
+    way = followed(chain, full)
+    used = 0 if way is None else sum(position is not None for *_, position in way)
+    if way is None or held.earned < held.asked * 10**9 or (extra_costs and used < len(full)):
+        way = nearest(chain, similar, beside=held, extra_costs=extra_costs)
+    return table.fitted(way)
 
 
 def _rank(match: TrajectoryMatch) -> tuple[float, int, int]:
@@ -90,21 +117,36 @@ def _rank(match: TrajectoryMatch) -> tuple[float, int, int]:
 # ---------------------------------------------------------------------- plans
 
 
+@dataclass(frozen=True)
+class Choice:
+    """One step of a plan that may be any of several."""
+
+    steps: tuple[Step, ...]
+
+
+def _leaves_choices(part: Any) -> bool:
+    """Whether a part stands for several plans."""
+    if as_unit(part) is not None:
+        return False
+    if isinstance(part, Repeated):
+        varies = part.at_least != part.at_most and as_unit(part.part) is None
+        return varies or _leaves_choices(part.part)
+    return isinstance(part, Either | Optionally) or any(map(_leaves_choices, part.parts))
+
+
 def plans_of(part: Any, calls: int) -> list[Plan]:
     """The plans that a part stands for, if there are so many calls.
 
     Raises:
         InvalidOptionError: there are too many.
     """
-    if isinstance(part, Step):
-        return [Plan((part,), (True,))]
+    if (unit := as_unit(part)) is not None:
+        step = unit.steps[0] if len(unit.steps) == 1 else Choice(unit.steps)
+        return [Plan((step,), (unit.required,))]
     if isinstance(part, Either):
         return _few(plan for each in part.parts for plan in plans_of(each, calls))
     if isinstance(part, Optionally):
-        inside = plans_of(InOrder(*part.parts), calls)
-        if len(inside) == 1 and len(inside[0].steps) == 1:
-            return [Plan(inside[0].steps, (False,))]
-        return _few([*inside, Plan()])
+        return _few([*plans_of(InOrder(*part.parts), calls), Plan()])
     if isinstance(part, Repeated):
         return _repeated(part, calls)
     choices = [plans_of(each, calls) for each in part.parts]
@@ -115,10 +157,10 @@ def _repeated(part: Repeated, calls: int) -> list[Plan]:
     must = part.at_least
     may = max(must, calls if part.at_most is None else min(part.at_most, calls))
     inside = plans_of(part.part, calls)
-    if len(inside) == 1 and len(inside[0].steps) == 1:
-        step = inside[0].steps[0]
+    if as_unit(part.part) is not None:
+        ((step,), (required,)) = inside[0].steps, inside[0].required
         # Which of the copies comes first makes no difference, so they need no order.
-        return [Plan((step,) * may, (True,) * must + (False,) * (may - must))]
+        return [Plan((step,) * may, (required,) * must + (False,) * (may - must))]
     return _few(
         _joined(chosen, in_order=True)
         for times in range(must, may + 1)
@@ -128,7 +170,7 @@ def _repeated(part: Repeated, calls: int) -> list[Plan]:
 
 def _joined(plans: Sequence[Plan], *, in_order: bool) -> Plan:
     """One plan made of several, each after the other or side by side."""
-    steps: list[Step] = []
+    steps: list[Step | Choice] = []
     required: list[bool] = []
     before: list[tuple[int, int]] = []
     for plan in plans:
@@ -169,8 +211,14 @@ class _Similarities:
         for position, call in enumerate(calls):
             self.by_tool.setdefault(rules.name_of(call.name), []).append(position)
 
-    def of(self, step: Step) -> dict[int, float]:
+    def of(self, step: Step | Choice) -> dict[int, float]:
         """By the position of the call; those that have nothing in common with the step are left out."""
+        if isinstance(step, Choice):
+            found: dict[int, float] = {}
+            for each in step.steps:
+                for position, similarity in self.of(each).items():
+                    found[position] = max(similarity, found.get(position, 0.0))
+            return found
         if id(step) not in self.known:  # steps belong to the trajectory, which outlives this
             mode = self.rules.mode_of(step.call)
             wanted = expected_arguments(step.call, self.rules)
@@ -179,6 +227,29 @@ class _Similarities:
                 for position in self.by_tool.get(self.rules.name_of(step.call.name), ())
             }
         return self.known[id(step)]
+
+    def by_position(self, steps: dict[int, Step]) -> list[dict[int, float]]:
+        """By the position of the call, how similar it is to each of some steps, by their ids."""
+        found: list[dict[int, float]] = [{} for _ in self.calls]
+        for key, step in steps.items():
+            for position, similarity in self.of(step).items():
+                found[position][key] = similarity
+        return found
+
+    def fitted(self, given: Iterable[tuple[Step | Choice, bool, int | None]]) -> tuple[FittedStep, ...]:
+        """What became of steps that were given calls; of a choice, the step that the call does best, or the first."""
+        found: list[FittedStep] = []
+        for slot, required, position in given:
+            step = slot if isinstance(slot, Step) else self._chosen(slot, position)
+            call = None if position is None else self.calls[position]
+            compared = None if call is None else compare_calls(step.call, call, self.rules)
+            found.append(FittedStep(step, required, position, compared))
+        return tuple(found)
+
+    def _chosen(self, choice: Choice, position: int | None) -> Step:
+        if position is None:
+            return choice.steps[0]
+        return max(choice.steps, key=lambda step: self.of(step).get(position, -1.0))
 
 
 class _Value(NamedTuple):
@@ -221,13 +292,10 @@ def _fit(plan: Plan, table: _Similarities, *, only_full: bool) -> tuple[FittedSt
     position_of: dict[int, int] = {}
     for component in _components(plan, candidates):
         position_of.update(_solve(component, plan, candidates))
-    fitted: list[FittedStep] = []
-    for number, (step, required) in enumerate(zip(plan.steps, plan.required, strict=True)):
-        position = position_of.get(number)
-        call = None if position is None else table.calls[position]
-        compared = None if call is None else compare_calls(step.call, call, table.rules)
-        fitted.append(FittedStep(step, required, position, compared))
-    return tuple(fitted)
+    return table.fitted(
+        (step, required, position_of.get(number))
+        for number, (step, required) in enumerate(zip(plan.steps, plan.required, strict=True))
+    )
 
 
 def _components(plan: Plan, candidates: list[dict[int, float]]) -> Iterator[list[int]]:

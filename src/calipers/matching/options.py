@@ -7,7 +7,7 @@
 | `in_order`, also `subsequence` | yes | no | anywhere |
 | `unordered` | no | no | no |
 | `superset` (the actual calls are one) | no | no | yes |
-| `subset` (the actual calls are one) | no | yes | no |
+| `subset` (the actual calls are one) | no | yes, but not all of them | no |
 
 `subset` and `superset` speak of the actual calls. For arguments it is the other way round, as everywhere in the field:
 `arguments="subset"` says that the expected arguments are one of those given.
@@ -55,7 +55,7 @@ class MatchOptions(CallRules):
 
     @property
     def missing_allowed(self) -> bool:
-        """Whether expected calls may be missing."""
+        """Whether some of the expected calls may be missing."""
         return self.mode == "subset"
 
     @property

@@ -152,7 +152,13 @@ class ChatTarget:
         call = LLMCall(
             model=self.name, input_tokens=given or 0, output_tokens=written or 0, latency_ms=latency
         )
-        trace = Trace(agent_name=self.name, output_text=text, llm_calls=[call], tool_calls=calls)
+        trace = Trace(
+            agent_name=self.name,
+            output_text=text,
+            llm_calls=[call],
+            tool_calls=calls or (),
+            records_calls=None if calls is None else True,
+        )
         return Reply(text, cost=cost, trace=trace, metadata={"refused": True} if refused else {})
 
     def __repr__(self) -> str:

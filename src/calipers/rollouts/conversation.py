@@ -41,6 +41,7 @@ def conversation_trace(graph: Graph[Any, Any], agent_name: str = "") -> Trace:
         total_latency_ms=whole.total_latency_ms,
         tags=whole.tags,
         metadata=whole.metadata,
+        records_calls=whole.records_calls,
     )
 
 

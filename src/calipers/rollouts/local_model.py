@@ -103,7 +103,8 @@ class LocalModel:
             output_tokens=usage.get("completion_tokens", 0),
         )
         text = choice["message"].get("content") or ""
-        trace = Trace(agent_name=self.name, output_text=text, llm_calls=[call])
+        # A model by itself has no tools to call.
+        trace = Trace(agent_name=self.name, output_text=text, llm_calls=[call], records_calls=True)
         return Reply(text, trace=trace, metadata={"finish_reason": choice.get("finish_reason")})
 
     @contextmanager

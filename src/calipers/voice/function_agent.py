@@ -109,6 +109,11 @@ def as_response(answer: Any, *, by: str) -> AgentResponse:
             )
         return answer
     if isinstance(answer, Trace):
+        if not answer.calls_known:
+            raise TaskContractError(
+                f"the trace that the agent {by!r} gave does not tell its tool calls: mark its tools with "
+                "@calipers.agents.tool, or give Trace(tool_calls=[]) to say that it made none"
+            )
         return AgentResponse(tool_calls=list(answer.tool_calls), raw=answer, text=answer.output_text or None)
     if are_tool_calls(answer):
         return AgentResponse(tool_calls=list(answer), raw=answer)

@@ -142,6 +142,11 @@ def test_what_are_no_tool_calls_is_refused(answer, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("answer", [{}, {"calls": None}, {"calls": []}], ids=repr)
-def test_an_answer_may_leave_its_tool_calls_out(answer):
+@pytest.mark.parametrize("answer", [{"calls": None}, {"calls": []}], ids=repr)
+def test_an_answer_may_say_that_no_tool_was_called(answer):
     assert read_tool_calls(answer, "calls") == []
+
+
+def test_an_answer_without_the_field_says_nothing_of_tool_calls():
+    assert read_tool_calls({}, "calls") is None
+    assert read_tool_calls({}, lambda answer: answer.get("calls")) is None

@@ -13,6 +13,7 @@ from typing import Any, Generic, overload
 
 from typing_extensions import TypeVar
 
+from calipers.agents.evidence import reaches_tools
 from calipers.agents.recorder import TraceRecorder
 from calipers.agents.recording import Recording
 from calipers.errors import TaskContractError
@@ -34,6 +35,8 @@ class FunctionAdapter(Generic[AnswerT]):
         model: the model the agent asks.
         tags: of each trace.
         keep_secrets: record what looks like a secret as it is, rather than as `[redacted]`.
+        records_calls: whether every tool call of the agent is recorded, so that a trace without any says that none was
+            made. Default: whether the function reaches tools marked with `@tool`. True for an agent that has no tools.
 
     Raises:
         TaskContractError: it is no function.
@@ -48,6 +51,7 @@ class FunctionAdapter(Generic[AnswerT]):
         model: str | None = ...,
         tags: Sequence[str] = ...,
         keep_secrets: bool = ...,
+        records_calls: bool | None = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -58,6 +62,7 @@ class FunctionAdapter(Generic[AnswerT]):
         model: str | None = ...,
         tags: Sequence[str] = ...,
         keep_secrets: bool = ...,
+        records_calls: bool | None = ...,
     ) -> None: ...
     def __init__(
         self,
@@ -67,6 +72,7 @@ class FunctionAdapter(Generic[AnswerT]):
         model: str | None = None,
         tags: Sequence[str] = (),
         keep_secrets: bool = False,
+        records_calls: bool | None = None,
     ) -> None:
         if not callable(function):
             raise TaskContractError(f"an agent is a function of a text, got {function!r}")
@@ -84,6 +90,8 @@ class FunctionAdapter(Generic[AnswerT]):
         self.model = model
         self.tags = tags
         self.keep_secrets = keep_secrets
+        self.records_calls = records_calls
+        self._found: bool | None = None
         TraceRecorder(self.name, model, tags)  # refuses what no trace could hold
 
     def invoke(self, input_text: Any, /) -> AnswerT:
@@ -100,8 +108,19 @@ class FunctionAdapter(Generic[AnswerT]):
     def _recording(self, asked: Any) -> Recording:
         text = asked if isinstance(asked, str) else str(asked)
         return Recording(
-            self.name, model=self.model, tags=self.tags, input_text=text, keep_secrets=self.keep_secrets
+            self.name,
+            model=self.model,
+            tags=self.tags,
+            input_text=text,
+            keep_secrets=self.keep_secrets,
+            records_calls=self._reaches_tools if self.records_calls is None else self.records_calls,
         )
+
+    def _reaches_tools(self) -> bool:
+        """Whether the function has tools whose calls are recorded; asked once, when a first trace has none."""
+        if self._found is None:
+            self._found = reaches_tools(self.function)
+        return self._found
 
     def _invoke(self, asked: Any) -> Any:
         recording = self._recording(asked)

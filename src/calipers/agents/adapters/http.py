@@ -59,7 +59,8 @@ class HttpAdapter:
             function that makes it.
         output: where the words of the answer are: a path such as `"choices.0.message.content"`, or a function of the
             answer. `None`: the whole answer is text, and nothing else is read from it.
-        tool_calls: where the tool calls are. An agent that does not tell leaves a trace without any.
+        tool_calls: where the tool calls are. An answer that has nothing there does not tell its calls, unless
+            `records_calls` says that it would.
         input_tokens: where the number of tokens is; `None`: not measured.
         output_tokens: where the number of tokens is; `None`: not measured.
         timeout: seconds for the whole exchange; `None` waits for ever.
@@ -67,6 +68,7 @@ class HttpAdapter:
         tags: of each trace.
         client: your own client, such as one with certificates of its own; you close it.
         keep_secrets: record what looks like a secret as it is, rather than as `[redacted]`.
+        records_calls: whether an answer without the field of tool calls says that none was made; default: it says nothing.
 
     Raises:
         InvalidOptionError: the address is none, the body has no place for the request, or the time is not above 0.
@@ -90,6 +92,7 @@ class HttpAdapter:
         tags: Sequence[str] = (),
         client: "httpx.AsyncClient | aiohttp.ClientSession | None" = None,
         keep_secrets: bool = False,
+        records_calls: bool | None = None,
     ) -> None:
         if client is None:
             load_aiohttp()  # here, rather than in the first of many requests
@@ -116,6 +119,7 @@ class HttpAdapter:
         self.tags = tags
         self.client = client
         self.keep_secrets = keep_secrets
+        self.records_calls = records_calls
         TraceRecorder(self.name, model, tags)  # refuses what no trace could hold
 
     async def invoke(self, input_text: Any, /) -> Trace:
@@ -131,6 +135,7 @@ class HttpAdapter:
             tags=self.tags,
             input_text=asked,
             keep_secrets=self.keep_secrets,
+            records_calls=self.records_calls is True,
         ) as recording:
             request = Request(
                 self.url, self.method, self.headers, self._content(input_text), timeout=self.timeout
@@ -169,7 +174,10 @@ class HttpAdapter:
             return {}
         try:
             answer = _json(reply)
-            calls = [] if self.tool_calls is None else read_tool_calls(answer, self.tool_calls)
+            told = None if self.tool_calls is None else read_tool_calls(answer, self.tool_calls)
+            if told is not None and self.records_calls is None:
+                recording.records_calls = True
+            calls = told or []
             for call in calls:
                 recording.log.add(Event(turn_of(_recorded(call, recording))))
             recording.output_text = read_text(answer, self.output, may_be_null=bool(calls))

@@ -7,7 +7,7 @@ services leave out what is empty. A wrong step before it is an error that shows 
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from calipers.errors import AgentReplyError, InvalidTraceError
 from calipers.plain import safe_repr
@@ -46,13 +46,19 @@ def read_count(answer: Any, path: Path) -> int | None:
     return found
 
 
-def read_tool_calls(answer: Any, path: Path) -> list[ToolCall]:
-    """The tool calls at a path, none if there is nothing.
+_ABSENT: Final[Any] = object()
+"""Stands for a field that an answer does not have, since it may have one that is null."""
+
+
+def read_tool_calls(answer: Any, path: Path) -> list[ToolCall] | None:
+    """The tool calls at a path, none where it says null, and `None` if there is no such field.
 
     Raises:
         AgentReplyError: there is something else.
     """
-    found = _at(answer, path, optional=True)
+    found = _at(answer, path, optional=True, absent=_ABSENT)
+    if found is _ABSENT or (found is None and callable(path)):
+        return None
     if found is None:
         return []
     if not isinstance(found, list | tuple):
@@ -111,7 +117,7 @@ def _first(item: Mapping[str, Any], *names: str) -> Any:
     return next((item[name] for name in names if item.get(name) is not None), None)
 
 
-def _at(answer: Any, path: Path, *, optional: bool) -> Any:
+def _at(answer: Any, path: Path, *, optional: bool, absent: Any = None) -> Any:
     if callable(path):
         try:
             return path(answer)
@@ -125,7 +131,7 @@ def _at(answer: Any, path: Path, *, optional: bool) -> Any:
         there, inside = _step(found, step)
         if not there:
             if optional and number == len(steps) - 1 and isinstance(found, Mapping):
-                return None
+                return absent
             place = "the answer" if number == 0 else repr(".".join(steps[:number]))
             raise AgentReplyError(f"there is no {step!r} (of the path {path!r}) in {place}, {_holds(found)}")
         found = inside

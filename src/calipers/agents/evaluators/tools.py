@@ -10,20 +10,21 @@ from dataclasses import dataclass, field
 
 from calipers.agents.evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
+from calipers.context import NO_TOOL_CALLS
 from calipers.errors import InvalidOptionError
 from calipers.matching import match_calls
 from calipers.result import EvalResult
 from calipers.trace import Trace
 
 from .options import check_items
-from .scale import ALL_OR_SOME
+from .scale import ALL_OR_SOME, skip
 
 
 @dataclass
 class ToolUsageAuditor(BaseEvaluator):
     """PASS if the agent called the expected tools, PARTIAL if it called some of them, else FAIL.
 
-    An empty list expects that no tool is called.
+    An empty list expects that no tool is called. Skipped where the trace does not tell its calls.
     """
 
     expected_tools: list[str]
@@ -41,6 +42,8 @@ class ToolUsageAuditor(BaseEvaluator):
                 raise InvalidOptionError(f"ToolUsageAuditor expects tools by their names, got {tool!r:.200}")
 
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
+        if not trace.calls_known:
+            return skip(self.name, NO_TOOL_CALLS)
         expected = list(self.expected_tools)
         match = match_calls(
             expected,

@@ -2,7 +2,7 @@
 
 | dimension | 1 means | compared only if |
 |---|---|---|
-| `tool_sequence` | the same tools in the same order | one of the traces calls tools |
+| `tool_sequence` | the same tools in the same order | both traces tell their calls, and one of them has any |
 | `tool_parameters` | the calls that go together have the same arguments, values included | they have any |
 | `output_similarity` | the same words, each as often, or by an embedding the same meaning | one of the traces has an output |
 | `cost_deviation` | as many tokens; half as many, or twice as many, is 0.5 | tokens were counted in both |
@@ -112,7 +112,8 @@ class TraceComparisonEvaluator(BaseEvaluator):
         """How like the traces are in one dimension; `None` where they do not tell."""
         match dimension:
             case "tool_sequence":
-                return tools.score if tools.expected or tools.actual else None
+                known = self.reference_trace.calls_known and trace.calls_known
+                return tools.score if known and (tools.expected or tools.actual) else None
             case "tool_parameters":
                 return self._parameters(calls, tools)
             case "output_similarity":
