@@ -65,6 +65,7 @@ FLOW = Flow("search", "book", "flight")
         ([search(["X9", "X8"]), ToolCall("book", {"flight": ["X8", "X9"]})], None),
         ([search({"id": 4}), ToolCall("book", {"flight": "4"})], None),
         ([search('{"id": 40}'), ToolCall("book", {"flight": 4})], "flight=4 of book (call 2)"),
+        ([search("[1,2,40]"), ToolCall("book", {"flight": 2})], None),
         ([search({"id": True}), ToolCall("book", {"flight": 1})], "came from no earlier result"),
         ([search({"id": "X9"}), ToolCall("book", {"flight": "X7"})], "flight='X7' of book (call 2)"),
         ([ToolCall("book", {"flight": "X9"}), search({"id": "X9"})], "no earlier result of search"),

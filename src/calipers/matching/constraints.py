@@ -4,11 +4,12 @@ A constraint may meet no call that it speaks of: "search before book" says nothi
 then holds, but was not *exercised*; counts (`Never`, `AtMost`, …) are always exercised.
 """
 
-import math
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from calipers.errors import InvalidOptionError
 from calipers.trace import ToolCall
 
 from .call import compare_calls, show_call
+from .numbers import holds_number, is_number, is_number_text
 from .rules import CallOf, CallRules
 from .showing import show
 from .values import matches
@@ -173,8 +175,9 @@ def Never(step: str | ToolCall) -> AtMost:  # noqa: N802 - reads as a constraint
 class Flow(Constraint):
     """An argument of one tool must come from what an earlier call of another gave back.
 
-    A value comes from a result if it stands somewhere in it: as a value, or within a text; of a list or mapping, each
-    part must. Give `by` to say it otherwise.
+    A value comes from a result if it stands somewhere in it: as a value, or within a text, a number as a number (420.0 in
+    "420 EUR", but not 42 in "3.42"); of a list or mapping, each part must. A text that is JSON is read as what it says. Give
+    `by` to say it otherwise.
     """
 
     source: str | ToolCall
@@ -217,8 +220,15 @@ class Flow(Constraint):
 def stands_in(result: Any, value: Any) -> bool:
     """Whether a value stands somewhere in a result; of a list or mapping, whether each of its parts does."""
     parts = list(_leaves(value))
-    found = list(_leaves(result))
+    found = [inner for each in _leaves(result) for inner in (each, *_said_in(each))]
     return bool(parts) and all(any(_is_or_holds(each, part) for each in found) for part in parts)
+
+
+def _said_in(text: Any) -> Iterator[Any]:
+    """The single values of a text that is a JSON list or object."""
+    if isinstance(text, str) and text.lstrip()[:1] in {"[", "{"}:
+        with suppress(ValueError, RecursionError):
+            yield from _leaves(json.loads(text))
 
 
 def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
@@ -238,13 +248,22 @@ def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
 def _is_or_holds(found: Any, part: Any) -> bool:
     if matches(part, found):
         return True
-    if isinstance(found, str) and part is not None and not isinstance(part, bool):
+    if part is None or isinstance(part, bool) or isinstance(found, bool):
+        return False
+    if isinstance(found, str):
+        if is_number(part):
+            return holds_number(found, part)
         text = str(part)
-        # As a word: 4 does not come from "40".
-        return bool(text) and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", found) is not None
-    if isinstance(part, str) and isinstance(found, int | float) and not isinstance(found, bool):
-        return math.isfinite(found) and part.strip() == str(found)
-    return False
+        if _PLAIN_NUMBER.fullmatch(text) and holds_number(found, text):
+            return True
+        # As a word, or as a number of its own: "4" does not come from "40", nor "42" from "3.42".
+        bounded = rf"(?<!\w)(?<!\d[.,])(?<!\d['\u2019]){re.escape(text)}(?!\w|[.,'\u2019]\d)"
+        return bool(text) and re.search(bounded, found) is not None
+    return isinstance(part, str) and is_number(found) and is_number_text(part) and holds_number(part, found)
+
+
+_PLAIN_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*)(?:\.\d+)?")
+"""A text that says a number and nothing else; one that begins with further zeros is the name of something."""
 
 
 def _times(count: int) -> str:
