@@ -3,18 +3,23 @@
 An expectation of `None` is an expectation: `Case(inputs=x, expected_output=None)` says that the task should return
 `None`, while leaving `expected_output` out says that the case expects nothing in particular.
 
+`expected_tool_calls` says which tools an agent should call on the way. An empty list says that it should call none; leaving
+it out says nothing about calls.
+
 A case with `turns` instead of inputs is a conversation with a scripted user; see `calipers.user_turn`.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic, overload
 
 from .context import InputsT, MetadataT, OutputT
-from .errors import InvalidCaseError
+from .errors import InvalidCaseError, InvalidOptionError, InvalidTraceError
 from .evaluator import EvaluatorLike
+from .matching.match import CallLike, as_expected_calls
 from .plain import safe_repr
 from .styles import checked_evaluators
+from .trace import ToolCall
 from .user_turn import ABSENT, UserTurn, as_turns, evaluators_of
 
 
@@ -25,6 +30,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         "cluster",
         "evaluators",
         "expected_output",
+        "expected_tool_calls",
         "has_expected_output",
         "inputs",
         "metadata",
@@ -44,6 +50,8 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
     """What the task should return; `None` also when nothing is expected, see `has_expected_output`."""
     has_expected_output: bool
     """Whether an expectation was stated."""
+    expected_tool_calls: list[ToolCall] | None
+    """The tools that should be called, none if it is empty; `None` when the case says nothing about calls."""
     evaluators: list[EvaluatorLike[InputsT, OutputT, MetadataT]]
     """Evaluators for this case alone; they run before those of the dataset."""
     cluster: str | None
@@ -63,6 +71,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         inputs: InputsT,
         metadata: MetadataT | None = ...,
         expected_output: OutputT | None = ...,
+        expected_tool_calls: Iterable[CallLike] | None = ...,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = ...,
         cluster: str | None = ...,
         tags: Sequence[str] = ...,
@@ -75,6 +84,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         name: str | None = ...,
         turns: Sequence[UserTurn | str],
         metadata: MetadataT | None = ...,
+        expected_tool_calls: Iterable[CallLike] | None = ...,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = ...,
         cluster: str | None = ...,
         tags: Sequence[str] = ...,
@@ -87,6 +97,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         inputs: InputsT = ABSENT,
         metadata: MetadataT | None = None,
         expected_output: OutputT | None = ABSENT,
+        expected_tool_calls: Iterable[CallLike] | None = None,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
         cluster: str | None = None,
         tags: Sequence[str] = (),
@@ -115,6 +126,9 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         self.metadata = metadata
         self.has_expected_output = expected_output is not ABSENT
         self.expected_output = expected_output if self.has_expected_output else None
+        self.expected_tool_calls = (
+            None if expected_tool_calls is None else _expected_calls(name, expected_tool_calls)
+        )
         self.evaluators = checked_evaluators(evaluators) if evaluators else []
         self.cluster = cluster
         self.tags = tuple(tags)
@@ -144,6 +158,8 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
             shown.append(f"metadata={self.metadata!r}")
         if self.has_expected_output:
             shown.append(f"expected_output={self.expected_output!r}")
+        if self.expected_tool_calls is not None:
+            shown.append(f"expected_tool_calls={self.expected_tool_calls!r}")
         if self.evaluators:
             shown.append(f"evaluators={self.evaluators!r}")
         if self.cluster is not None:
@@ -168,6 +184,13 @@ def field_tags(metadata: Any, field: str) -> list[str]:
         if isinstance(each, str | int | float)
     ]
     return sorted(found) if isinstance(value, set | frozenset) else found
+
+
+def _expected_calls(name: str | None, calls: Any) -> list[ToolCall]:
+    try:
+        return list(as_expected_calls(calls))
+    except (InvalidTraceError, InvalidOptionError) as error:
+        raise InvalidCaseError(f"the expected tool calls of case {name!r}: {error}") from error
 
 
 def is_timeout(value: Any) -> bool:

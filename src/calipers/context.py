@@ -92,6 +92,11 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
         )
 
     @property
+    def expected_tool_calls(self) -> list[ToolCall] | None:
+        """The tools that the case expects to be called, none if it is empty; `None` if it says nothing about calls."""
+        return None if self._attempt is None else self._attempt.case.expected_tool_calls
+
+    @property
     def results(self) -> dict[str, EvaluationResult]:
         """The results that earlier evaluators gave for this attempt, by name."""
         self._note("results")

@@ -16,6 +16,7 @@ from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidCaseError, InvalidOptionError
 from .evaluator import EvaluatorLike
 from .lifecycle import LifecycleFactory, RunHooks
+from .matching.match import CallLike
 from .retry import Retry, as_retry
 from .styles import checked_evaluators
 
@@ -255,6 +256,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         inputs: InputsT,
         metadata: MetadataT | None = None,
         expected_output: OutputT | None = ...,
+        expected_tool_calls: Iterable[CallLike] | None = None,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
         cluster: str | None = None,
         tags: Sequence[str] = (),

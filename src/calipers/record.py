@@ -9,9 +9,23 @@ from typing import Any, Generic, cast
 import msgspec
 
 from .context import InputsT, MetadataT, OutputT
+from .errors import InvalidOptionError
+from .matching.matcher_data import calls_data
 from .model_field import ModelField
+from .plain import safe_repr
 from .result import EvaluationResult, EvaluatorFailure, Scalar, SkippedEvaluation, kind_of
-from .trace import Trace
+from .trace import ToolCall, Trace
+
+
+def told_calls(calls: list[ToolCall]) -> list[Any]:
+    """Expected calls as a record keeps them; one with a matcher that has no plain form is shown by its repr."""
+    found: list[Any] = []
+    for call in calls:
+        try:
+            found += calls_data([call])
+        except InvalidOptionError:
+            found.append({"name": call.name, "shown": safe_repr(call)})
+    return found
 
 
 class Failure(ModelField, msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +67,8 @@ class ReportCase(ModelField, msgspec.Struct, Generic[InputsT, OutputT, MetadataT
     """How often the task was called."""
     has_expected_output: bool = False
     """Whether the case stated an expectation; it may be `None`."""
+    expected_tool_calls: list[Any] | None = None
+    """The tool calls that the case expects, as plain data; `None` when it says nothing about calls."""
     trace_id: str | None = None
     span_id: str | None = None
     teardown_failure: Failure | None = None
@@ -114,6 +130,7 @@ class ReportCaseFailure(
     tags: tuple[str, ...] = ()
     tries: int = 1
     has_expected_output: bool = False
+    expected_tool_calls: list[Any] | None = None
     trace_id: str | None = None
     span_id: str | None = None
     teardown_failure: Failure | None = None

@@ -389,7 +389,9 @@ def _check_k(k: Any) -> None:
         raise InvalidOptionError(f"k must be a whole number of attempts from 1, got {k!r}")
 
 
-_GIVEN = frozenset({"inputs", "metadata", "expected_output", "output", "attributes", "arguments"})
+_GIVEN = frozenset(
+    {"inputs", "metadata", "expected_output", "expected_tool_calls", "output", "attributes", "arguments"}
+)
 """Fields that hold what users gave, in any shape."""
 
 

@@ -28,7 +28,7 @@ from .interrupt import is_interrupt, take_back
 from .journal import Journal
 from .lifecycle import CaseLifecycle, LifecycleFactory, RunHook, RunHooks
 from .recalled import Recalled
-from .record import Failure, ReportCase, ReportCaseFailure
+from .record import Failure, ReportCase, ReportCaseFailure, told_calls
 from .result import describe_error
 from .retry import Retry
 from .scoring import TASK, Scoring, within
@@ -383,6 +383,9 @@ class Run:
             tags=case.tags,
             tries=attempt.tries,
             has_expected_output=case.has_expected_output,
+            expected_tool_calls=None
+            if case.expected_tool_calls is None
+            else told_calls(case.expected_tool_calls),
             trace_id=attempt.trace_id,
             span_id=attempt.span_id,
             trace=attempt.trace_so_far,

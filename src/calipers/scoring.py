@@ -25,7 +25,7 @@ from .interrupt import is_interrupt
 from .output import Abstention, read_parts
 from .plain import snapshot
 from .recalled import Cell
-from .record import ReportCase
+from .record import ReportCase, told_calls
 from .result import (
     EvaluationResult,
     EvaluatorFailure,
@@ -345,6 +345,9 @@ class Scoring:
             tags=case.tags,
             tries=attempt.tries,
             has_expected_output=case.has_expected_output,
+            expected_tool_calls=None
+            if case.expected_tool_calls is None
+            else told_calls(case.expected_tool_calls),
             trace_id=attempt.trace_id,
             span_id=attempt.span_id,
             trace=attempt.trace,

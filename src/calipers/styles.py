@@ -13,7 +13,7 @@ names (no trace, no expectation, no tool calls, no rollout graph), the evaluator
 parameter with a default keeps its default instead. What a `functools.partial` has bound stays as it was bound.
 
 `expected` is the expected output, and `actual` is of its kind: tool calls where the case expects tool calls, and the
-output where it expects anything else.
+output where it expects anything else. Where a case states expected tool calls and no output, they are the tool calls.
 """
 
 import dataclasses
@@ -115,11 +115,20 @@ def _tool_calls(ctx: EvaluatorContext) -> Any:
 
 
 def _expected(ctx: EvaluatorContext) -> Any:
+    if not ctx.has_expected_output and ctx.expected_tool_calls is not None:
+        return ctx.expected_tool_calls
     expected = _expected_output(ctx)
     return list(expected) if isinstance(expected, tuple) and are_tool_calls(expected) else expected
 
 
+def _expected_tool_calls(ctx: EvaluatorContext) -> Any:
+    calls = ctx.expected_tool_calls
+    return _Lacking("the case states no expected tool calls") if calls is None else calls
+
+
 def _actual(ctx: EvaluatorContext) -> Any:
+    if not ctx.has_expected_output and ctx.expected_tool_calls is not None:
+        return _tool_calls(ctx)
     if ctx.has_expected_output and not are_tool_calls(ctx.expected_output):
         return ctx.output
     output: Any = ctx.output
@@ -157,6 +166,7 @@ _SOURCES: dict[str, Callable[[EvaluatorContext], Any]] = {
     "context": lambda ctx: ctx,
     "output": lambda ctx: ctx.output,
     "expected_output": _expected_output,
+    "expected_tool_calls": _expected_tool_calls,
     "inputs": lambda ctx: ctx.inputs,
     "metadata": lambda ctx: ctx.metadata,
     "name": lambda ctx: ctx.name,

@@ -84,6 +84,7 @@ class _TurnCase(NamedTuple):
     metadata: Any
     expected_output: Any
     has_expected_output: bool
+    expected_tool_calls: Any = None
 
     @property
     def input_text(self) -> str:

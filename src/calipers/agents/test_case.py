@@ -4,12 +4,13 @@ It is a `Case`: it may stand in a `Dataset` beside others, and evaluators of eve
 of `None` states no expectation here, as a text to expect is never `None`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
 from calipers.case import Case
 from calipers.evaluator import EvaluatorLike
+from calipers.matching.match import CallLike
 
 
 class TestCase(Case[Any, Any, dict[str, Any]]):
@@ -29,6 +30,7 @@ class TestCase(Case[Any, Any, dict[str, Any]]):
         name: str,
         input_text: str = "",
         expected_output: Any = None,
+        expected_tool_calls: Iterable[CallLike] | None = None,
         description: str = "",
         tags: Sequence[str] = (),
         timeout_seconds: float | None = None,
@@ -42,6 +44,7 @@ class TestCase(Case[Any, Any, dict[str, Any]]):
             name=name,
             inputs=input_text,
             metadata=dict(metadata or {}),
+            expected_tool_calls=expected_tool_calls,
             evaluators=evaluators,
             cluster=cluster,
             tags=tags,
@@ -65,6 +68,7 @@ def as_test_case(case: Any) -> TestCase:
     made = TestCase(
         name=case.name or "case",
         expected_output=case.expected_output,
+        expected_tool_calls=case.expected_tool_calls,
         tags=getattr(case, "tags", ()),
         timeout_seconds=getattr(case, "timeout", None),
         metadata=metadata

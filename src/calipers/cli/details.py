@@ -33,6 +33,8 @@ def attempt_lines(record: Record) -> Iterator[str]:
     yield from _section("Inputs", _value(record.inputs))
     if record.has_expected_output or record.expected_output is not None:
         yield from _section("Expected", _value(record.expected_output))
+    if record.expected_tool_calls is not None:
+        yield from _section("Expected tool calls", _value(record.expected_tool_calls))
     if isinstance(record, ReportCaseFailure):
         yield from _section("Task failed", _error(record.error_message, record.error_stacktrace))
     else:

@@ -181,13 +181,17 @@ def find_case(
 
 
 def _case(name: str, record: Record) -> RunCase:
-    expected = record.expected_output if record.has_expected_output else None
-    has_content = record.has_expected_output or record.inputs is not None or record.metadata is not None
+    expected = _ABSENT
+    if record.has_expected_output:
+        expected = _digest(record.expected_output)
+    if record.expected_tool_calls is not None:
+        expected += _digest(record.expected_tool_calls)
+    has_content = expected != _ABSENT or record.inputs is not None or record.metadata is not None
     return RunCase(
         name=name,
         content=(
             _digest(record.inputs),
-            _digest(expected) if record.has_expected_output else _ABSENT,
+            expected,
             _digest(record.metadata),
         ),
         has_content=has_content,

@@ -36,7 +36,7 @@ class ToolCallsMatch(Evaluator):
 
     expected: Sequence[Any] | None = None
     """The expected calls, as `ToolCall`s with matchers, or as plain data in the form that
-    `calipers.matching.matcher_data` describes; `None` for the case's expected output."""
+    `calipers.matching.matcher_data` describes; `None` for the case's expected tool calls, else its expected output."""
     mode: Mode = field(default="exact", kw_only=True)
     """Whether the order counts, and what may be missing or added."""
     arguments: ArgumentMode | Mapping[str, ArgumentMode] = field(default="exact", kw_only=True)
@@ -145,8 +145,12 @@ class ToolCallCount(Evaluator):
 
 
 def _expected_calls(ctx: EvaluatorContext) -> Any:
+    if ctx.expected_tool_calls is not None:
+        return ctx.expected_tool_calls
     if not ctx.has_expected_output:
-        return Skipped("the case states no expected output, and no calls were given")
+        return Skipped(
+            "the case says nothing about tool calls: give it expected_tool_calls=[...], or the evaluator the calls"
+        )
     expected = ctx.expected_output
     listed = expected if isinstance(expected, list | tuple) else _listed(expected)
     if listed is None:

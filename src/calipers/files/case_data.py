@@ -7,6 +7,10 @@ says the same as leaving them out. A key that no case has is a problem, not a re
 from typing import Any
 
 from calipers.case import Case, is_timeout
+from calipers.errors import InvalidOptionError, InvalidTraceError
+from calipers.matching.match import as_expected_calls
+from calipers.matching.matcher_data import calls_data
+from calipers.trace import ToolCall
 from calipers.user_turn import UserTurn
 
 from .catalog import Catalog
@@ -15,7 +19,10 @@ from .problem import Problems, Steps, shorten, suggest
 from .spec import write_evaluator
 from .value_type import CaseTypes, ValueType
 
-KEYS = ("name", "inputs", "expected_output", "metadata", "evaluators", "cluster", "tags", "timeout", "turns")
+KEYS = (
+    *("name", "inputs", "expected_output", "expected_tool_calls", "metadata", "evaluators"),
+    *("cluster", "tags", "timeout", "turns"),
+)
 """What a case may say."""
 TURN_KEYS = ("user", "expected_output", "evaluators")
 """What a turn may say."""
@@ -58,6 +65,10 @@ class CaseReader:
             if key in data:
                 value = data[key]
                 fields[key] = None if value is None else kind.read(value, (*steps, key), problems)
+        if data.get("expected_tool_calls") is not None:
+            fields["expected_tool_calls"] = read_calls(
+                data["expected_tool_calls"], (*steps, "expected_tool_calls"), problems
+            )
         if "evaluators" in data:
             fields["evaluators"] = self.read_evaluators(data["evaluators"], (*steps, "evaluators"), problems)
         return Case(**fields) if len(problems.found) == before else None
@@ -109,6 +120,29 @@ class CaseReader:
         ]
 
 
+def read_calls(data: Any, steps: Steps, problems: Problems) -> list[ToolCall]:
+    """The expected tool calls that a list describes."""
+    if not isinstance(data, list):
+        problems.add(steps, "expected a list of tool calls; an empty list expects none", data)
+        return []
+    found: list[ToolCall] = []
+    for index, call in enumerate(data):
+        try:
+            found += as_expected_calls([call])
+        except (InvalidTraceError, InvalidOptionError) as error:
+            problems.add((*steps, index), str(error).removeprefix("expected call 0: "))
+    return found
+
+
+def written_calls(case: Any, steps: Steps, problems: Problems) -> list[Any]:
+    """The expected tool calls of a case as plain data; what has no plain form is added to the problems."""
+    try:
+        return calls_data(case.expected_tool_calls)
+    except InvalidOptionError as error:
+        problems.add((*steps, "expected_tool_calls"), str(error))
+        return []
+
+
 def name_in(data: Any) -> str | None:
     """The name that a case gives itself, whatever else is wrong with it."""
     name = data.get("name") if isinstance(data, dict) else None
@@ -145,6 +179,9 @@ def write_case(
         write("inputs", case.inputs, types.inputs)
     if case.has_expected_output:
         write("expected_output", case.expected_output, types.output)
+    if case.expected_tool_calls is not None:
+        data["expected_tool_calls"] = written_calls(case, steps, problems)
+        check_plain(data["expected_tool_calls"], (*steps, "expected_tool_calls"), problems, as_yaml=as_yaml)
     if case.metadata is not None:
         write("metadata", case.metadata, types.metadata)
     if case.evaluators:

@@ -28,6 +28,7 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
     name: str | None = None
     metadata: Any = None
     expected_output: Any = msgspec.UNSET
+    expected_tool_calls: list[Any] | None = None
     evaluators: list[Any] = []
     cluster: str | None = None
     tags: list[str] = []
@@ -41,6 +42,7 @@ class _RawLine(msgspec.Struct, forbid_unknown_fields=True):
     name: str | None = None
     metadata: msgspec.Raw = msgspec.Raw(b"null")
     expected_output: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    expected_tool_calls: list[Any] | None = None
     evaluators: list[Any] = []
     cluster: str | None = None
     tags: list[str] = []
@@ -89,6 +91,7 @@ class JSONLines(LazyCases):
                 metadata=line.metadata,
                 cluster=line.cluster,
                 tags=line.tags,
+                expected_tool_calls=line.expected_tool_calls,
                 timeout=line.timeout,
                 **fields,
             )
@@ -117,6 +120,7 @@ class JSONLines(LazyCases):
                 inputs=read_inputs(bytes(line.inputs)),
                 cluster=line.cluster,
                 tags=line.tags,
+                expected_tool_calls=line.expected_tool_calls,
                 timeout=line.timeout,
                 **fields,
             )

@@ -124,6 +124,12 @@ def _case(schemas: dict[Any, dict[str, Any]]) -> dict[str, Any]:
             "name": {"type": ["string", "null"], "minLength": 1},
             "inputs": schemas.get("inputs", {}),
             "expected_output": _or_null(schemas.get("output", {})),
+            "expected_tool_calls": {
+                "type": ["array", "null"],
+                "items": {
+                    "anyOf": [{"type": "string", "minLength": 1}, {"type": "object", "minProperties": 1}]
+                },
+            },
             "metadata": _or_null(schemas.get("metadata", {})),
             "evaluators": _list_of("evaluator"),
             "cluster": {"type": ["string", "null"]},

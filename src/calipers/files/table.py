@@ -1,7 +1,7 @@
 """Cases as rows of a table: which column holds what.
 
-By default the columns are called `name`, `inputs`, `expected_output`, `metadata`, `cluster`, `tags` (words, with spaces
-between them where cells are text) and `timeout` (seconds). Several columns make one value if their names have a dot:
+By default the columns are called `name`, `inputs`, `expected_output`, `expected_tool_calls` (a list as JSON text),
+`metadata`, `cluster`, `tags` (words, with spaces between them where cells are text) and `timeout` (seconds). Several columns make one value if their names have a dot:
 `metadata.topic` and `metadata.level` make `{"topic": ..., "level": ...}`; so do columns that begin with `inputs.` and
 `expected_output.`. Any other column is a problem, unless `columns=` says what is what: then those columns are read, and
 only those.
@@ -18,12 +18,15 @@ from typing import Any, TypeAlias
 from calipers.case import Case, is_timeout
 from calipers.errors import InvalidOptionError
 
-from .case_data import CaseReader
+from .case_data import CaseReader, read_calls
 from .json_reader import parse_json
 from .problem import ABSENT, Problems, suggest
 from .value_type import ValueType
 
-FIELDS = ("name", "inputs", "expected_output", "metadata", "cluster", "tags", "timeout")
+FIELDS = (
+    *("name", "inputs", "expected_output", "expected_tool_calls", "metadata"),
+    *("cluster", "tags", "timeout"),
+)
 """What a row can say of a case."""
 _VALUES = ("inputs", "expected_output", "metadata")
 
@@ -116,6 +119,8 @@ class RowReader:
         kind = self._types.get(place.field)
         if place.field == "tags":
             return _read_tags(value, column, problems)
+        if place.field == "expected_tool_calls":
+            return _read_calls(value, column, problems)
         if place.field == "timeout":
             return _read_timeout(value, column, problems)
         if kind is None:
@@ -132,6 +137,17 @@ def _read_tags(value: Any, column: tuple[str], problems: Problems) -> Any:
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         problems.add(column, "expected a list of texts", value)
     return tags
+
+
+def _read_calls(value: Any, column: tuple[str], problems: Problems) -> Any:
+    if isinstance(value, list):
+        return read_calls(value, column, problems)
+    inner = Problems("")
+    data = parse_json(value, inner) if isinstance(value, str) else ABSENT
+    if data is ABSENT or inner.found:
+        problems.add(column, "expected a list of tool calls as JSON", value)
+        return ABSENT
+    return read_calls(data, column, problems)
 
 
 def _read_timeout(value: Any, column: tuple[str], problems: Problems) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from calipers.case import Case
 
-from .case_data import CaseReader
+from .case_data import CaseReader, written_calls
 from .catalog import Catalog
 from .plain_data import same
 from .problem import ABSENT, Problems, Steps, shorten
@@ -34,6 +34,7 @@ class Table:
         self._add("name", [_or_absent(case.name) for case in self._cases])
         for field, kind in zip(("inputs", "expected_output", "metadata"), types, strict=True):
             self._add_values(field, [self._dumped(case, field, kind) for case in self._cases], kind)
+        self._add("expected_tool_calls", [self._calls(index, case) for index, case in enumerate(self._cases)])
         self._add("cluster", [_or_absent(case.cluster) for case in self._cases])
         self._add("tags", [self._tags(case.tags) if case.tags else ABSENT for case in self._cases])
         self._add("timeout", [self._timeout(_or_absent(case.timeout)) for case in self._cases])
@@ -112,6 +113,11 @@ class Table:
         if kind.is_any:
             return value  # no text, so it will not come back, and is refused for that
         return json.dumps(value, ensure_ascii=False)
+
+    def _calls(self, index: int, case: Any) -> Any:
+        if case.expected_tool_calls is None:
+            return ABSENT
+        return json.dumps(written_calls(case, ("cases", index), self._problems), ensure_ascii=False)
 
     def _tags(self, tags: tuple[str, ...]) -> Any:
         return " ".join(tags) if self._text else list(tags)

@@ -1,8 +1,9 @@
 """What makes two cases the same: their content.
 
 Content is what a task and an evaluator are given: the inputs, the expectation (none at all differs from an expectation of
-`None`) and the metadata. The name is not content, so that renaming a case computes nothing anew; neither are tags,
-cluster and timeout, which say how to choose, count and watch a case. A case's own evaluators have identities of their own.
+`None`), the expected tool calls (none stated differs from none expected) and the metadata. The name is not content, so that
+renaming a case computes nothing anew; neither are tags, cluster and timeout, which say how to choose, count and watch a
+case. A case's own evaluators have identities of their own.
 
 Content is data. Where it holds objects of the project's own classes, or functions, their code counts beside it: a task
 that calls a method of its inputs, or an evaluator that asks the expectation, does another thing once that is edited.
@@ -11,9 +12,12 @@ Two cases of one dataset may have the same content. They stay apart all the same
 of a run and no more, so the second of them takes another stored one or is run.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from calipers.case import Case
+from calipers.errors import InvalidOptionError
+from calipers.matching.matcher_data import calls_data
 
 from .code import UnknowableError, Walk
 from .fingerprint import AnyIdentity, Identity, Unknown, digest, identity_of, raw_digest
@@ -22,7 +26,7 @@ from .values import NoFormError, written
 
 _ABSENT = b"-"
 _NOTHING = written(None)
-_CONTENT = ("inputs", "metadata", "expected_output")
+_CONTENT = ("inputs", "metadata", "expected_output", "expected_tool_calls")
 _NO_CODE: dict[str, str] = {}
 
 
@@ -105,6 +109,7 @@ def case_key(case: Case[Any, Any, Any], code: CodeInValues | None = None) -> byt
             written(case.inputs, meet=meet)
             + (_NOTHING if case.metadata is None else written(case.metadata, meet=meet))
             + (written(case.expected_output, meet=meet) if case.has_expected_output else _ABSENT)
+            + (b"" if case.expected_tool_calls is None else _calls(case, meet))
         )
     except NoFormError:
         return None
@@ -115,8 +120,18 @@ def code_key(code: dict[str, str]) -> bytes:
     return identity_of(code).key.encode() if code else b""
 
 
+def _calls(case: Case[Any, Any, Any], meet: Callable[[Any], None]) -> bytes:
+    calls = case.expected_tool_calls or []
+    try:
+        return written(calls_data(calls))
+    except InvalidOptionError:  # a function is part of a matcher
+        return written([(call.name, call.arguments) for call in calls], meet=meet)
+
+
 def _part(case: Case[Any, Any, Any], name: str, code: CodeInValues) -> bytes | NoFormError:
     try:
+        if name == "expected_tool_calls":  # no bytes where nothing is stated, as in the key of such a case
+            return b"" if case.expected_tool_calls is None else _calls(case, code.meet)
         absent = name == "expected_output" and not case.has_expected_output
         return _ABSENT if absent else written(getattr(case, name), meet=code.meet)
     except NoFormError as error:

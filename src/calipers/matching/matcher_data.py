@@ -34,11 +34,13 @@ by name. Where a matcher holds others, each is again such a mapping; a text, a n
 """
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields
 from datetime import timedelta
 from typing import Any
 
 from calipers.errors import InvalidOptionError, InvalidTraceError
+from calipers.plain import plain
 from calipers.trace import ToolCall
 
 from .combined import AllOf, AnyOf, Includes, Not, SetOf
@@ -46,6 +48,7 @@ from .dates import DateIs
 from .matchers import Absent, Anything, Approx, InRange, Json, Maybe, OfType, Present, Regex, Similar, Text
 from .rules import CallOf
 from .showing import show
+from .values import Matcher
 
 _OF_A_VALUE: dict[str, tuple[Callable[..., Any], str]] = {
     "approx": (Approx, "value"),
@@ -127,6 +130,80 @@ def read_matcher(data: Any, where: str = "a matcher") -> Any:
         f"{where} is a mapping with one key, as in {{regex: '^a'}}, or a text, a number, a boolean or null; "
         f"{{equals: ...}} takes any value as it is, got {show(data)}"
     )
+
+
+def calls_data(calls: Iterable[ToolCall]) -> list[Any]:
+    """Expected calls as plain data that `read_call` reads as the same calls.
+
+    Raises:
+        InvalidOptionError: a matcher has no such form, because a function is part of it.
+    """
+    return [_call_data(call) for call in calls]
+
+
+def _call_data(call: ToolCall) -> Any:
+    if isinstance(call, CallOf):
+        return call.name
+    plainly = {name: value for name, value in call.arguments.items() if not _has_matcher(value)}
+    matchers = {name: _matcher_data(value) for name, value in call.arguments.items() if name not in plainly}
+    return {
+        "name": call.name,
+        **({"arguments": plain(plainly)} if plainly else {}),
+        **({"matchers": matchers} if matchers else {}),
+    }
+
+
+def _has_matcher(value: Any) -> bool:
+    if isinstance(value, Matcher):
+        return True
+    inside = value.values() if isinstance(value, Mapping) else value
+    return isinstance(value, Mapping | list | tuple) and any(map(_has_matcher, inside))
+
+
+def _matcher_data(matcher: Any) -> Any:
+    """What `read_matcher` reads as this matcher."""
+    if not _has_matcher(matcher):
+        simple = matcher is None or isinstance(matcher, str | int | float)
+        return matcher if simple else {"equals": plain(matcher)}
+    if isinstance(matcher, Mapping):
+        return {"mapping_of": {name: _matcher_data(value) for name, value in matcher.items()}}
+    if isinstance(matcher, list | tuple):
+        return {"list_of": [_matcher_data(value) for value in matcher]}
+    kind = type(matcher)
+    for name, (known, _) in (*_OF_A_VALUE.items(), ("in_range", (InRange, ""))):
+        if kind is known:
+            return {name: _parameters_data(matcher)}
+    for name, nothing in _OF_NOTHING.items():
+        if kind is nothing:
+            return {name: True}
+    for name, around in _OF_A_MATCHER.items():
+        if kind is around:
+            return {name: _matcher_data(matcher.value)}
+    if kind is AllOf or kind is AnyOf:
+        return {"all_of" if kind is AllOf else "any_of": [_matcher_data(each) for each in matcher.options]}
+    if kind is SetOf:
+        return {"set_of": [_matcher_data(each) for each in matcher.items]}
+    if kind is Includes:
+        inside = matcher.value
+        if isinstance(inside, Mapping):
+            return {"includes": {name: _matcher_data(value) for name, value in inside.items()}}
+        if isinstance(inside, list | tuple):
+            return {"includes": [_matcher_data(value) for value in inside]}
+        return {"includes": plain(inside)}
+    raise InvalidOptionError(f"{matcher!r:.200} cannot be written as plain data")
+
+
+def _parameters_data(matcher: Any) -> dict[str, Any]:
+    """The parameters of a matcher that are not at their defaults."""
+    found: dict[str, Any] = {}
+    for each in fields(matcher):
+        value = getattr(matcher, each.name)
+        if each.default is not MISSING and value == each.default:
+            continue
+        if isinstance(value, type):
+            raise InvalidOptionError(f"{matcher!r:.200} cannot be written as plain data: name a JSON type")
+        found[each.name] = value.total_seconds() if isinstance(value, timedelta) else plain(value)
+    return found
 
 
 def read_comparison(data: Any) -> Callable[[Any], Any]:

@@ -126,7 +126,9 @@ def _changes(info: RunInfo, attempt: StoredAttempt, earlier: RunInfo, then: Stor
     if attempt.case_hash != then.case_hash:
         before, after = (msgspec.json.decode(one.given) for one in (then, attempt))
         parts = [
-            name for name in ("inputs", "expected_output", "metadata") if before.get(name) != after.get(name)
+            name
+            for name in ("inputs", "expected_output", "expected_tool_calls", "metadata")
+            if before.get(name) != after.get(name)
         ]
         changes.append(f"the case changed ({', '.join(parts) or 'its content'})")
     held = [attempt_notes(one.output).code or {} for one in (then, attempt)]

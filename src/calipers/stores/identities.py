@@ -26,7 +26,16 @@ from .run_info import StoredEvaluator
 _MOST_KEPT = 10_000
 """Evaluators of single cases whose identity is remembered."""
 _NO_SETTING = frozenset(
-    {"inputs", "metadata", "expected_output", "has_expected_output", "evaluators", "name", "test_id"}
+    {
+        "inputs",
+        "metadata",
+        "expected_output",
+        "has_expected_output",
+        "expected_tool_calls",
+        "evaluators",
+        "name",
+        "test_id",
+    }
 )
 """Attributes of a case that are content, are given in another way, or are never the same twice."""
 _FIRST = b"0"

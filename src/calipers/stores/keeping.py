@@ -23,7 +23,7 @@ from calipers.identity.libraries import Libraries
 from calipers.identity.tasks import task_identity, with_hooks
 from calipers.journal import Keeping, Setup
 from calipers.recalled import Recalled, Reuse
-from calipers.record import ReportCase, ReportCaseFailure
+from calipers.record import ReportCase, ReportCaseFailure, told_calls
 from calipers.report import Report
 from calipers.scoring import Judge
 from calipers.spans import SpanTree
@@ -371,7 +371,8 @@ class RunJournal:
             changed=changed,
             form=form_of(attempt.output) if rich else None,
             rich_attributes=not are_plain(attempt.attributes),
-            rich_case=not are_plain(case.inputs, case.metadata, case.expected_output),
+            rich_case=not are_plain(case.inputs, case.metadata, case.expected_output)
+            or any("shown" in call for call in told_calls(case.expected_tool_calls or [])),
             code=work.case_code,
             seed=self.seed if attempt.seed_was_read else None,
             case=(

@@ -62,6 +62,7 @@ class Given(msgspec.Struct, omit_defaults=True):
     inputs: Any = None
     metadata: Any = None
     expected_output: Any = None
+    expected_tool_calls: list[Any] | None = None
     timeout: float | None = None
 
 
@@ -152,6 +153,7 @@ def pack(
         given.inputs = quick_plain(given.inputs)
         given.metadata = quick_plain(given.metadata)
         given.expected_output = quick_plain(given.expected_output)
+    given.expected_tool_calls = record.expected_tool_calls
     if timeout is not None:
         given.timeout = float(timeout)
     attempt = StoredAttempt(
@@ -340,6 +342,7 @@ def unpack(
             "metadata": given.metadata,
             "expected_output": given.expected_output,
             "has_expected_output": facts.has_expected_output,
+            "expected_tool_calls": given.expected_tool_calls,
             "task_duration": facts.task_duration,
             "total_duration": facts.total_duration,
             "cluster": facts.cluster,

@@ -21,7 +21,7 @@ import msgspec
 
 from calipers.errors import SpanTreeRecordingError
 from calipers.recalled import Cell, Recalled
-from calipers.record import ReportCase
+from calipers.record import ReportCase, told_calls
 from calipers.scoring import Judge
 from calipers.spans import SpanTree
 from calipers.styles import RolloutEvaluator
@@ -164,6 +164,8 @@ def _make_present(record: Any, work: Work) -> None:
     record.source_case_name = work.case_name if work.name is not work.case_name else None
     record.inputs, record.metadata = case.inputs, case.metadata
     record.expected_output, record.has_expected_output = case.expected_output, case.has_expected_output
+    calls = case.expected_tool_calls
+    record.expected_tool_calls = None if calls is None else told_calls(calls)
     record.cluster, record.tags = case.cluster, case.tags
     if not isinstance(record, ReportCase):
         record.not_run = work.plan.names

@@ -198,7 +198,10 @@ _SCALAR: Final = (bool, int, float, str)
 _FAILURE: Final = {"error_message": str, "error_stacktrace": str}
 _SOURCED: Final = {**_FAILURE, "source": {"arguments": dict}}
 _EVENT: Final = {"name": _NAME, "attributes": dict}
-_GIVEN: Final = dict.fromkeys(("inputs", "metadata", "expected_output"), object)
+_GIVEN: Final = {
+    **dict.fromkeys(("inputs", "metadata", "expected_output"), object),
+    "expected_tool_calls": [object],
+}
 _OUTPUT: Final = {
     "output": object,
     "attributes": dict,

@@ -276,6 +276,8 @@ class _Again:
             expected: dict[str, Any] = (
                 {"expected_output": record.expected_output} if record.has_expected_output else {}
             )
+            if record.expected_tool_calls is not None and not notes.rich_case:
+                expected["expected_tool_calls"] = record.expected_tool_calls
             tags, timeout = setting_of(attempt)
             case = Case(
                 name=attempt.case_name,

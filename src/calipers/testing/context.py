@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from calipers.case import Case
 from calipers.context import EvaluatorContext, InputsT, MetadataT, OutputT
 from calipers.errors import SpanTreeRecordingError
+from calipers.matching.match import CallLike
 from calipers.output import read_scalar
 from calipers.result import EvaluationReason, EvaluationResult, EvaluatorSpec, Scalar
 from calipers.scoring import Scoring
@@ -36,6 +37,7 @@ def make_context(
     *,
     inputs: InputsT = _NOTHING,
     expected_output: OutputT | None = _ABSENT,
+    expected_tool_calls: Iterable[CallLike] | None = None,
     metadata: MetadataT | None = None,
     name: str = "case",
     duration: float = 0.0,
@@ -52,6 +54,7 @@ def make_context(
         output: what the task returned; default: the text of the trace, else `None`.
         inputs: what the task was given.
         expected_output: what the case expects; left out, it expects nothing, while `None` expects `None`.
+        expected_tool_calls: the tools that should be called; left out, the case says nothing about calls.
         metadata: of the case.
         name: of the case.
         duration: how long the task took, in seconds.
@@ -64,7 +67,7 @@ def make_context(
     """
     stated: dict[str, Any] = {} if expected_output is _ABSENT else {"expected_output": expected_output}
     attempt = Attempt(
-        Case(name=name, inputs=inputs, metadata=metadata, **stated),
+        Case(name=name, inputs=inputs, metadata=metadata, expected_tool_calls=expected_tool_calls, **stated),
         inputs,
         name,
         name,

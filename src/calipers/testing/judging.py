@@ -46,7 +46,13 @@ def _attempt(ctx: EvaluatorContext[Any, Any, Any]) -> Attempt:
     """The attempt a context tells of, as far as it does: one made by hand has none behind it."""
     stated: dict[str, Any] = {"expected_output": ctx.expected_output} if ctx.has_expected_output else {}
     name = ctx.name or "case"
-    case: Case[Any, Any, Any] = Case(name=name, inputs=ctx.inputs, metadata=ctx.metadata, **stated)
+    case: Case[Any, Any, Any] = Case(
+        name=name,
+        inputs=ctx.inputs,
+        metadata=ctx.metadata,
+        expected_tool_calls=ctx.expected_tool_calls,
+        **stated,
+    )
     return Attempt(
         case,
         ctx.inputs,

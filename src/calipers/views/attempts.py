@@ -197,6 +197,10 @@ def _values(page: Page, record: Record, options: AttemptOptions) -> "Iterator[Re
         expects = record.has_expected_output or record.expected_output is not None
         if expects and options.shows(options.include_expected_output, passed=passed):
             values.append(("expected", record.expected_output))
+        if record.expected_tool_calls is not None and options.shows(
+            options.include_expected_output, passed=passed
+        ):
+            values.append(("calls", record.expected_tool_calls))
         if options.shows(options.include_output, passed=passed):
             values.append(("got", shown_output(record)))
     for label, value in values:

@@ -81,6 +81,8 @@ def values(record: Record) -> list[tuple[str, Any]]:
     found = [("inputs", record.inputs)]
     if record.has_expected_output or record.expected_output is not None:
         found.append(("expected", record.expected_output))
+    if record.expected_tool_calls is not None:
+        found.append(("expected calls", record.expected_tool_calls))
     if isinstance(record, ReportCase):
         found.append(("got", record.output))
     return found

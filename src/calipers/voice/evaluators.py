@@ -14,9 +14,10 @@ Calls that nobody expected are ignored unless they are asked for, except where n
 call is one too many, or such a request would pass whatever the agent does.
 
 What is expected may be written in any way that `run` takes: as calls, as plain data, or as the bare name of a tool, which
-means any arguments. In a `Dataset`, `tool_calls` is what the attempt recorded: it counts where the output itself holds no
-calls. A case that expects something else than calls, and an attempt that tells of none, are skipped; called by hand, an
-evaluator raises `NotApplicableError`. An argument that is missing is not `None`. The score is the mean similarity of the expected calls to those that were made,
+means any arguments. In a `Dataset`, `expected_tool_calls` is what the case says of calls, which counts rather than its
+expected output, and `tool_calls` is what the attempt recorded: it counts where the output itself holds no calls. A case that
+expects something else than calls, and an attempt that tells of none, are skipped; called by hand, an evaluator raises
+`NotApplicableError`. An argument that is missing is not `None`. The score is the mean similarity of the expected calls to those that were made,
 1 where they match; an extra call that is not ignored counts as one more, with 0.
 """
 
@@ -60,10 +61,15 @@ class ExactEvaluator:
     """Whether there may be more calls than expected; default: yes, unless none are expected."""
 
     def evaluate(
-        self, expected: Any, actual: Any, tool_calls: Sequence[ToolCall] | None = None
+        self,
+        expected: Any,
+        actual: Any,
+        tool_calls: Sequence[ToolCall] | None = None,
+        expected_tool_calls: Sequence[ToolCall] | None = None,
     ) -> EvalResult:
         """Compare the calls."""
-        expected, actual = _both(expected, actual, tool_calls)
+        wanted = expected if expected_tool_calls is None else expected_tool_calls
+        expected, actual = _both(wanted, actual, tool_calls)
         rules = _rules(self.ignore_extra_args)
         return _judge(expected, expected, actual, rules, self.match_order, self.ignore_extra_calls)
 
@@ -86,10 +92,15 @@ class FuzzyEvaluator:
         _check_share("minimum", self.minimum)
 
     def evaluate(
-        self, expected: Any, actual: Any, tool_calls: Sequence[ToolCall] | None = None
+        self,
+        expected: Any,
+        actual: Any,
+        tool_calls: Sequence[ToolCall] | None = None,
+        expected_tool_calls: Sequence[ToolCall] | None = None,
     ) -> EvalResult:
         """Compare the calls."""
-        expected, actual = _both(expected, actual, tool_calls)
+        wanted = expected if expected_tool_calls is None else expected_tool_calls
+        expected, actual = _both(wanted, actual, tool_calls)
         rules = _rules(self.ignore_extra_args, names="ignore_case")
         wanted = [_with_texts(call, self._matcher) for call in expected]
         return _judge(expected, wanted, actual, rules, self.match_order, self.ignore_extra_calls)
@@ -115,14 +126,19 @@ class SubsetEvaluator:
             raise InvalidOptionError(f"at_least must be a whole number from 1, got {self.at_least!r}")
 
     def evaluate(
-        self, expected: Any, actual: Any, tool_calls: Sequence[ToolCall] | None = None
+        self,
+        expected: Any,
+        actual: Any,
+        tool_calls: Sequence[ToolCall] | None = None,
+        expected_tool_calls: Sequence[ToolCall] | None = None,
     ) -> EvalResult:
         """Compare the calls.
 
         Raises:
             NotApplicableError: fewer calls are expected than should be made.
         """
-        expected, actual = _both(expected, actual, tool_calls)
+        wanted = expected if expected_tool_calls is None else expected_tool_calls
+        expected, actual = _both(wanted, actual, tool_calls)
         if len(expected) < self.at_least:
             raise NotApplicableError(
                 f"{len(expected)} calls are expected, of which {self.at_least} can never be made"
@@ -165,10 +181,15 @@ class SemanticEvaluator:
             raise InvalidOptionError(f"judge must be a function of two texts, got {self.judge!r}")
 
     async def evaluate(
-        self, expected: Any, actual: Any, tool_calls: Sequence[ToolCall] | None = None
+        self,
+        expected: Any,
+        actual: Any,
+        tool_calls: Sequence[ToolCall] | None = None,
+        expected_tool_calls: Sequence[ToolCall] | None = None,
     ) -> EvalResult:
         """Compare the calls. Every two texts that could be compared are judged once."""
-        expected, actual = _both(expected, actual, tool_calls)
+        wanted = expected if expected_tool_calls is None else expected_tool_calls
+        expected, actual = _both(wanted, actual, tool_calls)
         known: dict[tuple[str, str], Any] = {}
         different: dict[tuple[str, str], str] = {}
         for pair in _text_pairs(expected, actual):

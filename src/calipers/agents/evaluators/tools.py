@@ -27,8 +27,8 @@ class ToolUsageAuditor(BaseEvaluator):
     An empty list expects that no tool is called. Skipped where the trace does not tell its calls.
     """
 
-    expected_tools: list[str]
-    """The names of the tools, each as often as it should be called."""
+    expected_tools: list[str] | None = None
+    """The names of the tools, each as often as it should be called; `None`: those of the case's expected tool calls."""
     strict_order: bool = True
     """Whether the calls must come in this order; others may come between."""
     name: str = "tool-usage-auditor"
@@ -36,15 +36,21 @@ class ToolUsageAuditor(BaseEvaluator):
     """Whether a call whose tool failed counts as a call."""
 
     def __post_init__(self) -> None:
+        if self.expected_tools is None:
+            return
         check_items("ToolUsageAuditor", "expected_tools", self.expected_tools, "names of tools")
         for tool in self.expected_tools:
             if not isinstance(tool, str) or not tool:
                 raise InvalidOptionError(f"ToolUsageAuditor expects tools by their names, got {tool!r:.200}")
 
-    async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
+    async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:
+        told = test_case.expected_tool_calls
+        if self.expected_tools is None and told is None:
+            return skip(self.name, "neither the evaluator nor the case says which tools are expected")
         if not trace.calls_known:
             return skip(self.name, NO_TOOL_CALLS)
-        expected = list(self.expected_tools)
+        named = [call.name for call in told or ()] if self.expected_tools is None else self.expected_tools
+        expected = list(named)
         match = match_calls(
             expected,
             trace.tool_calls,

@@ -136,6 +136,8 @@ def _attempt(record: Record, columns: Mapping[tuple[str, Kind], int], limit: int
         found["error"] = _failure(record, limit)
         if record.not_run:
             found["not_run"] = [plain(name) for name in record.not_run]
+    if record.expected_tool_calls is not None:
+        found["expected_calls"] = shown_value(record.expected_tool_calls, limit)
     if record.metadata is not None:
         found["metadata"] = shown_value(record.metadata, limit)
     if record.tags:

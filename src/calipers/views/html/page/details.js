@@ -121,6 +121,7 @@ function inline(value) {
 function notesOf(attempt) {
   return [
     pairs("Attributes", Object.entries(attempt.attributes ?? {}).map(([name, value]) => [name, inline(value)])),
+    attempt.expected_calls ? part("Expected tool calls", inline(attempt.expected_calls)) : null,
     attempt.metadata ? part("Metadata", inline(attempt.metadata)) : null,
   ];
 }
