@@ -78,6 +78,8 @@ LAYERS = (
 """The modules and packages of `calipers`; each imports only those before it."""
 
 FRONT_DOORS = {
+    ("calipers.case", "calipers.matching.match"),
+    ("calipers.record", "calipers.matching.matcher_data"),
     ("calipers.context", "calipers.rollouts.graph_data"),
     ("calipers.dataset", "calipers.evaluation"),
     ("calipers.dataset", "calipers.files.load"),

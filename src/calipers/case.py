@@ -11,16 +11,18 @@ A case with `turns` instead of inputs is a conversation with a scripted user; se
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, overload
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidCaseError, InvalidOptionError, InvalidTraceError
 from .evaluator import EvaluatorLike
-from .matching.match import CallLike, as_expected_calls
 from .plain import safe_repr
 from .styles import checked_evaluators
 from .trace import ToolCall
 from .user_turn import ABSENT, UserTurn, as_turns, evaluators_of
+
+if TYPE_CHECKING:
+    from .matching.match import CallLike
 
 
 class Case(Generic[InputsT, OutputT, MetadataT]):
@@ -71,7 +73,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         inputs: InputsT,
         metadata: MetadataT | None = ...,
         expected_output: OutputT | None = ...,
-        expected_tool_calls: Iterable[CallLike] | None = ...,
+        expected_tool_calls: "Iterable[CallLike] | None" = ...,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = ...,
         cluster: str | None = ...,
         tags: Sequence[str] = ...,
@@ -84,7 +86,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         name: str | None = ...,
         turns: Sequence[UserTurn | str],
         metadata: MetadataT | None = ...,
-        expected_tool_calls: Iterable[CallLike] | None = ...,
+        expected_tool_calls: "Iterable[CallLike] | None" = ...,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = ...,
         cluster: str | None = ...,
         tags: Sequence[str] = ...,
@@ -97,7 +99,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         inputs: InputsT = ABSENT,
         metadata: MetadataT | None = None,
         expected_output: OutputT | None = ABSENT,
-        expected_tool_calls: Iterable[CallLike] | None = None,
+        expected_tool_calls: "Iterable[CallLike] | None" = None,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
         cluster: str | None = None,
         tags: Sequence[str] = (),
@@ -187,6 +189,8 @@ def field_tags(metadata: Any, field: str) -> list[str]:
 
 
 def _expected_calls(name: str | None, calls: Any) -> list[ToolCall]:
+    from .matching.match import as_expected_calls
+
     try:
         return list(as_expected_calls(calls))
     except (InvalidTraceError, InvalidOptionError) as error:

@@ -16,7 +16,6 @@ from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidCaseError, InvalidOptionError
 from .evaluator import EvaluatorLike
 from .lifecycle import LifecycleFactory, RunHooks
-from .matching.match import CallLike
 from .retry import Retry, as_retry
 from .styles import checked_evaluators
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from .files.format import Format
     from .files.table import Source
     from .journal import Keeping
+    from .matching.match import CallLike
     from .report import Report
     from .runner import Options, Record
     from .stores.store import Store
@@ -256,7 +256,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         inputs: InputsT,
         metadata: MetadataT | None = None,
         expected_output: OutputT | None = ...,
-        expected_tool_calls: Iterable[CallLike] | None = None,
+        expected_tool_calls: "Iterable[CallLike] | None" = None,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
         cluster: str | None = None,
         tags: Sequence[str] = (),

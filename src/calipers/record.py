@@ -10,7 +10,6 @@ import msgspec
 
 from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidOptionError
-from .matching.matcher_data import calls_data
 from .model_field import ModelField
 from .plain import safe_repr
 from .result import EvaluationResult, EvaluatorFailure, Scalar, SkippedEvaluation, kind_of
@@ -19,6 +18,8 @@ from .trace import ToolCall, Trace
 
 def told_calls(calls: list[ToolCall]) -> list[Any]:
     """Expected calls as a record keeps them; one with a matcher that has no plain form is shown by its repr."""
+    from .matching.matcher_data import calls_data
+
     found: list[Any] = []
     for call in calls:
         try:

@@ -14,8 +14,6 @@ from functools import lru_cache
 from numbers import Real
 from typing import Any
 
-import regex
-
 from calipers.errors import AttemptTimeoutError, InvalidOptionError, MissingExtraError
 
 from .showing import show, show_typed
@@ -349,6 +347,8 @@ def _is_number(value: Any) -> bool:
 
 @lru_cache(maxsize=256)
 def _compile(pattern: str, ignore_case: bool) -> Any:
+    import regex  # a case that expects tool calls must not load it
+
     try:
         return regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
     except (regex.error, RecursionError) as error:
