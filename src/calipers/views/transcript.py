@@ -61,8 +61,9 @@ def transcript_of(record: Record) -> Transcript | None:
     """The transcript of an attempt; `None` if its output is no conversation."""
     if not isinstance(record, ReportCase):
         return None
-    live = hasattr(record.output, "children") and hasattr(record.output, "plain_data")
-    if not live and not (isinstance(record.output, Mapping) and "calipers_rollout" in record.output):
+    kind = type(record.output)  # an object may lie about its class, or raise when asked
+    live = hasattr(kind, "plain_data") and hasattr(record.output, "children")
+    if not live and not (kind is dict and "calipers_rollout" in record.output):
         return None
     data = plain(record.output)
     turns = data.get("turns") if isinstance(data, dict) else None
