@@ -20,8 +20,7 @@ MetadataT = TypeVar("MetadataT", default=Any)
 
 NO_TOOL_CALLS = (
     "no tool call was recorded, and nothing shows that one would have been: mark the agent's tools with "
-    "@calipers.agents.tool and wrap it in a FunctionAdapter, record the calls with a TraceRecorder, or return them; if the "
-    "agent has no tools, say so with records_calls=True"
+    "@calipers.agents.tool, or if it has none, say records_calls=True"
 )
 """Why an evaluator of tool calls is skipped, and what to do about it."""
 
