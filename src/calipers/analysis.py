@@ -33,6 +33,11 @@ class _Titled(msgspec.Struct, kw_only=True, frozen=True, tag_field="type"):
     """What a reader must know: what was left out, and why a number is `None`."""
 
     @property
+    def type(self) -> str:
+        """Which kind of analysis it is, as stored reports say it."""
+        return str(self.__struct_config__.tag)
+
+    @property
     def remarks(self) -> list[str]:
         """The description and the note, as far as there are any, to be shown with it."""
         return [remark for remark in (self.description, self.note) if remark]

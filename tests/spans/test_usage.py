@@ -81,6 +81,7 @@ def test_every_span_must_match_and_of_no_spans_nothing_is_shown():
     tree = SpanTree([node(1), node(2, 1)])
     assert tree.all({"name_equals": "span"})
     assert not tree.all({"min_depth": 1})
+    assert [tree.count({"min_depth": depth}) for depth in range(3)] == [2, 1, 0]
     assert not SpanTree([]).all({"name_equals": "span"})
 
 

@@ -243,6 +243,10 @@ class SpanTree:
         """Whether a span matches."""
         return self.first(query) is not None
 
+    def count(self, query: SpanMatcher) -> int:
+        """How many spans match."""
+        return len(self.find(query))
+
     def all(self, query: SpanMatcher) -> bool:
         """Whether every span matches; of no spans nothing is shown, so False."""
         return bool(self.roots) and all(map(as_predicate(query), self))
