@@ -360,6 +360,22 @@ SEEN: dict[str, list[Program]] = {
             "n = 2",
         ),
     ],
+    "methods and attributes of the classes of outputs": [
+        Program(
+            "class Answer:\n    def __init__(self, n): self.n = n\n    def good(self): return self.n > 2\n"
+            "    def __repr__(self): return 'answer'\n"
+            "def task(x): return Answer(x)\ntask.version = '1'\ndef good(output): return output.good()\nevaluators = [good]",
+            "> 2",
+            "> 4",
+        ),
+        Program(
+            "@dataclass\nclass Answer:\n    n: int\n    def good(self): return self.n > 2\n"
+            "def task(x) -> Answer: return Answer(x)\ntask.version = '1'\n"
+            "def good(output): return output.good()\nevaluators = [good]",
+            "> 2",
+            "> 4",
+        ),
+    ],
     "hooks of a lifecycle": [
         Program(
             "STATE = {'n': 0}\nclass Hooks(CaseLifecycle):\n    def setup(self): state()['n'] = 3\n"

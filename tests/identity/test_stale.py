@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from calipers import Case, Dataset
-from calipers.stores import MemoryStore
+from calipers.plain import plain
+from calipers.stores import MemoryStore, why
 
 from .programs import NOT_SEEN, SEEN, UNKNOWN, Program
 
@@ -79,7 +80,7 @@ def run(module, store=None, *, reuse=False):
     says = [
         (
             record.name,
-            record.output,
+            plain(record.output),
             [(result.name, result.value, result.reason) for result in record.results],
         )
         for record in report.cases
@@ -109,6 +110,20 @@ def looked_at(folder: Folder, program: Program) -> None:
 def test_an_edit_is_noticed_and_nothing_else_is_computed_again(folder, line):
     for program in SEEN[line]:
         looked_at(folder, program)
+
+
+def test_why_names_the_class_in_a_case_that_was_edited_and_a_resumed_run_makes_its_attempt_again(folder):
+    program = SEEN["methods and attributes of the classes of what a case holds"][0]
+    with MemoryStore() as store:
+        first, _ = run(folder.load(program.source), store)
+        run(folder.load(program.edited()), store, reuse=True)
+        assert "code in what the case holds changed (evals.Rubric changed)" in why(
+            store, "latest", "a", "fits"
+        )
+        module = folder.load(program.edited())
+        dataset = Dataset(name="requests", cases=module.cases, evaluators=module.evaluators)
+        report = dataset.evaluate_sync(module.task, store=store, resume=first.reuse.run, progress=False)
+        assert (report.reuse.attempts_made, report.cases[0].assertions["fits"].value) == (1, False)
 
 
 @pytest.mark.parametrize("line", UNKNOWN)

@@ -12,7 +12,9 @@ Two cases of one dataset may have the same content. They stay apart all the same
 of a run and no more, so the second of them takes another stored one or is run.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from calipers.case import Case
@@ -61,11 +63,39 @@ class CodeInValues:
                 found[name] = digest(f"{earlier} {identity.key}".encode())
         return found
 
+    def of(self, *values: Any) -> dict[str, str] | None:
+        """The code that values hold, as far as they tell; `None` if they hold none, empty if it cannot be known."""
+        for value in values:
+            with suppress(NoFormError):
+                written(value, meet=self.meet)
+        found = self.taken()
+        return {} if isinstance(found, Unknown) else found or None
+
+    def holds(self, code: Mapping[str, str]) -> bool:
+        """Whether code that was noted is still the same: classes and functions are looked for by their names."""
+        found = {name: _named(name) for name in code}
+        known = {name: self._identity(thing) for name, thing in found.items() if thing is not None}
+        return bool(code) and all(
+            isinstance(one := known.get(name), Identity) and one.key == key for name, key in code.items()
+        )
+
     def _identity(self, thing: Any) -> AnyIdentity:
         known = self._known.get(id(thing))
         if known is None:
             known = self._known[id(thing)] = (thing, _identity_of_code(thing, self._libraries))
         return known[1]
+
+
+def _named(name: str) -> Any:
+    """The class or function of that full name; `None` if it is not loaded."""
+    parts = name.split(".")
+    for count in range(len(parts) - 1, 0, -1):
+        found: Any = sys.modules.get(".".join(parts[:count]))
+        if found is not None:
+            for part in parts[count:]:
+                found = getattr(found, part, None)
+            return found
+    return None
 
 
 def _identity_of_code(thing: Any, libraries: Libraries | None) -> AnyIdentity:

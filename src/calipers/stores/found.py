@@ -10,6 +10,7 @@ from calipers.result import EvaluationResult
 from calipers.scoring import NotedScoring
 from calipers.task import Attempt
 
+from .notes import attempt_notes
 from .packing import facts_of, unpack_cells
 from .records import StoredAttempt, StoredCell
 from .run_info import StoredEvaluator
@@ -35,6 +36,9 @@ class Found:
         self.as_plain = as_plain
         self.redacted = redacted
         self.made = made
+        notes = attempt_notes(attempt.output)
+        self.holds_code = notes.code is not None or notes.output_code is not None
+        """Whether its case or its output holds objects of the project's own classes, or functions."""
         self.bare = bare
         """Whether nobody knows the tags and the timeout of its case."""
 

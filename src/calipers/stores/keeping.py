@@ -332,9 +332,9 @@ class RunJournal:
             timeout=work.case.timeout,
         )
         if source is not None:
-            known = attempt_notes(source.attempt.output)
-            known = msgspec.structs.replace(known, changed=True) if changed else known
-            stored.output = with_attempt_notes(stored.output, known)
+            stored.output = with_attempt_notes(
+                stored.output, self._taken_over(source, attempt, changed=changed)
+            )
         elif (
             not as_is
             or changed
@@ -360,6 +360,15 @@ class RunJournal:
                 counts.judged_as_plain += 1
                 self._judged_redacted += source.redacted
 
+    def _taken_over(self, source: Source, attempt: Attempt, *, changed: bool) -> AttemptNotes:
+        """What was noted of an attempt, as it is now."""
+        known = attempt_notes(source.attempt.output)
+        known = msgspec.structs.replace(known, changed=True) if changed else known
+        if known.output_code is None or source.as_plain:
+            return known
+        code = self._recaller.code.of(attempt.output, attempt.attributes)
+        return msgspec.structs.replace(known, output_code=code)
+
     def _note(self, stored: StoredAttempt, work: Work, attempt: Attempt) -> None:
         """Add what a later run has to know to tell whether the attempt still holds."""
         case = work.case
@@ -371,6 +380,7 @@ class RunJournal:
             changed=changed,
             form=form_of(attempt.output) if rich else None,
             rich_attributes=not are_plain(attempt.attributes),
+            output_code=self._recaller.code.of(attempt.output, attempt.attributes),
             rich_case=not are_plain(case.inputs, case.metadata, case.expected_output)
             or any("shown" in call for call in told_calls(case.expected_tool_calls or [])),
             code=work.case_code,

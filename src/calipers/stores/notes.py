@@ -33,6 +33,8 @@ class AttemptNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True
     code: dict[str, str] | None = None
     """Digests of the code in what the case holds, by the names of classes and functions; `None` if it holds none, empty
     if the code cannot be known."""
+    output_code: dict[str, str] | None = None
+    """The same of what the output and the attributes hold."""
     changed: bool = False
     """Whether an evaluator changed the output, which is stored as it was, so that those after it judged another."""
     spans: dict[str, Any] | None = None

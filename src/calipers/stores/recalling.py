@@ -9,7 +9,8 @@ those hold whose evaluator is the same, and
 - whose code may read the name of the case, if the case has the same name;
 - that looked at the case, if its name, tags, cluster and timeout are the same;
 - that did not fail, unless failures are kept;
-- whose attempt has an output that an evaluator changed, if all of them hold.
+- whose attempt has an output that an evaluator changed, if all of them hold;
+- whose attempt has an output of classes that are the same; where they changed and it cannot be made again, the task is called.
 
 The record is made anew of the present case: what the store has of inputs, metadata and expectation is only their plain form.
 """
@@ -20,6 +21,7 @@ from typing import Any
 import msgspec
 
 from calipers.errors import SpanTreeRecordingError
+from calipers.identity.cases import CodeInValues
 from calipers.recalled import Cell, Recalled
 from calipers.record import ReportCase, told_calls
 from calipers.scoring import Judge
@@ -78,6 +80,7 @@ class Recaller:
             seed: of the run.
         """
         self.columns = columns
+        self.code = CodeInValues(columns.libraries)
         self.output = output
         self.evaluators = evaluators
         self.seed = seed
@@ -110,9 +113,14 @@ class Recaller:
         if notes.rich:
             record.output, restored = self.output.restored(record.output, notes.form)
             source.as_plain = not restored
+        judges = work.plan.judges
+        if notes.output_code is not None and not self.code.holds(notes.output_code):
+            if source.as_plain:
+                return None  # no evaluator has seen it as it would be now, and none can
+            judges = ()
         source.as_plain = source.as_plain or notes.rich_attributes or notes.redacted
         found: dict[str, Cell] = {}
-        for judge in work.plan.judges:
+        for judge in judges:
             key = self.columns.of(judge).key
             cell = None if key is None else cells.get(key)
             taken = None if cell is None else self._cell(work, judge, attempt, cell, source)

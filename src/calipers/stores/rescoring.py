@@ -330,7 +330,7 @@ class _Again:
                 )
         changed = attempt.changed_from is not None
         self.changed += changed
-        if not (self.has_rollouts or found.as_plain or changed or any(asked.values())):
+        if not (self.has_rollouts or found.as_plain or found.holds_code or changed or any(asked.values())):
             return cells
         judges = dict(zip(self.places, self.plan.judges, strict=True))
         self.judged_bare += found.bare and any("case" in looked for looked in asked.values())
@@ -339,8 +339,9 @@ class _Again:
             looked = asked.get(judge.name, frozenset())
             as_plain = found.as_plain or (found.bare and "case" in looked)
             notes = CellNotes(
-                # The evaluators before it are those of another run: nobody can promise them to a later one.
-                after="" if "results" in looked or changed else None,
+                # Evaluators before it are those of another run, and so may be the code in what it judges: no later run
+                # can rely on either.
+                after="" if "results" in looked or changed or found.holds_code else None,
                 seed=self.info.seed if "seed" in looked else None,
                 case="" if "case" in looked else None,
                 as_plain=as_plain,
