@@ -526,7 +526,7 @@ SEEN: dict[str, list[Program]] = {
             "import lib\nclass Agent:\n    def __init__(self, model): self.client = lib.Client(model)\n"
             "    def __call__(self, x): return self.client.ask(x)\ntask = Agent('a')\n"
             "# file: site-packages/lib.py\nimport threading\nclass Client:\n    def __init__(self, model):\n"
-            "        self.options = Options(model)\n        self.lock = threading.Lock()\n"
+            "        self.options = Options(model)\n        self.lock = threading.Lock()\n        self.again = self.ask\n"
             "    def ask(self, x): return self.options.model\n"
             "class Options:\n    def __init__(self, model): self.model = model\n",
             "Agent('a')",

@@ -154,9 +154,7 @@ class _Writing:
             return
         self._text(b"o", f"{kind.__module__}.{kind.__qualname__}")
         library = is_library(kind)
-        if self.refer is not None and (
-            says_nothing(value, kind) or (self.inside and _is_opaque(value, kind))
-        ):
+        if self.refer is not None and (says_nothing(value, kind) or (self.inside and _is_opaque(kind))):
             return
         if self.refer is not None and not library:
             self._text(b"c", self.refer(kind))
@@ -171,7 +169,9 @@ class _Writing:
             self._pairs(more, kind)
 
     def _code(self, value: Any) -> None:
-        if self.refer is not None:
+        if self.inside and isinstance(value, MethodType) and is_library(type(value.__self__)):
+            self._text(b"c", value.__qualname__)  # its object is one of those that are being written
+        elif self.refer is not None:
             self._text(b"c", self.refer(value))
         elif self.meet is not None:
             self._text(b"c", f"{module_of(value)}.{getattr(value, '__qualname__', type(value).__qualname__)}")
@@ -281,14 +281,12 @@ def says_nothing(value: Any, kind: type) -> bool:
     return kind in _LOCKS or isinstance(value, logging.Logger)
 
 
-def _is_opaque(value: Any, kind: type) -> bool:
+def _is_opaque(kind: type) -> bool:
     """Whether something inside an object of a library is known by its class: what coordinates, and what is connected.
 
     A client holds a pool of connections, which changes with every call and is no setting of the client.
     """
     if kind.__module__.partition(".")[0] in _COORDINATING:
-        return True
-    if isinstance(value, MethodType) and is_library(type(value.__self__)):
         return True
     return is_installed(kind) and any(hasattr(kind, name) for name in ("close", "aclose"))
 
