@@ -126,6 +126,21 @@ def test_why_names_the_class_in_a_case_that_was_edited_and_a_resumed_run_makes_i
         assert (report.reuse.attempts_made, report.cases[0].assertions["fits"].value) == (1, False)
 
 
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (0, "the code of its output changed, or cannot be found (evals.Answer changed)"),
+        (1, "good: computed in this run; the code of the output changed"),
+    ],
+)
+def test_why_names_the_class_of_an_output_that_was_edited(folder, number, said):
+    program = SEEN["methods and attributes of the classes of outputs"][number]
+    with MemoryStore() as store:
+        run(folder.load(program.source), store)
+        run(folder.load(program.edited()), store, reuse=True)
+        assert said in why(store, "latest", "a", "good")
+
+
 @pytest.mark.parametrize("line", UNKNOWN)
 def test_what_cannot_be_known_is_computed_again_and_a_note_says_why(folder, line):
     for program in UNKNOWN[line]:

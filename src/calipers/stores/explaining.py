@@ -138,6 +138,12 @@ def _changes(info: RunInfo, attempt: StoredAttempt, earlier: RunInfo, then: Stor
     if info.task_version != earlier.task_version or len(keys) > 1:
         parts = differences(_task_of(earlier).get("parts", {}), _task_of(info).get("parts", {}))
         changes.append(f"the task changed ({'; '.join(parts) or 'its version'})")
+    outputs = [attempt_notes(one.output).output_code for one in (then, attempt)]
+    if outputs[0] is not None and not changes:
+        code = differences(outputs[0], outputs[1] or {})
+        changes.append(
+            f"the code of its output changed, or cannot be found ({'; '.join(code) or 'the same now'})"
+        )
     if then.failed:
         changes.append("nothing is to be had: the task had failed there")
     return changes or [
@@ -196,7 +202,7 @@ def _cell_reason(store: Store, info: RunInfo, attempt: StoredAttempt, cell: Stor
     earlier, then = found
     if then.identity != mine.identity:
         return f"computed in this run{plain}; since run {earlier.id}, {_differences(then, mine)}"
-    return f"computed in this run{plain}; {_looked(cell)}"
+    return f"computed in this run{plain}; {_looked(attempt, cell)}"
 
 
 def _differences(then: StoredEvaluator, now: StoredEvaluator) -> str:
@@ -205,13 +211,15 @@ def _differences(then: StoredEvaluator, now: StoredEvaluator) -> str:
     return "; ".join(differences(then.parts, now.parts)) or "something changed that the store hides"
 
 
-def _looked(cell: StoredCell) -> str:
+def _looked(attempt: StoredAttempt, cell: StoredCell) -> str:
     """Why the result of an evaluator that has not changed did not hold any more."""
     notes = cell_notes(cell.body)
     if notes.after is not None:
         return "it looks at the results of evaluators before it, and those were computed"
     if notes.seed is not None:
         return "it asks for the seed, which is another one"
+    if attempt_notes(attempt.output).output_code is not None:
+        return "the code of the output changed, or it had failed, or the case had another name"
     return "it had failed, the case had another name, or this attempt had not been judged by it"
 
 
