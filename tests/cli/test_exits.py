@@ -16,11 +16,12 @@ def test_every_code_has_a_place_and_a_word():
             "ERRORED",
             "NOTHING",
             "INCONCLUSIVE",
+            "WORSE",
             "INTERRUPTED",
             "TERMINATED",
         )
     }
-    assert codes == {0, 1, 2, 3, 4, 5, 130, 143} == set(exits.PRECEDENCE) == set(exits.WORDS)
+    assert codes == {0, 1, 2, 3, 4, 5, 6, 130, 143} == set(exits.PRECEDENCE) == set(exits.WORDS)
 
 
 @given(st.lists(CODES))

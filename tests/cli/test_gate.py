@@ -47,6 +47,7 @@ def runs(once, calipers, write):
     [
         ("good", "bad.json", "evaluators: {positive: {margin: 0.1}}", "PASS", 0),
         ("bad.json", "good", "evaluators: {positive: {margin: 0.1}}", "FAIL", 1),
+        ("bad.json", "good", "evaluators: {positive: {margin: 0.6}}", "WORSE", 6),
         ("good", None, "evaluators: {positive: {margin: 0.1}}", "INCONCLUSIVE", 5),
         ("good", None, "evaluators: {positive: {at_least: 0.9}}", "INCONCLUSIVE", 5),
         ("good", None, "evaluators: {positive: {at_least: 0.7}}", "PASS", 0),

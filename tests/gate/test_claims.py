@@ -111,3 +111,48 @@ def test_no_number_of_cases_gives_clusters_an_interval_for_many_looks():
     level = Level(cases=[[1.0], [0.0]] * 8, clusters=[*range(4)] * 4, is_rate=True, anytime=True)
     found = advised(level, 0.4, anytime=True, in_clusters=True)
     assert found.advice == "gate a run by it that was not stopped early"
+
+
+def margin_claim(worse: int, better: int, cases: int, margin: float = 0.05) -> Claim:
+    new = [[0.0]] * worse + [[1.0]] * (cases - worse)
+    old = [[1.0]] * worse + [[0.0]] * better + [[1.0]] * (cases - worse - better)
+    change = Change(run=new, baseline=old, bounds=(-1.0, 1.0))
+    return Claim(subject="x", rule="", measure=change, limit=-margin, par=0.0, unit="rate", signed=True)
+
+
+def test_a_run_that_is_worse_by_an_open_amount_has_an_outcome_of_its_own():
+    def outcome(*counts):
+        return judge_claims([margin_claim(*counts)], confidence=0.95, correct=True)[0].outcome
+
+    assert outcome(10, 0, 100) == "WORSE", "all of the interval is below 0, and it holds the margin"
+    assert outcome(30, 0, 100) == "FAIL"
+    assert outcome(6, 5, 100) == "INCONCLUSIVE"
+    assert outcome(60, 20, 2000) == "PASS", "a loss of 2 points is a loss, and one that would be shipped"
+
+
+def test_many_rules_share_the_chance_of_a_false_worse():
+    alone = judge_claims([margin_claim(10, 2, 100)], confidence=0.95, correct=True)
+    assert [finding.outcome for finding in alone] == ["WORSE"]
+    many = [margin_claim(10, 2, 100), *[margin_claim(5, 5, 100)] * 19]
+    assert {finding.outcome for finding in judge_claims(many, confidence=0.95, correct=True)} == {
+        "INCONCLUSIVE"
+    }
+    found = judge_claims(many, confidence=0.95, correct=False)
+    assert [finding.outcome for finding in found].count("WORSE") == 1
+
+
+def test_a_level_without_a_baseline_is_never_worse():
+    level = Level(cases=[[0.0]] * 30 + [[1.0]] * 70, is_rate=True)
+    claim = Claim(subject="x", rule="", measure=level, limit=0.75)
+    assert judge_claims([claim], confidence=0.95, correct=True)[0].outcome == "INCONCLUSIVE"
+
+
+def test_equal_agents_are_told_to_be_worse_at_most_at_the_stated_rate():
+    draw = Random(11)
+    wrong = 0
+    for _ in range(400):
+        flips = [draw.random() for _ in range(100)]
+        worse, better = sum(each < 0.1 for each in flips), sum(each > 0.9 for each in flips)
+        found = judge_claims([margin_claim(worse, better, 100)], confidence=0.95, correct=True)[0]
+        wrong += found.outcome in {"WORSE", "FAIL"}
+    assert wrong <= 20, "2.5 % of 400 is 10, and 20 is beyond any luck"

@@ -1,7 +1,7 @@
 """What the exit code of a command says.
 
 Where several would apply, the one that leaves the least to trust comes first: interrupted, terminated, wrong usage, errored, nothing
-ran, failed, inconclusive, passed.
+ran, failed, worse, inconclusive, passed.
 """
 
 from collections.abc import Iterable
@@ -19,6 +19,8 @@ NOTHING: Final = 4
 """Nothing ran, or nothing was judged: there is nothing to say about it."""
 INCONCLUSIVE: Final = 5
 """A gate could not decide: nothing failed, and not everything passed."""
+WORSE: Final = 6
+"""A gate found the run to be worse than its baseline; whether by more than the policy allows is open."""
 INTERRUPTED: Final = 130
 """Ctrl-C, as shells number it."""
 TERMINATED: Final = 143
@@ -27,7 +29,7 @@ TERMINATED: Final = 143
 FROM_OUTSIDE: Final = {"Ctrl-C": INTERRUPTED, "SIGTERM": TERMINATED}
 """The codes for what ends a run from outside, by its name in the report."""
 
-PRECEDENCE: Final = (INTERRUPTED, TERMINATED, USAGE, ERRORED, NOTHING, FAILED, INCONCLUSIVE, PASSED)
+PRECEDENCE: Final = (INTERRUPTED, TERMINATED, USAGE, ERRORED, NOTHING, FAILED, WORSE, INCONCLUSIVE, PASSED)
 """Of several codes, the first of these is the one."""
 
 WORDS: Final = {
@@ -37,6 +39,7 @@ WORDS: Final = {
     ERRORED: "errored",
     NOTHING: "nothing",
     INCONCLUSIVE: "inconclusive",
+    WORSE: "worse",
     INTERRUPTED: "interrupted",
     TERMINATED: "terminated",
 }

@@ -20,11 +20,16 @@ from calipers.views.gate.markdown import verdict_markdown
 from calipers.views.gate.terminal import print_verdict
 from calipers.views.github import add_to_summary, commands_off
 
-from .exits import FAILED, INCONCLUSIVE, PASSED
+from .exits import FAILED, INCONCLUSIVE, PASSED, WORSE
 from .message import CommandError, near_path, no_file, note, problem_lines, silence
 from .reports import is_file, known_changes, named_reports
 
-CODES: Final[dict[Outcome, int]] = {"PASS": PASSED, "FAIL": FAILED, "INCONCLUSIVE": INCONCLUSIVE}
+CODES: Final[dict[Outcome, int]] = {
+    "PASS": PASSED,
+    "FAIL": FAILED,
+    "WORSE": WORSE,
+    "INCONCLUSIVE": INCONCLUSIVE,
+}
 
 
 def gate(

@@ -31,7 +31,7 @@ from calipers.views.view import View
 
 from .deciding import make_decider
 from .digest import digest
-from .exits import ERRORED, FAILED, FROM_OUTSIDE, INCONCLUSIVE, NOTHING, USAGE, first_of
+from .exits import ERRORED, FAILED, FROM_OUTSIDE, INCONCLUSIVE, NOTHING, USAGE, WORSE, first_of
 from .keeping import Keeper, with_options
 from .message import CommandError, UserCodeError, describe, note, silence, trace
 from .output import PLACEHOLDER, Outputs, check_paths, clean_stdout, protect, reopen_streams
@@ -60,7 +60,12 @@ _FOR_RUNNING = (
 )
 """Options that say how to run, and mean nothing to a report that is finished."""
 
-_WORDS = {FAILED: "Failed: ", INCONCLUSIVE: "Inconclusive: ", **dict.fromkeys(FROM_OUTSIDE.values(), "")}
+_WORDS = {
+    FAILED: "Failed: ",
+    INCONCLUSIVE: "Inconclusive: ",
+    WORSE: "Worse: ",
+    **dict.fromkeys(FROM_OUTSIDE.values(), ""),
+}
 """What a complaint begins with; any other is an error."""
 
 _FOR_DATASET_FILES = ("types", "evaluator_type", "allow_module", "column")

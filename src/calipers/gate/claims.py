@@ -2,11 +2,13 @@
 
 PASS   the interval, at the confidence of the policy, lies on the good side of the limit;
 FAIL   the interval, at a confidence that is corrected for the number of claims, lies on the bad side;
-INCONCLUSIVE   neither.
+WORSE  the interval, corrected so too, holds the limit and lies on the bad side of what an agent as good as its baseline has;
+INCONCLUSIVE   none of these.
 
 A gate fails if any claim does, so each claim has its part of the chance: Holm's step-down ("A Simple Sequentially Rejective
 Multiple Test Procedure", 1979). A gate passes only if every claim does, which needs no correction: all of them would have to be
-wrong at once (Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling", 1982).
+wrong at once (Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling", 1982). WORSE is told at the confidence of Holm's
+last step, with its count of claims: a claim that is falsely told to fail is falsely told to be worse, so both share one chance.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,6 +33,8 @@ class Claim:
     limit: float
     above: bool = True
     """Whether the good side is above the limit."""
+    par: float | None = None
+    """What an agent has that is as good as its baseline: beyond it, on the bad side, the run is worse. `None` without a baseline."""
     unit: Unit = "number"
     signed: bool = False
     """Whether the value is a difference."""
@@ -52,6 +56,12 @@ class Claim:
             return False
         return interval.high < self.limit if self.above else interval.low > self.limit
 
+    def is_worse(self, interval: Interval | None) -> bool:
+        """Whether the whole interval lies beyond what an agent has that is as good as its baseline."""
+        if self.par is None or not _is_sound(interval):
+            return False
+        return interval.high < self.par if self.above else interval.low > self.par
+
 
 def _is_sound(interval: Interval | None) -> TypeGuard[Interval]:
     """Whether an interval can decide anything: one that overflowed holds no limit and would pass every rule."""
@@ -67,24 +77,36 @@ def judge_claims(claims: Sequence[Claim], *, confidence: float, correct: bool) -
     """What became of each claim."""
     failed = failing(
         len(claims),
-        lambda index, level: _fails(claims[index], level),
+        lambda index, level: claims[index].fails(_interval(claims[index], level)),
         confidence=confidence,
         correct=correct,
     )
-    return [_judged(claim, index in failed, confidence) for index, claim in enumerate(claims)]
+    level = _level(len(claims) - len(failed), confidence=confidence, correct=correct)
+    return [
+        _judged(claim, "FAIL" if index in failed else _short_of_failing(claim, confidence, level), confidence)
+        for index, claim in enumerate(claims)
+    ]
 
 
-def _fails(claim: Claim, level: float) -> bool:
+def _short_of_failing(claim: Claim, confidence: float, level: float) -> Outcome:
+    """The outcome of a claim that does not fail: it passes at the confidence, or is worse at the corrected level, or is open."""
+    if claim.holds(_interval(claim, confidence)):
+        return "PASS"
+    worse = claim.par is not None and claim.is_worse(_interval(claim, level))
+    return "WORSE" if worse else "INCONCLUSIVE"
+
+
+def _interval(claim: Claim, level: float) -> Interval | None:
     try:
-        return claim.fails(claim.measure.interval(level))
+        return claim.measure.interval(level)
     except (OverflowError, ValueError):
-        return False
+        return None
 
 
-def _judged(claim: Claim, failed: bool, confidence: float) -> Finding:
+def _judged(claim: Claim, outcome: Outcome, confidence: float) -> Finding:
     """What became of a claim; numbers that no float can add up prove nothing, and spoil no other claim."""
     try:
-        found = _finding(claim, failed, confidence)
+        found = _finding(claim, outcome, confidence)
     except (OverflowError, ValueError) as error:
         why = str(error)
     else:
@@ -115,18 +137,21 @@ def failing(count: int, fails: Callable[[int, float], bool], *, confidence: floa
     """
     failed = set[int]()
     while True:
-        parts = count - len(failed) if correct else 1
-        level = 1 - (1 - confidence) / max(1, parts)
+        level = _level(count - len(failed), confidence=confidence, correct=correct)
         more = {index for index in range(count) if index not in failed and fails(index, level)}
         if not more:
             return failed
         failed |= more
 
 
-def _finding(claim: Claim, failed: bool, confidence: float) -> Finding:
+def _level(left: int, *, confidence: float, correct: bool) -> float:
+    """The confidence of one of the claims that are left, which share the chance of a false alarm."""
+    return 1 - (1 - confidence) / max(1, left if correct else 1)
+
+
+def _finding(claim: Claim, outcome: Outcome, confidence: float) -> Finding:
     measure = claim.measure
     interval, value = measure.interval(confidence), measure.value
-    outcome: Outcome = "FAIL" if failed else "PASS" if claim.holds(interval) else "INCONCLUSIVE"
     needed = None
     if outcome == "INCONCLUSIVE" and value is not None:
         needed = measure.needed(claim.limit, confidence)
@@ -174,6 +199,8 @@ def _advice(
         return None
     if outcome == "FAIL":
         return "fix it, or change the limit and say why"
+    if outcome == "WORSE":
+        return "worse than the baseline, and by how much is open: see which cases it lost, with `calipers compare`"
     if value is None:
         return "measure it, and gate again"
     if interval is None and claim.anytime:

@@ -316,6 +316,7 @@ class Limits:
             ),
             limit=-rules.margin if rules.margin and above else rules.margin,
             above=above,
+            par=0.0,
             unit=unit,
             signed=True,
             in_clusters=both.clusters is not None,
@@ -421,6 +422,7 @@ class Limits:
                     measure=Grown(run=both.run, baseline=both.baseline, clusters=both.clusters),
                     limit=growth.max_growth,
                     above=False,
+                    par=0.0,
                     unit="growth",
                     in_clusters=both.clusters is not None,
                 )

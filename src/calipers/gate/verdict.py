@@ -2,7 +2,8 @@
 
 - PASS: every rule passed.
 - FAIL: at least one rule failed.
-- INCONCLUSIVE: no rule failed, and at least one could not be decided. It is no pass.
+- WORSE: no rule failed, and by at least one the run is worse than its baseline; whether by more than the limit is open.
+- INCONCLUSIVE: none of these, and at least one rule could not be decided. It is no pass.
 """
 
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ import msgspec
 
 from calipers.stats import Interval
 
-Outcome: TypeAlias = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+Outcome: TypeAlias = Literal["PASS", "FAIL", "WORSE", "INCONCLUSIVE"]
 """What became of a rule, or of a whole gate."""
 
 Unit: TypeAlias = Literal["rate", "number", "seconds", "growth"]
@@ -77,4 +78,6 @@ def outcome_of(findings: Iterable[Finding]) -> Outcome:
     outcomes = {finding.outcome for finding in findings}
     if "FAIL" in outcomes:
         return "FAIL"
+    if "WORSE" in outcomes:
+        return "WORSE"
     return "PASS" if outcomes == {"PASS"} else "INCONCLUSIVE"

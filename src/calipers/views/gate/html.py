@@ -13,7 +13,7 @@ from .markdown import NEXT, by_gravity
 from .plots import MEETS, MISSES, span_of
 from .terminal import GLYPHS, facts_of
 
-_TONES: Final[dict[Outcome, str]] = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "warn"}
+_TONES: Final[dict[Outcome, str]] = {"PASS": "good", "FAIL": "bad", "WORSE": "bad", "INCONCLUSIVE": "warn"}
 _NAME, _TEXT = 200, 1000
 """Cells of a name, and of a sentence."""
 

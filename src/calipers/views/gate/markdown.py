@@ -15,11 +15,12 @@ from calipers.views.text import fit
 from .plots import MEETS, MISSES, WIDTH, span_of
 from .terminal import facts_of
 
-MARKS: Final[dict[Outcome, str]] = {"PASS": "✅", "FAIL": "❌", "INCONCLUSIVE": "❔"}
+MARKS: Final[dict[Outcome, str]] = {"PASS": "✅", "FAIL": "❌", "WORSE": "🔻", "INCONCLUSIVE": "❔"}
 """For each outcome a mark."""
 NEXT: Final[dict[Outcome, str]] = {
     "PASS": "Every rule passed.",
     "FAIL": "At least one rule failed.",
+    "WORSE": "The run is worse than its baseline; whether by more than the policy allows is open.",
     "INCONCLUSIVE": "Nothing failed, and not everything could be decided: this is no pass.",
 }
 """For each outcome what it means."""
@@ -55,7 +56,7 @@ def verdict_markdown(verdict: Verdict, *, limit: int = LIMIT) -> str:
 def by_gravity(verdict: Verdict) -> list[Finding]:
     """The rules, those that failed first and those that passed last."""
     return sorted(
-        verdict.findings, key=lambda finding: ("FAIL", "INCONCLUSIVE", "PASS").index(finding.outcome)
+        verdict.findings, key=lambda finding: ("FAIL", "WORSE", "INCONCLUSIVE", "PASS").index(finding.outcome)
     )
 
 

@@ -16,10 +16,16 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
 
-_STYLES: Final[dict[Outcome, str]] = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow"}
+_STYLES: Final[dict[Outcome, str]] = {
+    "PASS": "green",
+    "FAIL": "red",
+    "WORSE": "red",
+    "INCONCLUSIVE": "yellow",
+}
 GLYPHS: Final[dict[Outcome, tuple[str, str]]] = {
     "PASS": ("✓", "+"),
     "FAIL": ("✗", "x"),
+    "WORSE": ("↓", "v"),
     "INCONCLUSIVE": ("?", "?"),
 }
 """For each outcome a mark, and the same in ASCII."""
