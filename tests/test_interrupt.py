@@ -120,6 +120,33 @@ def test_a_process_that_a_task_started_ends_by_a_signal_as_usual(number, code):
     assert done.stdout == f"{[code] * 3} None\n", done.stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_process_that_a_task_ends_at_once_ends_at_once():
+    done = python(
+        """
+        import multiprocessing
+        from calipers.interrupt import terminating
+
+        def starts(inputs):
+            process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+            process.start()
+            process.terminate()
+            process.join()
+            return process.exitcode
+
+        async def on_the_loop(inputs):
+            return starts(inputs)
+
+        dataset.cases = dataset.cases[:20]
+        with terminating():
+            for task in (starts, on_the_loop):
+                report = dataset.evaluate_sync(task, progress=False)
+                print({case.output for case in report.cases}, report.incomplete)
+        """
+    )
+    assert (done.stdout, done.stderr) == ("{-15} None\n" * 2, "")
+
+
 def test_calls_that_had_ended_are_judged_and_kept(tmp_path):
     done = python(
         f"""

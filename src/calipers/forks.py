@@ -11,7 +11,7 @@ import os
 import threading
 from contextlib import suppress
 from typing import Any, Protocol
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 
 class Forkable(Protocol):
@@ -24,7 +24,8 @@ class Forkable(Protocol):
         """The process has forked, and this is the parent or the child."""
 
 
-_open: WeakSet[Forkable] = WeakSet()
+_open: WeakValueDictionary[int, Forkable] = WeakValueDictionary()
+"""In the order in which they came, by their identity."""
 _told: list[Forkable] = []
 _inherited: list[Any] = []
 _forking = threading.RLock()
@@ -34,13 +35,13 @@ _forking = threading.RLock()
 def tell_of_forks(one: Forkable) -> None:
     """Tell it of every fork as long as it lives, or until `no_more_forks`."""
     with _forking:
-        _open.add(one)
+        _open[id(one)] = one
 
 
 def no_more_forks(one: Forkable) -> None:
     """Tell it no more."""
     with _forking:
-        _open.discard(one)
+        _open.pop(id(one), None)
 
 
 def keep_for_ever(inherited: Any) -> None:
@@ -54,13 +55,14 @@ def keep_for_ever(inherited: Any) -> None:
 
 def _before() -> None:
     _forking.acquire()
-    _told.extend(_open)
+    _told.extend(_open.values())
     with suppress(ImportError):
         import ctypes  # noqa: F401 - for the child: another thread may hold the lock of an import there for ever
     _tell_all(lambda one: one.before_fork())
 
 
 def _after(*, is_child: bool) -> None:
+    _told.reverse()  # the last that was told before is the first that is told after
     try:
         _tell_all(lambda one: one.after_fork(is_child=is_child))
     finally:

@@ -168,6 +168,7 @@ class _Handlers:
         self.before = {number: handler for number, handler in found.items() if _is_default(number, handler)}
         """What is put back, by signal."""
         self._handlers = handlers
+        self._mask: set[int] = set()
 
     def __enter__(self) -> Self:
         tell_of_forks(self)
@@ -185,12 +186,14 @@ class _Handlers:
             signal.signal(number, handler)
 
     def before_fork(self) -> None:
-        """Nothing: the parent goes on as before."""
+        """Hold back signals until it is clear who gets them."""
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, self.before)
 
     def after_fork(self, *, is_child: bool) -> None:
         """A child that a task forked ends by these signals like any other process."""
         if is_child:
             self.put_back()
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
 
 def _is_default(number: int, handler: Any) -> bool:

@@ -43,7 +43,7 @@ is left behind."""
 
 def run_sync(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """Run a coroutine to its end from code that is not async, also where an event loop runs already."""
-    if is_loop_running():
+    if _is_loop_running():
         return elsewhere(lambda: run_sync(main))
     return _seats.mine().loop().run(main)
 
@@ -57,7 +57,7 @@ def elsewhere(work: Callable[[], _T], *, timeout: float | None = None) -> _T:
     return _seats.mine().helper().do(work, timeout)
 
 
-def is_loop_running() -> bool:
+def _is_loop_running() -> bool:
     """Whether an event loop runs in this thread."""
     try:
         asyncio.get_running_loop()
@@ -332,7 +332,7 @@ class _Seats:
         return lease.seat
 
     def close(self) -> None:
-        """Close every loop that does not run; the next call makes a new one."""
+        """Close every loop that does not run."""
         for seat in list(self._all):
             seat.close()
 
@@ -347,5 +347,4 @@ class _Seats:
 
 
 _seats: Final = _Seats()
-close_loops = atexit.register(_seats.close)
-"""Close the loops that are kept; those that run are left alone."""
+atexit.register(_seats.close)
