@@ -89,6 +89,7 @@ CLOSER_LOOKS = {
     "inputs": (1, 2),
     "metadata": {1: 2},
     "expected_output": float("nan"),
+    "expected_tool_calls": ["search"],
     "metrics": {"tokens": 3},
     "attributes": {"seen": True},
     "results": (),

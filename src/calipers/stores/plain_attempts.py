@@ -38,7 +38,7 @@ def pack_plain(work: Work, attempt: Attempt, record: Record, panel: Panel) -> St
         or attempt.asked is not plan.nothing_noted
         or plan.needs_spans
         or case.timeout is not None
-        or case.expected_tool_calls is not None
+        or record.expected_tool_calls is not None
         or not holds_plain_data(record, attempt, work)
     ):
         return None
