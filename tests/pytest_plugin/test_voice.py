@@ -358,9 +358,14 @@ def test_each_prompt_is_said_once_and_never_in_another_voice(voice, folder):
 
 
 def test_a_voice_that_does_not_say_how_it_is_set_is_asked_every_time(voice, folder):
-    changed = CONFTEST.replace("@dataclass(frozen=True)\nclass Voice:", "class Voice:")
-    folder.write("conftest.py", changed)
-    assert voice(TWICE).counts == {"passed": 2}
+    changed = CONFTEST.replace("@dataclass(frozen=True)\nclass Voice:", "class Voice:\n    client = None")
+    folder.write(
+        "conftest.py",
+        changed.replace("return Voice()", "voice = Voice()\n    voice.client = object()\n    return voice"),
+    )
+    done = voice(TWICE, "-W", "default")
+    assert done.counts["passed"] == 2
+    assert "the sound of Voice is not cached" in done.out
     assert said(folder) == ["0 go LA", "0 go LA"]
 
 

@@ -75,14 +75,18 @@ def judged(task, inputs="g"):
     return case
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: getattr(target, "__name__", repr(target)))
+@pytest.mark.parametrize(
+    "target", TARGETS, ids=lambda target: getattr(target, "__name__", type(target).__name__)
+)
 def test_a_call_of_the_first_turn_is_seen_whatever_the_target_is(target):
     case = judged(RolloutTask(Environment(target, ["My money!", "Thanks."])))
     assert [result.value for result in case.results] == [False, False]
     assert [call.name for call in case.trace.tool_calls].count("refund") == 1
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: getattr(target, "__name__", repr(target)))
+@pytest.mark.parametrize(
+    "target", TARGETS, ids=lambda target: getattr(target, "__name__", type(target).__name__)
+)
 def test_a_call_in_any_branch_of_a_tree_is_seen(target):
     def tester(so_far):
         return "My money!" if so_far.turn == 2 and so_far.branch == 0 else "Hello."

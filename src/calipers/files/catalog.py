@@ -117,9 +117,9 @@ def is_built_in(kind: Any) -> bool:
 
 
 def built_in_types() -> list[type]:
-    """All evaluators that Calipers brings."""
+    """All evaluators that Calipers brings, each once: some have a second name."""
     everything = (getattr(package, name) for package in (evaluators, agents) for name in package.__all__)
-    return [*(kind for kind in everything if is_built_in(kind)), *map(_later, LATER)]
+    return [*dict.fromkeys(kind for kind in everything if is_built_in(kind)), *map(_later, LATER)]
 
 
 def _later(name: str) -> type:
