@@ -1,6 +1,8 @@
 """What a gate does in the situations that its documentation promises something about: tables of docs/explanation/gates.md.
 
 - *ci*: 100 cases and a margin of 5 points. How often each outcome meets an agent that lost 10 points, and one that is as good as before.
+- *large values*: a limit on a time or a cost that the agent is exactly at. How often it passes, by the interval that knows no largest
+  value and by the one that does; 2.5 % is what the policy states.
 
 The draws come from fixed seeds, so the tables repeat exactly. `--update-docs` writes them into the page, between their markers.
 """
@@ -14,6 +16,7 @@ from dataclasses import replace
 from random import Random
 
 from calipers.gate.claims import judge_claims
+from calipers.gate.measure import Grown, Level
 from false_alarms import DOUBT, PAGE, claim, update
 
 SETS = 2000
@@ -52,7 +55,55 @@ def ci_table(sets, pool):
         yield f"| {100 * difference:+.0f} points | {flips:.0%} | {' | '.join(shown)} |"
 
 
-TABLES = {"ci": ci_table}
+def lognormal(draw):
+    return min(LARGEST, draw.lognormvariate(0, 1))
+
+
+def runaway(draw):
+    return LARGEST if draw.random() < 0.01 else draw.uniform(0.5, 1.5)
+
+
+def hang(draw):
+    return LARGEST if draw.random() < 0.02 else draw.uniform(0.5, 1.5)
+
+
+SPREADS = {"lognormal": lognormal, "1 % cost 60 times as much": runaway, "2 % hang": hang}
+LARGEST, LARGE_SIZES = 60.0, (30, 100, 300)
+
+
+def large_values(cell):
+    """How often a level, and a growth, pass that are exactly at their limits: unbounded, then bounded."""
+    spread, n, sets = cell
+    one = SPREADS[spread]
+    many = Random(1)
+    truth = sum(one(many) for _ in range(400_000)) / 400_000
+    draw = Random(zlib.crc32(f"{spread} {n}".encode()))
+    passed = Counter[str]()
+    for number in range(sets):
+        new, old = ([[one(draw)] for _ in range(n)] for _ in range(2))
+        for name, bounds in (("level", None), ("bounded level", (0.0, LARGEST))):
+            interval = Level(cases=new, bounds=bounds).interval(1 - 2 * DOUBT)
+            passed[name] += interval is not None and interval.high < truth
+        if number % 4 == 0:  # a growth takes longer to compute
+            faster = [[value / 1.1 for value in values] for values in old]
+            for name, most in (("growth", None), ("bounded growth", LARGEST)):
+                interval = Grown(run=new, baseline=faster, most=most).interval(1 - 2 * DOUBT)
+                passed[name] += interval is not None and interval.high < 0.1
+    whole, part = sets, len(range(0, sets, 4))
+    return {name: count / (part if "growth" in name else whole) for name, count in passed.items()}
+
+
+def large_values_table(sets, pool):
+    cells = [(spread, n, sets // 5) for spread in SPREADS for n in LARGE_SIZES]
+    yield "| values | cases | `at_most`, t | with `max_possible` | `max_growth`, Fieller | with `max_possible` |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for (spread, n, _), found in zip(cells, pool.map(large_values, cells), strict=True):
+        names = ("level", "bounded level", "growth", "bounded growth")
+        shown = (f"{100 * found.get(name, 0):.1f} %" for name in names)
+        yield f"| {spread} | {n} | {' | '.join(shown)} |"
+
+
+TABLES = {"ci": ci_table, "large values": large_values_table}
 
 
 def main():

@@ -347,3 +347,13 @@ def test_a_run_of_another_command_is_no_twin(calipers, twins):
     calipers("run", "evals.py:eval_b", "--quiet")
     for run in ("latest", "bool"):
         assert calipers("gate", run, "--policy", "least.yaml").exit_code == 0
+
+
+def test_the_time_out_of_kept_runs_bounds_their_times(calipers, write):
+    write("evals.py", NUMBERS)
+    write("time.yaml", "duration: {at_most: 5}\n")
+    for name, options in (("free", ()), ("limited", ("--task-timeout", "10"))):
+        calipers("run", "evals.py:eval_good", "--name", name, "--quiet", "--fail-under", "0", *options)
+        done = calipers("gate", name, "--policy", "time.yaml", "--out", "json:-")
+        (found,) = [each for each in json.loads(done.stdout)["findings"] if each["subject"] == "task time"]
+        assert (found["outcome"], found["approximate"]) == ("PASS", name == "free")

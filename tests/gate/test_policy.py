@@ -226,7 +226,7 @@ WHOLE = {
     "tags": {"hard": {"at_least": 0.5, "margin": 0.1}},
     "duration": {"max_growth": 0.2, "at_most": 3},
     "metrics": {
-        "cost": {"max_growth": 0.1, "max_missing": 0.1},
+        "cost": {"max_growth": 0.1, "max_missing": 0.1, "max_possible": 5.0},
         "retries": {"at_most": 1, "missing_is_zero": True},
     },
 }
@@ -302,6 +302,7 @@ def test_schema_and_reader_agree_on_what_may_stand_in_every_place(tmp_path, is_v
         ({"evaluators": {"a": {"agreement": {"labels": "a", "kappa": -1}}}}, False),
         ({"evaluators": {"a": {"agreement": {"labels": "a", "share": 0}}}}, False),
         ({"metrics": {"cost": {"max_missing": 0.1}}}, False),
+        ({"metrics": {"cost": {"at_most": 1, "max_possible": 0}}}, False),
         ({"metrics": {"cost": {"at_most": 1, "max_missing": 0.1, "missing_is_zero": True}}}, False),
         ({"metrics": {"cost": {"at_most": 1, "max_missing": 0.1, "missing_is_zero": False}}}, True),
         ({"duration": {"at_most": 1, "missing_is_zero": True}}, False),

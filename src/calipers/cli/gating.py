@@ -14,6 +14,7 @@ from calipers.gate.judging import judge_run
 from calipers.gate.policy import LimitError, Policy
 from calipers.gate.verdict import Outcome, Verdict
 from calipers.report import Report
+from calipers.stores.packing import setting_of
 from calipers.views.formats import Target
 from calipers.views.gate.files import verdict_target, write_verdict
 from calipers.views.gate.markdown import verdict_markdown
@@ -22,7 +23,8 @@ from calipers.views.github import add_to_summary, commands_off
 
 from .exits import FAILED, INCONCLUSIVE, PASSED, WORSE
 from .message import CommandError, near_path, no_file, note, problem_lines, silence
-from .reports import is_file, known_changes, named_reports
+from .reports import NamedReport, is_file, known_changes, named_reports
+from .storing import open_kept
 
 CODES: Final[dict[Outcome, int]] = {
     "PASS": PASSED,
@@ -58,6 +60,7 @@ def gate(
             read_run=lambda name: _named(name, store),
             changed_evaluators=None if old is None else known_changes(old.evaluators, found[0].evaluators),
             anytime=True if anytime else None,
+            task_timeout=None if rules.duration is None else _longest(found, store),
         )
     except LimitError as error:
         raise CommandError(f"{near_path(policy)}: {error}") from error
@@ -95,6 +98,19 @@ def read_policy(path: str) -> Policy:
 
 def _named(name: str, store: str | None) -> Report:
     return named_reports([name], store)[0].report
+
+
+def _longest(runs: Sequence[NamedReport], store: str | None) -> float | None:
+    """The seconds after which every task of these runs was ended; `None` if not all are kept, or one had no such limit."""
+    found: list[float] = []
+    for run in runs:
+        limit = None if run.info is None else run.info.parameters.get("task_timeout")
+        if run.info is None or limit is None or not run.info.keeps_settings:
+            return None
+        with open_kept(store) as kept:
+            own = (setting_of(attempt)[1] for attempt in kept.attempts(run.info.id))
+            found += [float(limit), *(each for each in own if each is not None)]
+    return max(found, default=None)
 
 
 def _show(verdict: Verdict) -> None:

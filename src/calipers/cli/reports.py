@@ -22,6 +22,7 @@ from .stored_run import report_of
 from .storing import find_run, open_kept
 
 if TYPE_CHECKING:
+    from calipers.stores.run_info import RunInfo
     from calipers.stores.store import Store
 
 _SUFFIXES: Final = (".json", ".jsonl")
@@ -36,6 +37,8 @@ class NamedReport(NamedTuple):
     """What to call it."""
     evaluators: KnownEvaluators | None = None
     """What the store knows of its evaluators; `None` for a file."""
+    info: "RunInfo | None" = None
+    """What the store knows of the run; `None` for a file."""
 
 
 def known_changes(
@@ -72,7 +75,8 @@ def named_reports(
                 info = find_run(kept, name, dataset=dataset, concludes=concludes)
                 key = ("run", info.id)
                 report = report_of(kept, info, whole=True)
-                each = NamedReport(report, f"{info.name} ({info.id})", kept.known_evaluators(info.id))
+                known = kept.known_evaluators(info.id)
+                each = NamedReport(report, f"{info.name} ({info.id})", known, info)
             if key in meant:
                 raise CommandError(
                     f"{meant[key]!r} and {name!r} are the same {key[0]}: name two that differ", USAGE

@@ -12,7 +12,7 @@ last step, with its count of claims: a claim that is falsely told to fail is fal
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TypeGuard
 
@@ -73,8 +73,30 @@ def _is_sound(interval: Interval | None) -> TypeGuard[Interval]:
     )
 
 
+class _Remembered:
+    """A measure that computes each of its intervals once: the same one tells failing, passing and being worse."""
+
+    def __init__(self, measure: Measure) -> None:
+        self.n = measure.n
+        self._measure = measure
+        self._known: dict[float, Interval | None] = {}
+
+    @property
+    def value(self) -> float | None:
+        return self._measure.value
+
+    def interval(self, confidence: float) -> Interval | None:
+        if confidence not in self._known:
+            self._known[confidence] = self._measure.interval(confidence)
+        return self._known[confidence]
+
+    def needed(self, limit: float, confidence: float) -> int | None:
+        return self._measure.needed(limit, confidence)
+
+
 def judge_claims(claims: Sequence[Claim], *, confidence: float, correct: bool) -> list[Finding]:
     """What became of each claim."""
+    claims = [replace(claim, measure=_Remembered(claim.measure)) for claim in claims]
     failed = failing(
         len(claims),
         lambda index, level: claims[index].fails(_interval(claims[index], level)),
@@ -165,6 +187,7 @@ def _finding(claim: Claim, outcome: Outcome, confidence: float) -> Finding:
         limit=claim.limit,
         above=claim.above,
         interval=interval,
+        approximate=_is_approximate(interval),
         unit=claim.unit,
         n=measure.n,
         more_cases=needed - measure.n if needed is not None and needed > measure.n else None,
@@ -183,7 +206,13 @@ def _said(claim: Claim, value: float | None, interval: Interval | None) -> str:
             else "too few, or too much alike, to say how far to trust it"
         )
         return f"{shown} on {size}: {why}"
-    return f"{shown}, {interval_words(interval, claim.unit, signed=claim.signed)}, on {size}"
+    words = interval_words(interval, claim.unit, signed=claim.signed)
+    return f"{shown}, {'approximate ' if _is_approximate(interval) else ''}{words}, on {size}"
+
+
+def _is_approximate(interval: Interval | None) -> bool:
+    """Whether an interval believes the spread that it sees; the others reckon with what was not seen."""
+    return interval is not None and interval.method in {"t", "clustered-t", "fieller"}
 
 
 def _change(claim: Claim, value: float) -> str:

@@ -47,6 +47,7 @@ def judge_run(
     read_run: ReadRun | None = None,
     changed_evaluators: Mapping[str, str] | EvaluatorChanges | None = None,
     anytime: bool | None = None,
+    task_timeout: float | None = None,
 ) -> Verdict:
     """What the gate says of a run.
 
@@ -59,6 +60,8 @@ def judge_run(
             differs, or as a store knows them. `None`: it is not known, and a note of the verdict says so.
         anytime: use intervals that hold however often one looks at a growing run; default: where a rule could end
             the run early (`stop_when`).
+        task_timeout: seconds after which every task of the run and of the baseline was ended, which bounds their times, unless the
+            policy states a `max_possible`.
 
     Raises:
         InvalidOptionError: a rule makes no sense for what the run holds, or a report does not keep every attempt.
@@ -73,7 +76,7 @@ def judge_run(
     looked_often = stopped if anytime is None else anytime
     heard = _heard(run)
     sides = Sides(heard, None if baseline is None else _heard(baseline), changed_evaluators)
-    limits = Limits(policy, sides, anytime=looked_often, read_run=read_run)
+    limits = Limits(policy, sides, anytime=looked_often, read_run=read_run, task_timeout=task_timeout)
     parts = [*facts_of(heard, policy), *limits.parts()]
     claims = [part for part in parts if isinstance(part, Claim)]
     judged = iter(judge_claims(claims, confidence=policy.confidence, correct=policy.correction == "holm"))

@@ -44,11 +44,13 @@ class Limits:
         *,
         anytime: bool,
         read_run: ReadRun | None,
+        task_timeout: float | None = None,
     ) -> None:
         self.policy = policy
         self.sides = sides
         self.anytime = anytime
         self.read_run = read_run
+        self.task_timeout = task_timeout
         self.notes: list[str] = []
         """What a reader should know besides; complete when all parts have been taken."""
         self._left_out = dict[ChangedEvaluator, None]()
@@ -396,11 +398,40 @@ class Limits:
 
     # ------------------------------------------------------------------ times and metrics
 
+    def _most(self, subject: str, growth: Growth, values: Values) -> tuple[float | None, str | None]:
+        """The largest value that there can be, and the first case, in words, that has one beyond what the policy states."""
+        limit = growth.max_possible
+        if limit is None and subject == TASK_TIME and self.task_timeout is not None:
+            limit = self.task_timeout
+        cases = [*self.sides.run.cases, *(self._paired if growth.max_growth is not None else [])]
+        wild = [
+            (case.name, number)
+            for case in cases
+            for number in values(case)
+            if limit is not None and not is_inside(number, (0.0, limit))
+        ]
+        if not wild:
+            return limit, None
+        if growth.max_possible is None:
+            return None, None  # some case has a time-out of its own, and how long the longest is is not known
+        name, number = wild[0]
+        return None, f"{number:g} of case {name!r} does not lie between 0 and {limit:g}"
+
     def _growth(self, subject: str, growth: Growth, values: Values, unit: Unit) -> Iterator[Part]:
         if self.anytime:
             said = "the run was looked at many times, and what has no bounds has no interval that allows it"
             yield _open(subject, "limits", said, "gate a run by it that was not stopped early")
             return
+        most, wild = self._most(subject, growth, values)
+        if wild is not None:
+            rule = f"no value above {limit_words(growth.max_possible or 0.0, unit)}"
+            yield _open(subject, rule, wild, "correct max_possible in the policy")
+            return
+        if most is None:
+            self.notes.append(
+                f"{subject}: its intervals are approximate; a rare value that is much larger than those seen makes the rule err "
+                "more often than the policy says: state the largest that there can be, a time-out or a budget, as max_possible"
+            )
         yield from self._lost(subject, "number", task=losses_of_tasks(self.sides.run.cases).total)
         measured = len(self.sides.alone(values).cases)
         if measured < self._default_least:
@@ -419,7 +450,7 @@ class Limits:
                 yield Claim(
                     subject=subject,
                     rule=rule,
-                    measure=Grown(run=both.run, baseline=both.baseline, clusters=both.clusters),
+                    measure=Grown(run=both.run, baseline=both.baseline, clusters=both.clusters, most=most),
                     limit=growth.max_growth,
                     above=False,
                     par=0.0,
@@ -431,7 +462,9 @@ class Limits:
             yield Claim(
                 subject=subject,
                 rule=f"at most {limit_words(growth.at_most, unit)}",
-                measure=Level(cases=alone.cases, clusters=alone.clusters),
+                measure=Level(
+                    cases=alone.cases, clusters=alone.clusters, bounds=None if most is None else (0.0, most)
+                ),
                 limit=growth.at_most,
                 above=False,
                 unit=unit,

@@ -6,11 +6,12 @@ of Clopper and Pearson where cases pass or not. It is wider than the intervals t
 over rates (Wilson, Newcombe) or for values that are about normal (t), and so too sure for some agents at the limit. With
 clusters it is joined with the t interval of the clusters, which knows better how unequal ones vary.
 
-Numbers without bounds, such as seconds, or scores outside 0 and 1 of which nobody stated any, have a t interval; where they agree to the last digit,
-they are taken at their word from `ENOUGH_ALIKE` cases.
+Numbers without bounds, such as seconds without a time-out, or scores outside 0 and 1 of which no bounds are stated, have a t interval
+or, where they are compared as totals, Fieller's; where they agree to the last digit, they are taken at their word from `ENOUGH_ALIKE`
+cases. Such an interval is approximate: it does not reckon with a rare value that is much larger than those seen.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from math import ceil, fsum, inf
 from typing import Protocol
@@ -36,6 +37,8 @@ from calipers.stats.clusters import (
 ENOUGH_ALIKE = 30
 """Cases that agree to the last digit, from which numbers without a range are believed."""
 _NO_WIDTH = 1e-9
+_CLOSE = 1e-5
+"""Of one plus a growth: how well the ends of its interval are known."""
 _ROUNDING = 1e-12
 """Of the largest number that a measure is made of, be that 1e-10 or 1e10: what differs by no more is equal."""
 _MOST_CASES = 1_000_000
@@ -181,6 +184,8 @@ class Grown:
     run: Cases
     baseline: Cases
     clusters: Sequence[Hashable] | None = None
+    most: float | None = None
+    """The largest value that there can be; the smallest is 0. `None` if there is no largest."""
 
     @property
     def n(self) -> int:
@@ -204,7 +209,11 @@ class Grown:
         return fsum(tops) / fsum(bottoms) - 1 if fsum(bottoms) > 0 else None
 
     def interval(self, confidence: float) -> Interval | None:
-        """Fieller's interval; without an upper end there is none."""
+        """The interval by the largest value; without one Fieller's, and without an upper end none."""
+        if self.most is not None and self.n > 1 and (self.value or 0.0) > -1:
+            bounded = self._between_bounds(self.most, confidence)
+            if bounded is not None:
+                return bounded
         tops, bottoms = self._units()
         if min([*tops, *bottoms], default=-1) < 0:
             return None  # a growth of what may be negative means nothing
@@ -221,6 +230,26 @@ class Grown:
             return Interval(found.value - 1, found.value - 1, confidence, "fieller")
         return None
 
+    def _between_bounds(self, most: float, confidence: float) -> Interval | None:
+        """The growths g for which the mean of new - (1 + g) old may be 0, by the interval of values between bounds.
+
+        It falls with g, so each end of the interval has one place where it is 0.
+        """
+        new, old = ([fsum(each) / len(each) for each in side] for side in (self.run, self.baseline))
+        value = self.value
+        if value is None or min(*new, *old) < 0 or max(*new, *old) > most * (1 + _NO_WIDTH):
+            return None
+
+        def end(growth: float, *, upper: bool) -> float:
+            times = 1 + growth
+            values = [top - times * bottom for top, bottom in zip(new, old, strict=True)]
+            found = _bounded(values, (-times * most, most), self.clusters, confidence)
+            return inf if found is None else found.high if upper else found.low
+
+        high = _zero_above(lambda growth: end(growth, upper=True), value)
+        low = _zero_above(lambda down: -end(value - down, upper=False), 0.0, most=1 + value)
+        return None if high is None or low is None else Interval(value - low, high, confidence, "gaffke")
+
     def needed(self, limit: float, confidence: float) -> int | None:
         """Cases that would tell the growth from the limit."""
         tops, bottoms = self._units()
@@ -233,6 +262,34 @@ class Grown:
             scale=max(map(abs, [*tops, *bottoms]), default=0.0),
         )
         return None if units is None else ceil(units * self.n / len(tops))
+
+
+def _zero_above(falling: Callable[[float], float], start: float, *, most: float = 1e6) -> float | None:
+    """Where a function that falls from `start` on is no longer above 0; at most `start` + `most`."""
+    step = 0.05
+    few, enough = start, start + min(step, most)
+    above, below = 1.0, falling(enough)
+    while below > 0 and enough < start + most:
+        step *= 2
+        few, above, enough = enough, below, start + min(step, most)
+        below = falling(enough)
+    if below > 0:
+        return start + most if most < 1e6 else None
+    side = 0
+    for _ in range(60):
+        if enough - few <= _CLOSE * (1 + abs(enough)):
+            break
+        # False position; an end that stays twice is halved (the Illinois rule), or the other would creep.
+        place = few + (enough - few) * (above / (above - below) if above > below else 0.5)
+        place = place if few < place < enough else (few + enough) / 2
+        found = falling(place)
+        if found > 0:
+            below = below / 2 if side > 0 else below
+            few, above, side = place, found, 1
+        else:
+            above = above / 2 if side < 0 else above
+            enough, below, side = place, found, -1
+    return enough
 
 
 def _anytime(

@@ -145,6 +145,9 @@ class Growth(_Checked, frozen=True, kw_only=True):
     """The whole interval of the mean has to lie below this: seconds, or the units of the metric."""
     max_missing: Share | None = None
     """The share of finished attempts that may lack the metric, and are left out; more, or any if `None`, is INCONCLUSIVE."""
+    max_possible: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """The largest value that one attempt can have: a time-out, or a budget. `None`: for times that of the run (`task_timeout`), where it
+    is known; without any the rule is approximate."""
     missing_is_zero: bool = False
     """Whether an attempt that finished without the metric had none of it: one that never moves from zero is not recorded."""
 
@@ -154,6 +157,10 @@ class Growth(_Checked, frozen=True, kw_only=True):
             raise InvalidOptionError("missing_is_zero leaves nothing missing: take out max_missing")
         if self.max_growth is None and self.at_most is None:
             raise InvalidOptionError("neither max_growth nor at_most is given: there is nothing to meet")
+        if self.at_most is not None and self.max_possible is not None and self.at_most >= self.max_possible:
+            raise InvalidOptionError(
+                f"at_most {self.at_most:g}: no value can be above max_possible {self.max_possible:g}, so nothing could miss it"
+            )
 
 
 class Policy(_Checked, frozen=True, kw_only=True):

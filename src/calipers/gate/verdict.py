@@ -40,6 +40,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the good side is above the limit."""
     interval: Interval | None = None
     """Where the true value may lie."""
+    approximate: bool = False
+    """Whether the interval goes by how such numbers usually spread, since no bounds are known: rare values that are much larger
+    than those seen make the rule err more often than the policy says."""
     unit: Unit = "number"
     n: int | None = None
     """Cases behind the estimate."""
