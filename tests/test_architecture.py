@@ -28,6 +28,7 @@ LAYERS = (
     "result",
     "spans",
     "context",
+    "evidence",
     "output",
     "evaluator",
     "styles",

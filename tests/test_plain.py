@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case, LLMCall, ToolCall, Trace
-from calipers.plain import loaded_types, plain, safe_repr, snapshot
+from calipers.plain import loaded_types, plain, safe_repr
 
 
 class Colour(Enum):
@@ -410,24 +410,6 @@ def test_what_is_plain_already_stays_equal_and_is_copied(value):
     assert repr(found) == repr(value)
     if isinstance(value, list | dict):
         assert found is not value
-
-
-@given(_ANYTHING)
-def test_a_snapshot_is_the_plain_form_of_all_that_can_change(value):
-    found = snapshot(value)
-    if type(value) in {str, int, float, bool, type(None)}:
-        assert found is None
-    else:
-        assert json.loads(found.text) == plain(value)
-        assert not found.is_plain or plain(value) == value
-
-
-def test_a_snapshot_tells_that_a_value_has_changed_since():
-    value = {"a": [3, 1, (2, math.nan)]}
-    before = snapshot(value)
-    assert snapshot(value) == before
-    value["a"].reverse()
-    assert snapshot(value) != before
 
 
 @given(st.sets(st.integers() | st.text(max_size=2) | st.booleans() | st.none()))

@@ -67,6 +67,7 @@ class EvaluateOptions(TypedDict, total=False):
     evaluator_timeout: float | None
     retry: Retry | Mapping[str, Any] | None
     retry_task: Retry | Mapping[str, Any] | None
+    retry_evaluators: Retry | Mapping[str, Any] | None
     repeat: int
     lifecycle: LifecycleFactory | None
     plugins: RunHooks | None
@@ -315,6 +316,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             evaluator_timeout: seconds an evaluator may take; sync evaluators then run in threads.
             retry: when to call a failed task again: a `Retry`, or its fields in a dictionary.
             retry_task: another word for `retry`.
+            retry_evaluators: when to ask an evaluator again that raised an exception; what it says is never asked again.
             repeat: how often to attempt each case.
             lifecycle: hooks around each attempt: a `CaseLifecycle` class, or a function of a case that makes one.
             plugins: a `calipers.plugins.PluginManager` whose plugins are told when the run and its attempts begin and end.
@@ -435,6 +437,7 @@ def _run_options(options: EvaluateOptions) -> "Options":
         raise InvalidOptionError("retry and retry_task are two words for one thing: give one of them")
     given = {name: value for name, value in options.items() if name in Options.__struct_fields__}
     given["retry"] = as_retry(retry) if retry_task is None else as_retry(retry_task, "retry_task")
+    given["retry_evaluators"] = as_retry(options.get("retry_evaluators"), "retry_evaluators")
     if given.get("seed") is None:
         given["seed"] = draw_seed()
     return Options(**given)  # type: ignore[arg-type]  # it checks what it is given

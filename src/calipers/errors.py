@@ -12,6 +12,7 @@ CalipersError
 ├── InvalidRolloutError (ValueError)    a turn or tree of turns that cannot be, or a player that answered with what is none
 ├── RolloutError (RuntimeError)         a conversation that a player broke off; `graph` is what there was of it
 ├── TaskContractError (TypeError)       a task broke its own promise, such as an async one with nothing to await
+├── EvaluatorContractError (TypeError)  an evaluator changed what it was to judge (recorded, not raised)
 ├── AttemptTimeoutError (TimeoutError)  a task or evaluator exceeded its time (recorded, not raised)
 ├── DatasetFileError (ValueError)       a dataset file with problems, all of which the error lists with their places
 ├── ReportFormatError (ValueError)      data that is not a stored report, or of a version this release cannot read
@@ -36,7 +37,7 @@ Each class also derives from the built-in that describes it, so `except ValueErr
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from .files.problem import Problem
@@ -98,6 +99,15 @@ class RolloutError(CalipersError, RuntimeError):
 
 class TaskContractError(CalipersError, TypeError):
     """A task broke its own promise, such as a coroutine function that returned nothing to await."""
+
+
+class EvaluatorContractError(CalipersError, TypeError):
+    """An evaluator changed an object that other evaluators judge as well; recorded as a failure."""
+
+    def __init__(self, message: str, before: "Mapping[str, Any] | None" = None) -> None:
+        super().__init__(message)
+        self.before = before or {}
+        """What was changed, as plain data, as it was before."""
 
 
 class AttemptTimeoutError(CalipersError, TimeoutError):

@@ -212,7 +212,7 @@ def _talking(cases: Iterable[Any], task: Any) -> Any:
 
 def _limits(options: Options) -> dict[str, Any]:
     """Those options that a stored run keeps."""
-    kept = ("max_concurrency", "task_timeout", "evaluator_timeout", "retry")
+    kept = ("max_concurrency", "task_timeout", "evaluator_timeout", "retry", "retry_evaluators")
     found = {name: plain(getattr(options, name)) for name in kept}
     return {name: value for name, value in found.items() if value is not None}
 
@@ -232,7 +232,7 @@ def make_run(
     run = Run(
         task,
         WorkQueue(items if journal is None else journal.prepared(items)),
-        scoring(timeout=options.evaluator_timeout),
+        scoring(timeout=options.evaluator_timeout, retry=options.retry_evaluators),
         span_recorder(wants_spans),
         options,
         journal,

@@ -143,6 +143,8 @@ class SkippedEvaluation(ModelField, msgspec.Struct, frozen=True, gc=False):
     """The evaluator of which this is one result among others; `None`: the whole evaluator did not apply."""
     original: Any = None
     """The object the evaluator returned, when it was richer than a skip; not stored with a report."""
+    metadata: dict[str, Any] | None = None
+    """What the evaluator counted and noted, and how often it was tried, where there is something to say."""
 
     @property
     def evaluator(self) -> str:
@@ -159,6 +161,8 @@ class EvaluatorFailure(ModelField, msgspec.Struct, frozen=True, kw_only=True):
     """`Type: text`."""
     error_stacktrace: str = ""
     source: EvaluatorSpec
+    metadata: dict[str, Any] | None = None
+    """What it counted and noted, and how often it was tried, where there is something to say."""
 
 
 def kind_of(value: Scalar) -> Kind:

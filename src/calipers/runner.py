@@ -31,7 +31,7 @@ from .recalled import Recalled
 from .record import Failure, ReportCase, ReportCaseFailure, told_calls
 from .result import describe_error
 from .retry import Retry
-from .scoring import TASK, Scoring, within
+from .scoring import TASK, Hold, Scoring, within
 from .spans import SpanCapture, SpanRecorder, SpanTree, usage_metrics
 from .summary import Tally
 from .task import Attempt, Task, begin, isolated, promised_coroutine, settle
@@ -77,6 +77,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     evaluator_timeout: float | None = None
     """Seconds each evaluator may take; with it, synchronous evaluators run in threads."""
     retry: Retry | None = None
+    retry_evaluators: Retry | None = None
+    """When to ask an evaluator again that raised an exception."""
     repeat: int = 1
     """How often to attempt each case."""
     lifecycle: LifecycleFactory | None = None
@@ -113,8 +115,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidOptionError(f"keep must be 'all' or 'failed', got {self.keep!r}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise InvalidOptionError(f"seed must be a whole number, got {self.seed!r}")
-        if self.retry is not None and not isinstance(self.retry, Retry):
-            raise InvalidOptionError(f"retry must be a Retry, such as Retry(attempts=3), got {self.retry!r}")
+        for name in ("retry", "retry_evaluators"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, Retry):
+                raise InvalidOptionError(f"{name} must be a Retry, such as Retry(attempts=3), got {value!r}")
 
 
 def keep_spans(attempt: Attempt, capture: SpanCapture) -> None:
@@ -424,7 +428,7 @@ class Run:
         return record
 
     def _note(self, seconds: float) -> None:
-        self.scoring.note(TASK, seconds)
+        self.scoring.note(TASK, seconds, is_async=True)
 
     async def _execute(self, attempt: Attempt) -> None:
         """Call an async task until it succeeds or its tries are used up."""
@@ -438,8 +442,9 @@ class Run:
                 if timeout is None:
                     output = await isolated(coroutine, copy_context(), self._note)
                 else:
-                    watched = _watched(coroutine, self._note)
-                    output = await within(timeout, watched, self.late(attempt.case))
+                    hold = Hold(self.scoring, TASK, is_async=True)
+                    watched = isolated(coroutine, copy_context(), hold.note)
+                    output = await within(timeout, watched, self.late(attempt.case), hold.others)
                 settle(attempt, output)
             except BaseException as error:
                 if self.ends(error):
@@ -514,10 +519,6 @@ class Run:
             raise error
         kind, message, stack = describe_error(error)
         return Failure(error_type=kind, error_message=message, error_stacktrace=stack)
-
-
-async def _watched(coroutine: Coroutine[Any, Any, Any], note: Callable[[float], None]) -> Any:
-    return await isolated(coroutine, copy_context(), note)
 
 
 async def _prepared(hooks: CaseLifecycle[Any, Any, Any], ctx: EvaluatorContext[Any, Any, Any]) -> Any:

@@ -110,10 +110,30 @@ class Attempt(msgspec.Struct):
         )
 
 
+STEP_SECONDS = 0.001
+"""What holds the event loop longer than this does not count as the time of those who wait."""
+
 BLOCKING_SECONDS = 0.1
 """What holds the event loop longer than this is named in the report."""
 
-_CURRENT: ContextVar[Attempt | None] = ContextVar("calipers_attempt", default=None)
+
+class Notes:
+    """What an evaluator counts and notes while it judges; it stands with the evaluator's result, not with the attempt's metrics."""
+
+    __slots__ = ("attributes", "metrics", "used")
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget it."""
+        self.metrics: dict[str, int | float] = {}
+        self.attributes: dict[str, Any] = {}
+        self.used = False
+        """Whether there is something."""
+
+
+_CURRENT: ContextVar[Attempt | Notes | None] = ContextVar("calipers_attempt", default=None)
 _COUNTING = threading.Lock()
 _INSIDE: ContextVar[bool] = ContextVar("calipers_inside_part", default=False)
 """Whether this code runs inside of a part of an attempt that tells all there is to tell."""
@@ -135,13 +155,30 @@ def current_attempt() -> Attempt | None:
     A task that looks here at its case, its name or the seed is called again by a run that reuses results, if these are
     others then.
     """
-    attempt = _CURRENT.get()
+    attempt = running_attempt()
     return None if attempt is None else cast("Attempt", _Watched(attempt))
 
 
 def running_attempt() -> Attempt | None:
     """The same, for those whose use of it changes no output."""
-    return _CURRENT.get()
+    current = _CURRENT.get()
+    return current if isinstance(current, Attempt) else None
+
+
+def take_notes(notes: Notes) -> None:
+    """Let what is counted and noted from here on, in the current context, go into these notes."""
+    _CURRENT.set(notes)
+
+
+def judging_notes() -> Notes:
+    """The notes of the current context, which are empty."""
+    notes = _CURRENT.get()
+    if type(notes) is not Notes:
+        notes = Notes()
+        _CURRENT.set(notes)
+    elif notes.used:
+        notes.clear()
+    return notes
 
 
 class _Watched:
@@ -173,7 +210,7 @@ class _Watched:
 def increment_eval_metric(name: str, amount: float) -> None:
     """Add to a metric of the current attempt: tokens, calls, money. Outside a run it does nothing.
 
-    Safe in threads the task starts with its context. A metric that never moves from zero is not created.
+    What an evaluator counts stands in the `metadata` of its result, under "metrics". Safe in threads the task starts with its context. A metric that never moves from zero is not created.
     """
     if isinstance(amount, bool) or not isinstance(amount, int | float) or not math.isfinite(amount):
         raise InvalidOptionError(f"metric {name!r} grows by a finite number, got {amount!r}")
@@ -183,16 +220,20 @@ def increment_eval_metric(name: str, amount: float) -> None:
             total = attempt.metrics.get(name, 0) + amount
             if total != 0 or name in attempt.metrics:
                 attempt.metrics[name] = total
+                if type(attempt) is Notes:
+                    attempt.used = True
 
 
 def set_eval_attribute(name: str, value: Any) -> None:
     """Note something about the current attempt; the last value wins. Outside a run it does nothing.
 
-    What looks like a secret in the value is noted as `[redacted]`.
+    What an evaluator notes stands in the `metadata` of its result, under "attributes". What looks like a secret in the value is noted as `[redacted]`.
     """
     attempt = _CURRENT.get()
     if attempt is not None:
         attempt.attributes[name] = masked(value)
+        if type(attempt) is Notes:
+            attempt.used = True
 
 
 def record_trace(trace: Trace) -> None:
@@ -205,7 +246,7 @@ def record_trace(trace: Trace) -> None:
     """
     if not isinstance(trace, Trace):
         raise InvalidTraceError(f"record_trace takes a Trace, got {safe_repr(trace):.200}")
-    attempt = _CURRENT.get()
+    attempt = running_attempt()
     if attempt is not None:
         attempt.recorded = [_Told(trace)]
         attempt.trace = trace
@@ -308,7 +349,7 @@ def isolated(
     try:
         waiting = run(coroutine.send, None)
         while True:
-            if perf_counter() - start > BLOCKING_SECONDS:
+            if perf_counter() - start > STEP_SECONDS:
                 note(perf_counter() - start)
             try:
                 sent = yield waiting
@@ -323,7 +364,7 @@ def isolated(
                 start = perf_counter()
                 waiting = run(coroutine.send, sent)
     except StopIteration as done:
-        if perf_counter() - start > BLOCKING_SECONDS:
+        if perf_counter() - start > STEP_SECONDS:
             note(perf_counter() - start)
         return done.value
     except GeneratorExit as error:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from calipers import Case, Dataset
-from calipers.plain import plain
+from calipers.plain import are_plain, plain
 from calipers.stores import MemoryStore, hide_matches
 from calipers.stores.notes import attempt_notes
-from calipers.stores.output_type import OutputType, are_plain, form_of, output_type
+from calipers.stores.output_type import OutputType, form_of, output_type
 
 
 class Model(BaseModel):

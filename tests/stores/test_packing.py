@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from calipers.errors import StoreError
-from calipers.plain import plain
+from calipers.plain import are_plain, plain
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import (
@@ -20,7 +20,6 @@ from calipers.result import (
     SkippedEvaluation,
 )
 from calipers.stores import GitState, MemoryStore, Panel, RunInfo, StoredEvaluator, facts_of, pack, unpack
-from calipers.stores.output_type import are_plain
 from calipers.trace import ToolCall, Trace, Turn, TurnType
 
 TEXT = st.text(max_size=6)

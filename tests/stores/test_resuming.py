@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import signal
 import threading
 
 import pytest
@@ -30,13 +31,19 @@ def dataset(inputs, evaluators=(fine,), names=None):
     return Dataset(name="d", cases=cases, evaluators=[*evaluators])
 
 
+def press_ctrl_c_twice():
+    """The first one ends the run, the second one everything."""
+    for _ in range(2):
+        signal.raise_signal(signal.SIGINT)
+
+
 def run_until(stop, data, store, **options):
     """Run, and be interrupted when so many attempts are done."""
     done = itertools.count(1)
 
     def on_record(record):
         if next(done) == stop:
-            raise KeyboardInterrupt
+            press_ctrl_c_twice()
 
     given = {"store": store, "progress": False, "max_concurrency": 1, "on_record": on_record, **options}
     if stop is None:

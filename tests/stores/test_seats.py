@@ -1,9 +1,17 @@
 """Which evaluators a run has after it was scored, resumed, or both."""
 
+import signal
+
 import pytest
 
 from calipers import Case, Dataset
 from calipers.stores import MemoryStore, score_again
+
+
+def press_ctrl_c_twice():
+    """The first one ends the run, the second one everything."""
+    for _ in range(2):
+        signal.raise_signal(signal.SIGINT)
 
 
 def double(inputs):
@@ -109,7 +117,7 @@ def test_an_attempt_that_was_not_judged_by_all_has_not_passed_and_the_report_is_
 def test_attempts_to_which_a_scoring_did_not_come_have_not_passed(store):
     def stops(output):
         if output == 2:
-            raise KeyboardInterrupt
+            press_ctrl_c_twice()
         return True
 
     run = evaluated(store, large).reuse.run
@@ -164,7 +172,7 @@ def test_one_of_the_runs_own_takes_the_place_of_another_that_scored_it_under_its
 def test_a_run_never_shows_an_evaluator_beside_the_one_that_took_its_place(store, known):
     def falls(output):
         if output == 2:
-            raise KeyboardInterrupt
+            press_ctrl_c_twice()
         return False
 
     if not known:

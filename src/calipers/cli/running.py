@@ -55,6 +55,7 @@ _FOR_RUNNING = (
     "task_timeout",
     "evaluator_timeout",
     "retry",
+    "retry_evaluators",
     "seed",
     "resume",
 )
@@ -95,6 +96,7 @@ class RunOptions:
     task_timeout: float | None = None
     evaluator_timeout: float | None = None
     retry: int | None = None
+    retry_evaluators: int | None = None
     seed: int | None = None
     fail_under: Sequence[str] = ()
     allow_errors: bool = False
@@ -408,6 +410,9 @@ class Session:
             task_timeout=options.task_timeout or project.task_timeout,
             evaluator_timeout=options.evaluator_timeout or project.evaluator_timeout,
             retry=None if options.retry is None else Retry(attempts=options.retry + 1),
+            retry_evaluators=(
+                None if options.retry_evaluators is None else Retry(attempts=options.retry_evaluators + 1)
+            ),
             repeat=repeat,
             plugins=self.plugins,
             seed=seed,

@@ -67,6 +67,12 @@ _CHANCE = (
         type=click.IntRange(min=0),
         help="Call a task that failed up to N times more.",
     ),
+    click.option(
+        "--retry-evaluators",
+        metavar="N",
+        type=click.IntRange(min=0),
+        help="Ask an evaluator that raised an exception up to N times more.",
+    ),
     click.option("--seed", metavar="N", type=int, help="From which all randomness of the run follows."),
 )
 _HOW = (*_AT_ONCE, *_TASK, *_JUDGE, *_CHANCE)

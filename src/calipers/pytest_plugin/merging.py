@@ -99,7 +99,7 @@ def _merged(runs: Sequence[Run], records: Sequence[Record], *, name: str, seed: 
     blocked: dict[str, BlockedLoop] = {}
     for report in reports:
         for evaluator, held in report.blocked.items():
-            total = blocked.setdefault(evaluator, BlockedLoop())
+            total = blocked.setdefault(evaluator, BlockedLoop(is_async=held.is_async))
             total.count += held.count
             total.longest = max(total.longest, held.longest)
     ended_early = [f"{run.item}: {run.report.incomplete}" for run in runs if run.report.incomplete]

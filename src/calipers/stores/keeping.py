@@ -22,6 +22,7 @@ from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
 from calipers.identity.libraries import Libraries
 from calipers.identity.tasks import task_identity, with_hooks
 from calipers.journal import Keeping, Setup
+from calipers.plain import are_plain
 from calipers.recalled import Recalled, Reuse
 from calipers.record import ReportCase, ReportCaseFailure, told_calls
 from calipers.report import Report
@@ -37,7 +38,7 @@ from .kept_metrics import kept_metrics
 from .notes import AttemptNotes, CellNotes, attempt_notes, cell_notes, with_attempt_notes, with_notes
 from .opening import open_store
 from .other_runs import OtherRuns
-from .output_type import are_plain, form_of, output_type
+from .output_type import form_of, output_type
 from .packing import evaluator_of, pack
 from .patience import patiently
 from .plain_attempts import holds_plain_data, pack_plain

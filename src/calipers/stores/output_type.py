@@ -8,9 +8,8 @@ data, and the run says so.
 
 import functools
 import inspect
-import math
 import typing
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,8 +17,6 @@ from calipers.identity.fingerprint import digest
 from calipers.identity.values import written
 from calipers.plain import plain
 
-_WIDE: Final = 1 << 63
-_DEEPEST: Final = 90
 """Nesting beyond this is not looked at; a little further down, plain data of it is only its `repr`."""
 
 
@@ -86,29 +83,3 @@ def _returned(task: Any) -> Any:
         return typing.get_type_hints(task).get("return")
     except Exception:  # annotations may name what is not there
         return None
-
-
-def are_plain(*values: Any, depth: int = 0) -> bool:
-    """Whether JSON gives each of the values back as it is; what is nested deeper than anybody reads does not count."""
-    for value in values:
-        kind = type(value)
-        # What most values are is decided here: every attempt of a run passes.
-        if value is None or kind is bool or (kind is int and -_WIDE < value < _WIDE):
-            continue
-        if not (kind is str and value.isascii()) and not _is_plain(value, kind, depth):
-            return False
-    return True
-
-
-def _is_plain(value: Any, kind: type, depth: int) -> bool:
-    if kind is float:
-        return math.isfinite(value)
-    if kind is str or kind is int:
-        return bool(plain(value) == value)
-    if depth >= _DEEPEST:
-        return False
-    if kind is list:
-        return are_plain(*value, depth=depth + 1)
-    if kind is dict:
-        return all(type(key) is str for key in value) and are_plain(*value, *value.values(), depth=depth + 1)
-    return False

@@ -5,12 +5,12 @@ trace, nothing that a later run would have to know of it. Whether one is like th
 is little to do. What `keeping` and `packing` do with any attempt, step by step, gives the same.
 """
 
+from calipers.plain import are_plain
 from calipers.record import ReportCase
 from calipers.task import Attempt
 from calipers.work import Work
 
 from .blobs import LARGEST_INLINE
-from .output_type import are_plain
 from .packing import Given, Output, Record, encode, pack_facts, searchable
 from .panel import Panel
 from .records import FORMAT, StoredAttempt

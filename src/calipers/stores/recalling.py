@@ -43,7 +43,7 @@ NO_SPANS = SpanTreeRecordingError(
 
 WITHOUT_HIDDEN = "attempts that evaluators judged without what was hidden when they were stored"
 
-CHANGED = "outputs that an evaluator changed, so that evaluators after it judged another"
+CHANGED = "outputs that an evaluator changed in place, so that it failed and those after it were not asked"
 
 
 class Source(msgspec.Struct, kw_only=True):

@@ -49,7 +49,11 @@ def warnings(page: Page, report: Report) -> "Iterator[Text]":
             )
         else:
             who = f"evaluator {page.fit_value(name, 60)}"
-            cure = "make it async, or pass evaluator_timeout=... to run it in a thread"
+            cure = (
+                "await what it waits for, or call it with asyncio.to_thread"
+                if blocked.is_async
+                else "make it async, or pass evaluator_timeout=... to run it in a thread"
+            )
         text = f"{who} blocked the event loop {times}, longest {longest}: {cure}"
         yield page.line(("Note: ", "bold yellow"), text)
     records: list[ReportCase | ReportCaseFailure] = [*report.cases, *report.failures]
