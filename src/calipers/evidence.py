@@ -25,13 +25,14 @@ _WORDS: Final = {"expected_output": "expected output"}
 _VERSION: Final = 2
 """Of the format of `marshal`: from the next one on, what it writes depends on who else holds an object."""
 
+_quick: Final = msgspec.msgpack.Encoder().encode
 _encode: Final = msgspec.json.Encoder(enc_hook=plain).encode
 
 
 class Evidence:
     """The data of one attempt that an evaluator could change in place, and what it says."""
 
-    __slots__ = ("_before", "_each", "_values", "spoiled")
+    __slots__ = ("_before", "_each", "_quick", "_values", "spoiled")
 
     def __init__(self, ctx: EvaluatorContext[Any, Any, Any]) -> None:
         self._values = values = (
@@ -46,9 +47,12 @@ class Evidence:
         """What it all says, if all of it is plain data."""
         self._each: list[_Written] = []
         """What each part says, otherwise."""
+        self._quick: bytes | None = None
+        """What it all says, in a form that is written in no time; `None` if it is not plain data."""
         try:
             self._before = marshal.dumps(values, _VERSION)
-        except ValueError:
+            self._quick = _quick(values)
+        except (ValueError, OverflowError, TypeError):
             self._before = None
             self._each = [_written(value) for value in values]
         self.spoiled: str | None = None
@@ -56,11 +60,11 @@ class Evidence:
 
     def has_changed(self) -> bool:
         """Whether it says something else than at first."""
-        if self._before is None:
+        if self._quick is None:
             return [_written(value) for value in self._values] != self._each
         try:
-            return marshal.dumps(self._values, _VERSION) != self._before
-        except ValueError:  # there is something else than plain data now
+            return _quick(self._values) != self._quick
+        except (OverflowError, TypeError):  # there is something else than plain data now
             return True
 
     def private(self, ctx: EvaluatorContext[Any, Any, Any]) -> None:
