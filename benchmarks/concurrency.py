@@ -1,4 +1,5 @@
-"""How well waiting overlaps: 20,000 cases of 50 ms, 1,000 in flight, async and blocking.
+"""How well waiting overlaps: 20,000 cases of 50 ms, 1,000 in flight, async and blocking; and five judges of 0.3 s for each of
+20 cases, five cases in flight.
 
 The ideal time is the number of cases times 50 ms, divided by 1,000: what a framework without any cost of its own, on
 a machine that never falls behind, would need. A subject with fewer cases is held to its own, smaller ideal.
@@ -12,6 +13,8 @@ from outcome import Outcome, Promise, against_ideal, ratio, rows
 COUNT = 20_000
 FEWER = 4_000
 """Cases for a subject that would take half a minute."""
+JUDGED = 20
+"""Cases that judges wait for."""
 PEER = "pydantic_evals"
 
 
@@ -62,7 +65,26 @@ def blocking(options):
     return found(f"{count['count']:,} blocking cases of 50 ms", samples, target=2.0)
 
 
-def found(what, samples, target):
+def judging(options):
+    """Evaluators that wait."""
+    count = {"count": JUDGED}
+    samples = measure(
+        [
+            Subject("Calipers", "subjects.with_calipers:judging", count),
+            Subject(PEER, "subjects.with_pydantic_evals:judging", count, rounds=2),
+        ],
+        rounds=min(3, options.rounds),
+    )
+    what = f"{JUDGED} cases, {workload.JUDGES} judges of {workload.JUDGE_NAP * 1000:.0f} ms each"
+    return found(what, samples, target=1.2, ideal=judged_ideally)
+
+
+def judged_ideally(sample):
+    """Seconds that the judges of a subject take at least."""
+    return sample.subject.arguments["count"] * workload.JUDGE_NAP / workload.JUDGED_AT_ONCE
+
+
+def found(what, samples, target, ideal=ideal):
     """The rows, each with its ratio to the ideal, and the promise about ours."""
     drawn = [
         against_ideal(row, ideal(sample))
@@ -74,7 +96,7 @@ def found(what, samples, target):
 
 
 def benchmark(options):
-    return waiting(options) + blocking(options)
+    return waiting(options) + blocking(options) + judging(options)
 
 
 if __name__ == "__main__":

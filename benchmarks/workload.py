@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 NAP = 0.05
 """Seconds that a slow task takes: a quick answer of a model."""
+JUDGES, JUDGE_NAP, JUDGED_AT_ONCE = 5, 0.3, 5
+"""Evaluators that ask a model, the seconds each of them takes, and attempts in flight."""
 IN_FLIGHT = 1000
 """Slow tasks running at once."""
 
@@ -67,3 +69,19 @@ def evaluators(base):
             return "even" if ctx.expected_output % 2 == 0 else "odd"
 
     return [Correct(), Closeness(), Parity()]
+
+
+def judges(base):
+    """Evaluators that wait, the way judges that ask a model do."""
+
+    def judge(number):
+        @dataclass
+        class Judge(base):
+            async def evaluate(self, ctx):
+                await asyncio.sleep(JUDGE_NAP)
+                return ctx.output == ctx.expected_output
+
+        Judge.__name__ = Judge.__qualname__ = f"Judge{number}"
+        return Judge()
+
+    return [judge(number) for number in range(JUDGES)]

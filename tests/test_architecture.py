@@ -40,6 +40,7 @@ LAYERS = (
     "recalled",
     "lifecycle",
     "threads",
+    "judge",
     "task",
     "scoring",
     "work",

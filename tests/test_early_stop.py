@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from calipers import Case, Dataset
 from calipers.early_stop import in_random_order
 from calipers.errors import InvalidOptionError
-from calipers.scoring import make_plan
+from calipers.judge import make_plan
 from calipers.work import work_items
 
 

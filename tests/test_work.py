@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case, as_evaluator
-from calipers.scoring import make_plan
+from calipers.judge import make_plan
 from calipers.work import WorkQueue, work_items
 
 

@@ -72,6 +72,18 @@ def blocking_enlarged(count):
     return seconds_of(lambda: asyncio.run(run()), check)
 
 
+def judging(count):
+    """Seconds for cases that several judges wait for."""
+    given = Dataset(name="judged", cases=dataset(count).cases, evaluators=workload.judges(Evaluator))
+    return seconds_of(
+        lambda: evaluate(given, workload.double, max_concurrency=workload.JUDGED_AT_ONCE), check_judges
+    )
+
+
+def check_judges(report):
+    assert sum(len(case.assertions) for case in report.cases) == workload.JUDGES * len(report.cases)
+
+
 def kept(count):
     """Bytes per case that a finished report keeps."""
     return measured(bytes_kept_by, count, workload.double) / count

@@ -16,13 +16,14 @@ from .early_stop import ForeseeingRule, in_random_order
 from .errors import CalipersError, InvalidOptionError, StoreError
 from .interrupt import on_interrupt
 from .journal import Journal, Keeping, Setup
+from .judge import Plan, make_plan
 from .plain import plain
 from .record import ReportCase, ReportCaseFailure
 from .report import Report, Stopping
 from .report_evaluator import run_report_evaluators
 from .result import describe_error
 from .runner import Options, Run
-from .scoring import NotedScoring, Plan, Scoring, make_plan
+from .scoring import NotedScoring, Scoring
 from .spans import span_recorder
 from .task import Invokable, Task, as_task
 from .work import WorkQueue, work_items

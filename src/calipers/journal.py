@@ -9,10 +9,10 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
+from .judge import Plan
 from .recalled import Reuse
 from .record import ReportCase, ReportCaseFailure
 from .report import Report
-from .scoring import Plan
 from .task import Attempt
 from .work import Work
 

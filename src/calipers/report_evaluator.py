@@ -26,10 +26,10 @@ from .analysis import Aggregate, Analysis, checked
 from .errors import InvalidOutputError, NotAnEvaluatorError
 from .evaluator import Evaluator, changed_fields
 from .interrupt import is_cancelled_by_caller, is_interrupt, outlast
+from .judge import Judge, Plan, unique
 from .plain import safe_repr
 from .report import Report
 from .result import EvaluatorFailure, EvaluatorSpec, describe_error
-from .scoring import Judge, Plan, unique
 from .styles import RolloutEvaluator
 from .threads import settled
 

@@ -19,9 +19,9 @@ from math import fsum
 import msgspec
 
 from .errors import InvalidOptionError
+from .judge import unique
 from .record import ReportCase, ReportCaseFailure
 from .result import EvaluationResult, Kind, kind_of
-from .scoring import unique
 from .stats import Estimate, quantiles
 from .stats.interval import wilson_of_rate
 from .stats.sketch import QuantileSketch

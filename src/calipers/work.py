@@ -14,8 +14,8 @@ import msgspec
 from .case import Case, not_a_case
 from .errors import InvalidCaseError
 from .interrupt import is_interrupt
+from .judge import Plan, make_plan, unique
 from .recalled import Recalled
-from .scoring import Plan, make_plan, unique
 
 REMEMBERED_NAMES = 100_000
 """How many names of a lazy dataset are remembered to notice duplicates; memory must not grow with a file's length."""

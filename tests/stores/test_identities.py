@@ -4,7 +4,7 @@ import pytest
 
 from calipers import Case
 from calipers.identity.fingerprint import Identity
-from calipers.scoring import make_plan
+from calipers.judge import make_plan
 from calipers.stores.identities import Keys
 from calipers.work import work_items
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case
+from calipers.judge import Plan
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
-from calipers.scoring import Plan
 from calipers.stores import Panel, StoredEvaluator, pack
 from calipers.stores.plain_attempts import pack_plain
 from calipers.task import Attempt

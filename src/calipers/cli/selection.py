@@ -17,8 +17,8 @@ from typing import Any
 
 from calipers.case import Case, field_tags
 from calipers.dataset import Dataset
+from calipers.judge import unique
 from calipers.plain import plain
-from calipers.scoring import unique
 
 _REMEMBERED = 10_000
 """Names kept for the message that nothing matched; a dataset may have more than memory holds."""

@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 
+from calipers.judge import unique
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
-from calipers.scoring import BlockedLoop, unique
+from calipers.scoring import BlockedLoop
 
 Record = ReportCase | ReportCaseFailure
 

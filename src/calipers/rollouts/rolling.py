@@ -18,11 +18,11 @@ from typing import Any, Literal, NamedTuple
 from calipers.case import Case
 from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError, InvalidOutputError, InvalidRolloutError, RolloutError
+from calipers.judge import unique
 from calipers.plain import safe_repr
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import EvaluatorFailure
-from calipers.scoring import unique
 from calipers.styles import RolloutEvaluator, as_evaluator
 from calipers.task import running_attempt
 

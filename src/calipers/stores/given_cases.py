@@ -5,7 +5,7 @@ from typing import Any
 from calipers.case import Case
 from calipers.dataset import Dataset
 from calipers.identity.cases import case_key
-from calipers.scoring import Plan
+from calipers.judge import Plan
 from calipers.work import work_items
 
 from .records import StoredAttempt

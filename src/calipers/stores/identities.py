@@ -16,9 +16,9 @@ from calipers.identity.evaluators import evaluator_identity
 from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown, digest, raw_digest
 from calipers.identity.libraries import Libraries
 from calipers.identity.values import NoFormError, held, written
+from calipers.judge import Judge, Plan
 from calipers.plain import plain
 from calipers.result import EvaluatorSpec
-from calipers.scoring import Judge, Plan
 from calipers.work import REMEMBERED_NAMES, Work
 
 from .run_info import StoredEvaluator

@@ -22,11 +22,11 @@ from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
 from calipers.identity.libraries import Libraries
 from calipers.identity.tasks import task_identity, with_hooks
 from calipers.journal import Keeping, Setup
+from calipers.judge import Judge
 from calipers.plain import are_plain
 from calipers.recalled import Recalled, Reuse
 from calipers.record import ReportCase, ReportCaseFailure, told_calls
 from calipers.report import Report
-from calipers.scoring import Judge
 from calipers.spans import SpanTree
 from calipers.styles import RolloutEvaluator
 from calipers.task import Attempt

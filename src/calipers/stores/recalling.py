@@ -22,9 +22,9 @@ import msgspec
 
 from calipers.errors import SpanTreeRecordingError
 from calipers.identity.cases import CodeInValues
+from calipers.judge import Judge
 from calipers.recalled import Cell, Recalled
 from calipers.record import ReportCase, told_calls
-from calipers.scoring import Judge
 from calipers.spans import SpanTree
 from calipers.styles import RolloutEvaluator
 from calipers.work import Work

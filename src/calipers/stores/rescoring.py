@@ -26,6 +26,7 @@ from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.evaluation import Counts, Progress
 from calipers.identity.evaluators import evaluator_identity
 from calipers.interrupt import on_interrupt
+from calipers.judge import Judge, Plan
 from calipers.loop import run_sync
 from calipers.recalled import Recalled, Reuse
 from calipers.record import ReportCase
@@ -33,7 +34,6 @@ from calipers.report import Report
 from calipers.report_evaluator import run_report_evaluators
 from calipers.result import describe_error
 from calipers.runner import Options, Record, Run
-from calipers.scoring import Judge, Plan
 from calipers.spans import SpanTree
 from calipers.styles import RolloutEvaluator, as_evaluator
 from calipers.task import Attempt, Task

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from calipers.judge import Judge, Plan
 from calipers.record import ReportCase
-from calipers.scoring import Judge, Plan
 from calipers.styles import RolloutEvaluator
 from calipers.work import Work
 

@@ -29,13 +29,13 @@ import msgspec
 from calipers.context import EvaluatorContext
 from calipers.errors import InvalidOptionError, NotAnEvaluatorError
 from calipers.evaluator import Evaluator
+from calipers.judge import make_plan
 from calipers.loop import run_sync
 from calipers.output import Judgement
 from calipers.plain import plain, safe_repr
 from calipers.report import Report
 from calipers.report_evaluator import run_report_evaluators
 from calipers.result import EvalVerdict, kind_of
-from calipers.scoring import make_plan
 from calipers.styles import RolloutEvaluator, as_evaluator
 from calipers.testing.context import odd_contexts, ordinary_contexts
 from calipers.testing.finding import ConformanceError, Finding, Rule

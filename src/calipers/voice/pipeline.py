@@ -29,11 +29,11 @@ from calipers.errors import (
     TaskContractError,
 )
 from calipers.interrupt import Terminated
+from calipers.judge import unique
 from calipers.output import read_parts
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import EvaluationReason, check_score
-from calipers.scoring import unique
 from calipers.task import increment_eval_metric, running_attempt, set_eval_attribute
 from calipers.trace import ToolCall, Trace
 

@@ -1,0 +1,184 @@
+"""One evaluator of a run, ready to be called, and the plan of those that judge an attempt.
+
+Names are settled before anything runs: those of the dataset's evaluators first, so that a column means the same in
+every case, whatever evaluators a single case adds. A name that is taken gets `_2`, `_3`, and so on.
+"""
+
+import inspect
+import types
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .errors import NotAnEvaluatorError
+from .evaluator import Evaluator
+from .interrupt import is_interrupt
+from .plain import are_plain
+from .recalled import Cell
+from .result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, Scalar, describe_error
+from .styles import InjectedEvaluator, as_evaluator
+
+_FREQUENT_LABELS = 100
+"""Labels of an evaluator that are kept to be shared, and the length they may have."""
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+class Judge:
+    """One evaluator of a run, ready to be called, under the name it has in this run."""
+
+    __slots__ = (
+        *("evaluate", "evaluator", "false", "is_async", "is_harmless", "labels", "looks", "may_look", "name"),
+        *("shares", "source", "true", "version"),
+    )
+
+    def __init__(self, evaluator: Evaluator[Any, Any, Any], name: str) -> None:
+        self.evaluator = evaluator
+        self.evaluate = evaluator.evaluate
+        self.name = name
+        self.source = evaluator.as_spec()
+        if not isinstance(self.source, EvaluatorSpec):
+            raise NotAnEvaluatorError(
+                f"as_spec of {evaluator!r} must give an EvaluatorSpec, got {self.source!r}"
+            )
+        version = evaluator.get_evaluator_version()
+        self.version = None if version is None else str(version)
+        called = evaluator.function if isinstance(evaluator, InjectedEvaluator) else evaluator.evaluate
+        self.is_async = inspect.iscoroutinefunction(called)
+        self.may_look = not isinstance(evaluator, InjectedEvaluator) or evaluator.may_look
+        """Whether it has the context itself, and so may look beyond the attempt."""
+        self.looks = self.may_look and (
+            (
+                isinstance(evaluator, InjectedEvaluator)
+                and any(p.name == "results" for p in evaluator.parameters)
+            )
+            or _mentions(getattr(called, "__code__", None), "results")
+        )
+        """Whether it looks at earlier results, as far as its code tells, or as it has shown."""
+        self.is_harmless = _is_harmless(evaluator)
+        """Whether it is one of Calipers' own, which change nothing, and asks no other one."""
+        self.shares = self.is_harmless or not self.may_look
+        """Whether it can do without a context of its own."""
+        # Results are immutable, so a bare True or False of one evaluator is one object in the whole report.
+        self.true = self.bare(True)
+        self.false = self.bare(False)
+        self.labels: dict[str, EvaluationResult] = {}
+
+    def result(self, name: str, **fields: Any) -> EvaluationResult:
+        """A result of this evaluator."""
+        return EvaluationResult(
+            name=name, evaluator=self.name, source=self.source, evaluator_version=self.version, **fields
+        )
+
+    def bare(self, value: Scalar) -> EvaluationResult:
+        """The result of a value without a reason."""
+        return EvaluationResult(
+            name=self.name,
+            value=value,
+            evaluator=self.name,
+            source=self.source,
+            evaluator_version=self.version,
+        )
+
+    def label(self, value: str) -> EvaluationResult:
+        """The result of a label; a frequent label is one object in the whole report."""
+        found = self.labels.get(value)
+        if found is None:
+            found = self.bare(value)
+            if len(self.labels) < _FREQUENT_LABELS and len(value) < _FREQUENT_LABELS:
+                self.labels[value] = found
+        return found
+
+    def failure(self, error: BaseException) -> EvaluatorFailure:
+        """The record of this evaluator not finishing."""
+        kind, message, stack = describe_error(error)
+        return EvaluatorFailure(
+            name=self.name, error_type=kind, error_message=message, error_stacktrace=stack, source=self.source
+        )
+
+
+def _is_harmless(evaluator: Any) -> bool:
+    try:
+        return type(evaluator).__module__.startswith("calipers.evaluators.") and are_plain(
+            *vars(evaluator).values()
+        )
+    except TypeError:  # it has slots
+        return False
+
+
+def _mentions(code: Any, name: str) -> bool:
+    """Whether a function, or one inside of it, has an attribute or a global of that name."""
+    if not isinstance(code, types.CodeType):
+        return False
+    return name in code.co_names or any(_mentions(inner, name) for inner in code.co_consts)
+
+
+class Plan:
+    """The judges of an attempt, in the order they run."""
+
+    __slots__ = ("judges", "keys", "may_look", "names", "needs_spans", "nothing_noted")
+
+    def __init__(self, judges: Sequence[Judge], keys: dict[tuple[str, str], str] | None = None) -> None:
+        self.judges = tuple(judges)
+        # What each evaluator's keys are called. The plans of a run share it, so that a name means the same evaluator in
+        # every attempt, also where another one that uses the key was skipped or failed.
+        self.keys = {} if keys is None else keys
+        self.names = tuple(judge.name for judge in judges)
+        self.needs_spans = any(judge.evaluator.needs_spans for judge in judges)
+        self.may_look = any(judge.may_look for judge in judges)
+        self.nothing_noted = dict.fromkeys(self.names, _NOTHING)
+        """What is noted of most attempts: every judge was asked, and none looked beyond the attempt."""
+
+    def name_of(self, judge: Judge, key: str) -> str:
+        """What a key of an evaluator's mapping is called in this run."""
+        others = {name for name in self.names if name != judge.name}
+        name = self.keys.get((judge.name, key))
+        if name is None:
+            claimed = {name for (owner, _), name in self.keys.items() if owner != judge.name}
+            name = self.keys[judge.name, key] = unique(key, others | claimed)
+        # A case of its own may bring an evaluator of that name.
+        return unique(name, others)
+
+    def claims(self, judge: Judge, cell: Cell) -> bool:
+        """Whether the results of a recalled cell may have their names in this run; from then on they are its own.
+
+        The keys of a mapping are named in the order they are met, so that another evaluator may have such a name now.
+        """
+        names = [result.name for result in cell.results if result.name != judge.name]
+        names += [skip.name for skip in cell.skipped if skip.key_of is not None]
+        for name in names:
+            owner = next((owner for (owner, _), taken in self.keys.items() if taken == name), judge.name)
+            if owner != judge.name or name in self.names:
+                return False
+        for name in names:
+            self.keys.setdefault((judge.name, name), name)
+        return True
+
+
+def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:
+    """A plan for evaluators of any style; with `extend`, they run before that plan's and yield it the names."""
+    taken = set(extend.names) if extend else set()
+    judges: list[Judge] = []
+    for x in evaluators:
+        try:
+            evaluator = as_evaluator(x)
+            judges.append(Judge(evaluator, unique(evaluator.get_default_evaluation_name(), taken)))
+        except Exception:
+            raise
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            raise NotAnEvaluatorError(
+                f"an evaluator of type {type(x).__name__} cannot be asked for its name: {describe_error(error)[1]}"
+            ) from error
+        taken.add(judges[-1].name)
+    return Plan([*judges, *extend.judges], extend.keys) if extend else Plan(judges)
+
+
+def unique(name: str, taken: set[str]) -> str:
+    """The name, or the name with the first of `_2`, `_3`, … that is free."""
+    if name not in taken:
+        return name
+    count = 2
+    while f"{name}_{count}" in taken:
+        count += 1
+    return f"{name}_{count}"
