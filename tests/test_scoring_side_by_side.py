@@ -1,6 +1,7 @@
 """Evaluators that wait do so side by side: what they say is what they would say one after the other."""
 
 import asyncio
+import signal
 import threading
 import time
 
@@ -115,6 +116,25 @@ def test_an_evaluator_that_looks_at_results_sees_all_before_it_and_none_after_it
         }
         assert list(values) == ["a", "Open", "b", "Hidden", "function", "HiddenSync", "c"]
     assert Hidden.calls == 4, "asked twice for the first case, and from then on in its turn"
+
+
+def test_ctrl_c_ends_judges_that_wait_side_by_side():
+    ended = []
+
+    def waits(number):
+        async def wait(output):
+            if number == 2:
+                signal.raise_signal(signal.SIGINT)
+            try:
+                await asyncio.sleep(60)
+            finally:
+                ended.append(number)
+
+        return as_evaluator(wait, name=str(number))
+
+    report = run(*map(waits, range(3)), lambda output: True)
+    assert report.incomplete.startswith("interrupted by Ctrl-C after 0 of 1")
+    assert sorted(ended) == [0, 1, 2]
 
 
 KINDS = ("true", "score", "label", "mapping", "skip", "raise", "exit", "none", "look", "slow")

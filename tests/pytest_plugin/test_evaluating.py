@@ -197,3 +197,28 @@ async def test_async(evaluate, number):
         settings = ["-o", "asyncio_default_fixture_loop_scope=function"]
         done = folder.pytest("-q", *settings, plugins=["calipers.pytest_plugin", "pytest_asyncio.plugin"])
     assert done.counts == {"passed": 12}, done.out
+
+
+LEAVING = """
+import asyncio
+
+async def leaves(country):
+    raise SystemExit(0)
+
+def leaving_judge(output):
+    raise SystemExit(0)
+
+@pytest.mark.calipers(dataset, task=leaves, task_timeout=9)
+def test_task(case): ...
+
+def test_evaluator(evaluate):
+    report = evaluate(Dataset(cases=dataset.cases, evaluators=[leaving_judge]), right, evaluator_timeout=9)
+    assert len(report.cases) == 3
+    assert_passed(report)
+"""
+
+
+def test_a_task_or_an_evaluator_that_exits_fails_its_test_and_not_the_session(folder):
+    folder.write("test_it.py", LEAVING)
+    done = folder.pytest("-q")
+    assert done.counts == {"failed": 4}, done.out

@@ -84,6 +84,21 @@ def test_evaluators_after_one_that_changed_the_output_judge_it_as_it_was(store):
     assert [case.assertions["empty"].value for case in later.cases] == [False, False]
 
 
+def test_an_evaluator_that_raises_is_asked_again_where_that_was_asked_for(store):
+    calls = []
+
+    def flaky(output):
+        calls.append(output)
+        if len(calls) % 2:
+            raise ConnectionError
+        return True
+
+    run = stored_run(store, 2)
+    retry = {"attempts": 2, "backoff": 0}
+    report = score_again(store, run, evaluators=[flaky], retry_evaluators=retry, keep="all")
+    assert [case.assertions["flaky"].metadata for case in report.cases] == [{"tries": 2}] * 2
+
+
 def test_scoring_makes_no_store(tmp_path):
     with pytest.raises(StoreError, match="there is no store"):
         score_again(tmp_path / "typo.db", evaluators=[even])

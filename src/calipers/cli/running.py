@@ -193,6 +193,12 @@ class Session:
         self.problems: list[str] = []
         """What is wrong beyond a single evaluation."""
 
+    @property
+    def retry_evaluators(self) -> Retry | None:
+        """When to ask an evaluator again."""
+        more = self.options.retry_evaluators
+        return None if more is None else Retry(attempts=more + 1)
+
     def find(self) -> list[Evaluation]:
         """The evaluations that the options ask for."""
         options = self.options
@@ -410,9 +416,7 @@ class Session:
             task_timeout=options.task_timeout or project.task_timeout,
             evaluator_timeout=options.evaluator_timeout or project.evaluator_timeout,
             retry=None if options.retry is None else Retry(attempts=options.retry + 1),
-            retry_evaluators=(
-                None if options.retry_evaluators is None else Retry(attempts=options.retry_evaluators + 1)
-            ),
+            retry_evaluators=self.retry_evaluators,
             repeat=repeat,
             plugins=self.plugins,
             seed=seed,

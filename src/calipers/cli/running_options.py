@@ -59,6 +59,12 @@ _JUDGE = (
         type=Seconds(),
         help="Time that an evaluator may take before it counts as failed.",
     ),
+    click.option(
+        "--retry-evaluators",
+        metavar="N",
+        type=click.IntRange(min=0),
+        help="Ask an evaluator that raised an exception up to N times more.",
+    ),
 )
 _CHANCE = (
     click.option(
@@ -66,12 +72,6 @@ _CHANCE = (
         metavar="N",
         type=click.IntRange(min=0),
         help="Call a task that failed up to N times more.",
-    ),
-    click.option(
-        "--retry-evaluators",
-        metavar="N",
-        type=click.IntRange(min=0),
-        help="Ask an evaluator that raised an exception up to N times more.",
     ),
     click.option("--seed", metavar="N", type=int, help="From which all randomness of the run follows."),
 )

@@ -13,7 +13,7 @@ content is the same; with `output_type`, outputs are made again. What an evaluat
 been something else, is counted in `Report.reuse.judged_as_plain`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ from calipers.record import ReportCase
 from calipers.report import Report
 from calipers.report_evaluator import run_report_evaluators
 from calipers.result import describe_error
+from calipers.retry import Retry, as_retry
 from calipers.runner import Options, Record, Run
 from calipers.spans import SpanTree
 from calipers.styles import RolloutEvaluator, as_evaluator
@@ -78,6 +79,7 @@ def score_again(
     dataset: Dataset[Any, Any, Any] | None = None,
     output_type: Any = None,
     evaluator_timeout: float | None = None,
+    retry_evaluators: Retry | Mapping[str, Any] | None = None,
     max_concurrency: int | None = None,
     keep: str = "failed",
     progress: Progress | None = None,
@@ -94,6 +96,7 @@ def score_again(
         dataset: whose cases give inputs, metadata and expectations as the objects they were; default: plain data.
         output_type: what the task returned; default: plain data.
         evaluator_timeout: seconds an evaluator may take.
+        retry_evaluators: when to ask an evaluator again that raised an exception.
         max_concurrency: attempts under judgement at once, where evaluators wait; default: 100.
         keep: what the report keeps: "failed", the first thousand attempts that did not pass, with totals of all; "all"
             attempts; or "none" of them.
@@ -113,6 +116,7 @@ def score_again(
             dataset=dataset,
             output_type=output_type,
             evaluator_timeout=evaluator_timeout,
+            retry_evaluators=retry_evaluators,
             max_concurrency=max_concurrency,
             keep=keep,
             progress=progress,
@@ -130,6 +134,7 @@ async def score_again_async(
     dataset: Dataset[Any, Any, Any] | None = None,
     output_type: Any = None,
     evaluator_timeout: float | None = None,
+    retry_evaluators: Retry | Mapping[str, Any] | None = None,
     max_concurrency: int | None = None,
     keep: str = "failed",
     progress: Progress | None = None,
@@ -141,7 +146,11 @@ async def score_again_async(
         raise InvalidOptionError(
             "score_again needs evaluators: pass at least one, or the names of some to drop"
         )
-    options = Options(evaluator_timeout=evaluator_timeout, max_concurrency=max_concurrency)
+    options = Options(
+        evaluator_timeout=evaluator_timeout,
+        retry_evaluators=as_retry(retry_evaluators, "retry_evaluators"),
+        max_concurrency=max_concurrency,
+    )
     opened = store if isinstance(store, Store) else open_store(store, existing=True)
     try:
         info = opened.run(run)
@@ -212,7 +221,7 @@ class _Again:
             run = _Judging(
                 Task(_never, self.info.task_name or "", is_async=True),
                 WorkQueue(self.works()),
-                FoundScoring(timeout=options.evaluator_timeout),
+                FoundScoring(timeout=options.evaluator_timeout, retry=options.retry_evaluators),
                 NO_SPANS,
                 options,
                 _Journal(self, writer),
