@@ -115,7 +115,7 @@ def _mentions(code: Any, name: str) -> bool:
 class Plan:
     """The judges of an attempt, in the order they run."""
 
-    __slots__ = ("judges", "keys", "may_look", "names", "needs_spans", "nothing_noted")
+    __slots__ = ("judges", "keys", "names", "needs_spans", "nothing_noted")
 
     def __init__(self, judges: Sequence[Judge], keys: dict[tuple[str, str], str] | None = None) -> None:
         self.judges = tuple(judges)
@@ -124,7 +124,6 @@ class Plan:
         self.keys = {} if keys is None else keys
         self.names = tuple(judge.name for judge in judges)
         self.needs_spans = any(judge.evaluator.needs_spans for judge in judges)
-        self.may_look = any(judge.may_look for judge in judges)
         self.nothing_noted = dict.fromkeys(self.names, _NOTHING)
         """What is noted of most attempts: every judge was asked, and none looked beyond the attempt."""
 

@@ -24,6 +24,7 @@ from .evidence import Evidence, evidence
 from .interrupt import is_interrupt
 from .judge import Judge, Plan, unique
 from .output import Abstention, read_parts
+from .plain import plain
 from .recalled import Cell
 from .record import ReportCase, told_calls
 from .result import (
@@ -537,7 +538,7 @@ def annotate(said: _Said, name: str, notes: Notes | None, *, tries: int = 1) -> 
     if notes is not None and notes.metrics:
         told["metrics"] = dict(notes.metrics)
     if notes is not None and notes.attributes:
-        told["attributes"] = dict(notes.attributes)
+        told["attributes"] = plain(notes.attributes)
     # The first of its results has it, so that who adds up metrics counts them once.
     results, failures, skipped = said
     for place, result in enumerate(results):

@@ -4,7 +4,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from calipers import Case, CaseLifecycle, Dataset, EvaluationReason, Evaluator
+from calipers import (
+    Case,
+    CaseLifecycle,
+    Dataset,
+    EvaluationReason,
+    Evaluator,
+    Skipped,
+    set_eval_attribute,
+)
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.stores import Panel, RunInfo, SqliteStore, hide_keys, hide_matches, pack, score_again
 from calipers.stores.notes import attempt_notes, cell_notes
@@ -42,6 +50,27 @@ def test_no_byte_of_a_secret_reaches_the_file(tmp_path):
     written = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert len(written) > 10_000
     assert SECRET.encode() not in written
+
+
+def test_what_an_evaluator_notes_goes_through_the_hooks_whatever_it_says(memory_store):
+    def notes(then):
+        def judge(output):
+            set_eval_attribute("request", {"note": "customer 4711", "what": Dataset})
+            return then()
+
+        return judge
+
+    def fail():
+        raise ValueError
+
+    data = Dataset(
+        cases=[Case(inputs=1)], evaluators=[notes(fail), notes(lambda: True), notes(lambda: Skipped("no"))]
+    )
+    memory_store.redact = [hide_matches(r"\d{4}")]
+    report = data.evaluate_sync(lambda inputs: inputs, progress=False, store=memory_store)
+    [case] = memory_store.report(report.reuse.run).cases
+    told = [case.evaluator_failures[0], case.results[0], case.skipped[0]]
+    assert [each.metadata["attributes"]["request"]["note"] for each in told] == ["customer [redacted]"] * 3
 
 
 def test_keys_are_hidden_at_any_depth_whatever_their_case():

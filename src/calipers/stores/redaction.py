@@ -5,7 +5,8 @@ A hook is a function that takes plain data and returns what of it may be stored.
 - of a run: its metadata, its parameters, and the arguments of its evaluators;
 - of an attempt: inputs, metadata, expectation, each tag, output, attributes, the message and traceback of an error, the
   cluster, and from a trace and its spans each text, each tool's arguments and output, each object of metadata or attributes;
-- of each evaluator: each result's name, value, reason and metadata, each failure's message and traceback, each reason to skip;
+- of each evaluator: each result's name, value, reason and metadata, each failure's message, traceback and metadata, each
+  reason to skip, with its metadata;
 - of the report: its metadata, its notes, what failed, and the texts of its analyses.
 
 A hook never sees the layout around these values, so that whatever it hides, the run can be read. For a text it must return a
@@ -196,7 +197,7 @@ _NAME: Final = "name"
 """A text that must not become empty."""
 _SCALAR: Final = (bool, int, float, str)
 _FAILURE: Final = {"error_message": str, "error_stacktrace": str}
-_SOURCED: Final = {**_FAILURE, "source": {"arguments": dict}}
+_SOURCED: Final = {**_FAILURE, "source": {"arguments": dict}, "metadata": dict}
 _EVENT: Final = {"name": _NAME, "attributes": dict}
 _GIVEN: Final = {
     **dict.fromkeys(("inputs", "metadata", "expected_output"), object),
@@ -231,7 +232,7 @@ _CELL: Final = {
         }
     ],
     "failures": [_SOURCED],
-    "skipped": [{"reason": str}],
+    "skipped": [{"reason": str, "metadata": dict}],
     "notes": {"original": object},
 }
 _ENDING: Final = {
