@@ -93,6 +93,27 @@ def test_no_evaluator_changes_what_others_judge_or_what_is_reported(how, tmp_pat
         assert (case.inputs, case.metadata) == (given["inputs"], given["metadata"]), about
 
 
+def test_what_was_empty_is_empty_for_everyone(tmp_path):
+    class Adds(Evaluator):
+        def evaluate(self, ctx):
+            ctx.metrics["tokens"] = ctx.attributes["model"] = 1
+            return True
+
+    class AddsLater(Adds):
+        async def evaluate(self, ctx):
+            await asyncio.sleep(0)
+            return super().evaluate(ctx)
+
+    for timeout in (None, 10):
+        found = []
+        judges = [Adds(), AddsLater(), AddsLater(), Adds(), Looks(found)]
+        report = Dataset(cases=[Case(inputs=1)], evaluators=judges).evaluate_sync(
+            lambda inputs: inputs, progress=False, evaluator_timeout=timeout
+        )
+        assert (found[0]["metrics"], found[0]["attributes"]) == ("{}", "{}")
+        assert (report.cases[0].metrics, report.cases[0].attributes) == ({}, {})
+
+
 @dataclasses.dataclass
 class Answer:
     text: str

@@ -89,7 +89,10 @@ def test_an_evaluator_that_looks_at_results_sees_all_before_it_and_none_after_it
 
     class HiddenSync(Evaluator):
         def evaluate(self, ctx):
-            return ",".join(helper(ctx))
+            try:
+                return ",".join(helper(ctx))
+            except BaseException:
+                return "nothing"
 
     cases = [Case(name=str(number), inputs=number) for number in range(3)]
     report = run(
@@ -278,6 +281,28 @@ def test_a_judgement_is_never_asked_for_again(output):
 
     run(says, retry_evaluators=Retry(attempts=3, backoff=0))
     assert len(calls) == 1
+
+
+def test_an_evaluator_that_is_asked_again_still_sees_all_results_before_it():
+    def helper(ctx):
+        return sorted(ctx.results)
+
+    calls = []
+
+    class Late(Evaluator):
+        async def evaluate(self, ctx):
+            calls.append(1)
+            if len(calls) == 1:
+                raise ConnectionError
+            await asyncio.sleep(0)
+            return ",".join(helper(ctx))
+
+    async def first(output):
+        await asyncio.sleep(0.02)
+        return True
+
+    [case] = run(first, Late(), retry_evaluators=Retry(attempts=2, backoff=0)).cases
+    assert case.labels["Late"].value == "first"
 
 
 def test_only_chosen_errors_of_evaluators_are_tried_again():

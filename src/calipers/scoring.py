@@ -137,13 +137,13 @@ class Scoring:
         while True:
             if asked.error is None:
                 asked.output, asked.error = await self._once(judge, asked, notes)
-            if asked.error is None or self.retry is None or not self.retry.again(asked.error, asked.tries):
+            if asked.error is None or asked.looked_too_early or self.ends(asked.error):
                 break
-            if self.ends(asked.error):
+            if self.retry is None or not self.retry.again(asked.error, asked.tries):
                 break
             await asyncio.sleep(self.retry.pause(asked.tries, attempt.derived_seed()))
             asked.tries += 1
-            asked.ctx, asked.awaitable, asked.error = contexts(), None, None
+            asked.renew(contexts())
             notes.clear()
         asked.notes = notes
 
@@ -234,6 +234,12 @@ class _Asked:
         self.tries = 1
         self.said: _Said = ([], [], [])
         """What judges said who came after it and did not have to be waited for."""
+
+    def renew(self, ctx: EvaluatorContext[Any, Any, Any]) -> None:
+        """Have the judge asked once more, with the results before it as far as they were there."""
+        if isinstance(self.ctx._earlier, _NotYet):  # noqa: SLF001 - the scorer fills it in
+            ctx._earlier = _NotYet()  # noqa: SLF001
+        self.ctx, self.awaitable, self.error = ctx, None, None
 
     @property
     def looked_too_early(self) -> bool:
@@ -340,10 +346,12 @@ class _Hearing(msgspec.Struct):
         if self.scoring.timeout is not None:
             self.wait_for(_Asked(judge, own))
             return
-        start = perf_counter()
+        start, asked = perf_counter(), _Asked(judge, own)
         try:
             output = judge.evaluate(own)
-            if isawaitable(output):
+            if asked.looked_too_early:  # and it took no notice of what would have ended it
+                self.wait_for(asked)
+            elif isawaitable(output):
                 self.wait_for(_Asked(judge, own, awaitable=output))
             else:
                 if self.evidence is not None and self.evidence.has_changed():
@@ -379,7 +387,9 @@ class _Hearing(msgspec.Struct):
             own._asked = set()  # noqa: SLF001 - as above
         if self.waiting:
             own._earlier = _NotYet()  # noqa: SLF001
-        if self.evidence is not None and (judge.is_async or self.scoring.timeout is not None):
+        if self.evidence is None:  # all that could change is empty
+            own.attributes, own.metrics = {}, {}
+        elif judge.is_async or self.scoring.timeout is not None:
             self.evidence.private(own)
         return own
 
