@@ -5,7 +5,7 @@ import json
 import jsonschema_rs
 import pytest
 
-from calipers import Case, Dataset, UserTurn
+from calipers import Case, Dataset, Retry, UserTurn
 from calipers.agents import tool
 from calipers.errors import DatasetFileError, InvalidCaseError
 from calipers.evaluators import Contains, Length, ToolCallCount
@@ -110,8 +110,24 @@ def test_an_agent_that_fails_in_a_turn_fails_the_attempt_and_leaves_the_turns_be
         return look_up(17)
 
     (failure,) = Dataset(cases=[Case(turns=["a", "b"])]).evaluate_sync(fragile, progress=False).failures
-    assert "turn 2: the target failed" in failure.error_message
+    assert failure.error_type == "ConnectionError"
+    assert failure.error_message == "ConnectionError: gone (turn 2: the target failed)"
     assert [turn.content for turn in failure.trace.turns if turn.content] == ["a", "order 17 was sent"]
+
+
+@pytest.mark.parametrize("on", [ConnectionError, lambda error: isinstance(error, ConnectionError)])
+def test_a_conversation_is_tried_again_for_the_errors_that_retry_names(on):
+    calls = []
+
+    def fragile(messages):
+        calls.append(len(messages))
+        if len(calls) == 2:
+            raise ConnectionError("gone")
+        return "yes"
+
+    retry = Retry(attempts=2, backoff=0, on=on)
+    only(Dataset(cases=[Case(turns=["a", "b"])]).evaluate_sync(fragile, progress=False, retry=retry))
+    assert calls == [1, 3, 1, 3]
 
 
 def test_a_turn_that_expects_none_is_judged_and_one_that_expects_nothing_is_not():

@@ -91,10 +91,12 @@ class InvalidRolloutError(CalipersError, ValueError):
 class RolloutError(CalipersError, RuntimeError):
     """A conversation that a player broke off, so that nobody knows how it would have ended: never "no success"."""
 
-    def __init__(self, message: str, *, graph: "Any" = None) -> None:
+    def __init__(self, message: str, *, graph: "Any" = None, where: str = "") -> None:
         super().__init__(message)
         self.graph = graph
         """The turns that there were, as a `calipers.rollouts.Graph`."""
+        self.where = where
+        """Which player failed in which turn, with its error as `__cause__`; empty where none did."""
 
 
 class TaskContractError(CalipersError, TypeError):

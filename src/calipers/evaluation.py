@@ -77,7 +77,7 @@ async def evaluate(
     keeping: Keeping | None = None,
 ) -> Report:
     """Run the task over the cases, judge what comes of it, and report. `keeping` opens the journal of the run."""
-    the_task = as_task(_talking(cases, task), name=task_name)
+    the_task = task_for(cases, task, name=task_name)
     plan = make_plan(evaluators)
     _check(cases, report_evaluators, plan, options)
     total = len(cases) * options.repeat if isinstance(cases, list) else None
@@ -202,13 +202,19 @@ async def _announced(
         await options.plugins.dispatch("on_suite_end", name=name, report=reports[0] if reports else None)
 
 
-def _talking(cases: Iterable[Any], task: Any) -> Any:
-    """The task, able to answer a scripted user where cases may have turns; what a lazy dataset has, no one knows yet."""
+def task_for(cases: Iterable[Any], task: Any, *, name: str | None = None) -> Task:
+    """The task as these cases need it: one that answers a scripted user where a case may have turns.
+
+    What the cases of a lazy dataset have, no one knows yet.
+
+    Raises:
+        TaskContractError: it cannot be called with these cases.
+    """
     if isinstance(cases, list) and not any(getattr(case, "turns", ()) for case in cases):
-        return task
+        return as_task(task, name=name)
     from .rollouts.scripted_task import ScriptedTask
 
-    return ScriptedTask(task)
+    return as_task(ScriptedTask(task), name=name)
 
 
 def _limits(options: Options) -> dict[str, Any]:

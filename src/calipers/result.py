@@ -22,7 +22,7 @@ from uuid import uuid4
 import msgspec
 from typing_extensions import TypeVar
 
-from .errors import InvalidOutputError
+from .errors import InvalidOutputError, RolloutError
 from .interrupt import is_interrupt
 from .model_field import ModelField
 from .redaction import masked_text
@@ -183,10 +183,17 @@ def tell_error_as(error: BaseException, text: str) -> None:
 
 
 def describe_error(error: BaseException) -> tuple[str, str, str]:
-    """Type, `Type: text` and traceback of an error, even if its own methods raise, and without what looks like a key."""
-    kind = type(error).__name__
+    """Type, `Type: text` and traceback of an error, even if its own methods raise, and without what looks like a key.
+
+    A player that failed in a conversation is described by its own error, with the turn after the text.
+    """
+    where = ""
+    shown = error
+    if isinstance(error, RolloutError) and error.where and error.__cause__ is not None:
+        shown, where = error.__cause__, f" ({error.where})"
+    kind = type(shown).__name__
     try:
-        message = f"{kind}: {error}"
+        message = f"{kind}: {shown}{where}"
     except BaseException as another:
         if is_interrupt(another):
             raise

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from .errors import InvalidOptionError
+from .errors import InvalidOptionError, RolloutError
 from .interrupt import is_interrupt
 from .plain import safe_repr
 
@@ -63,18 +63,22 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     def again(self, error: BaseException, tries: int) -> bool:
         """Whether to call the task once more after this error on the given try.
 
-        If the function given as `on` fails itself, the task is not called again, and a note on the error says why.
+        `on` is also asked about the error of a player that broke off a conversation. If the function given as `on` fails itself, the task is not called again, and a note on the error says why.
         """
         if tries >= self.attempts:
             return False
+        player = error.__cause__ if isinstance(error, RolloutError) else None
         try:
-            return isinstance(error, self.on) if isinstance(self.on, type | tuple) else bool(self.on(error))
+            return self._covers(error) or (player is not None and self._covers(player))
         except BaseException as failure:
             if is_interrupt(failure):
                 raise
             with suppress(Exception):  # an error that takes no notes
                 error.add_note(f"not tried again, since Retry(on=...) failed: {safe_repr(failure)}")
             return False
+
+    def _covers(self, error: BaseException) -> bool:
+        return isinstance(error, self.on) if isinstance(self.on, type | tuple) else bool(self.on(error))
 
     def pause(self, tries: int, seed: int) -> float:
         """Seconds to wait after the given try."""

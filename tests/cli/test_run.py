@@ -53,6 +53,29 @@ BROKEN = """
 """
 
 
+CHAT = """
+    async def chat(messages, state):
+        state["turns"] = state.get("turns", 0) + 1
+        return f"turn {state['turns']} of {len(messages)} messages"
+
+    class Bot:
+        name = "bot"
+
+        def reply(self, messages):
+            return chat(messages, {"turns": len(messages) // 2})
+
+    bot = Bot()
+"""
+TALK = """
+    name: talk
+    cases:
+    - name: two turns
+      turns:
+      - Hello
+      - {user: And now?, expected_output: turn 2 of 3 messages}
+"""
+
+
 # ---------------------------------------------------------------------- exit codes
 
 
@@ -343,7 +366,7 @@ def test_an_environment_of_rollouts_is_no_task_and_the_message_says_what_makes_i
         (["nowhere"], 2, "file not found: nowhere"),
         (["nowhere:f"], 2, "module not found: nowhere"),
         (["eval_numbers:eval_pases"], 2, "has no 'eval_pases'; did you mean 'eval_passes'"),
-        (["eval_numbers:Case"], 2, "has parameters without a value"),
+        (["eval_numbers:positive"], 2, "has parameters without a value"),
         (["--task", "eval_numbers:dataset_name"], 2, "has no 'dataset_name'"),
         (
             ["--task", "eval_numbers:__name__"],
@@ -805,3 +828,37 @@ def test_a_lazy_dataset_keeps_failures_only_while_lines_and_tables_hold_every_at
     assert len(lines.cases) == 50
     assert len((folder / "table.csv").read_text(encoding="utf-8").splitlines()) == 51
     assert "✓ number 7" in calipers("run", "--include-cases", "all").stdout
+
+
+# ---------------------------------------------------------------------- conversations
+
+
+@pytest.mark.parametrize("task", ["chat", "bot"])
+def test_a_task_that_answers_conversations_runs_from_a_dataset_file_and_from_an_eval_file(
+    write, calipers, task
+):
+    write("chat.py", CHAT)
+    write("talk.yaml", TALK)
+    write(
+        "eval_talk.py",
+        f"""
+    from calipers import Dataset
+    from chat import {task} as task
+
+    dataset = Dataset.from_file("talk.yaml")
+    """,
+    )
+    for target in (["talk.yaml", "--task", f"chat.py:{task}"], ["eval_talk.py"]):
+        result = calipers("run", *target, "--out", "report.json")
+        assert result.exit_code == 0, result.output
+        report = read_report("report.json")
+        assert report.name == task
+        assert [each.value for each in report.cases[0].results] == [True]
+
+
+def test_a_target_of_conversations_is_refused_where_no_case_has_turns(write, calipers):
+    write("chat.py", CHAT)
+    write("plain.yaml", "cases: [{inputs: Hello}]")
+    result = calipers("run", "plain.yaml", "--task", "chat.py:bot", "--no-store")
+    assert result.exit_code == 3
+    assert "answers cases with turns, and these cases have inputs" in result.output

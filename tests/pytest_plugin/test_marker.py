@@ -352,3 +352,30 @@ def test_after_the_first_failure_pytest_ends_where_it_should_and_can_go_on_there
         again = folder.pytest("-q", "--lf", "--collect-only")
         assert "test_it.py::test_it[Peru]" in again.out
         assert "France" not in again.out
+
+
+def test_a_conversation_is_answered_by_a_chat_function_with_state_and_by_a_target(folder):
+    folder.write(
+        "test_it.py",
+        """
+from calipers import UserTurn
+
+talk = Dataset(cases=[Case(name="talk", turns=["Hello", UserTurn("And now?", expected_output="turn 2 of 3")])])
+
+async def chat(messages, state):
+    state["turns"] = state.get("turns", 0) + 1
+    return f"turn {state['turns']} of {len(messages)}"
+
+class Bot:
+    def reply(self, messages):
+        return f"turn {len(messages) // 2 + 1} of {len(messages)}"
+
+@pytest.mark.calipers(talk, task=chat)
+def test_chat(): ...
+
+@pytest.mark.calipers(talk, task=Bot())
+def test_bot(): ...
+""",
+    )
+    done = folder.pytest("-q")
+    assert (done.code, done.counts) == (0, {"passed": 2})

@@ -56,8 +56,8 @@ def test_a_seed_as_inputs_draws_a_goal_and_gives_that_rollout():
 def test_a_rollout_that_fails_is_a_failure_and_its_turns_are_kept():
     report = Dataset(cases=[Case(inputs="g")], evaluators=[gave_way]).evaluate_sync(make(["1", "fail"]))
     (failure,) = report.failures
-    assert failure.error_type == "RolloutError"
-    assert "turn 2: the target failed" in failure.error_message
+    assert failure.error_type == "ConnectionError"
+    assert failure.error_message.endswith("(turn 2: the target failed)")
     assert [turn.content for turn in failure.trace.turns] == ["1", "no"]
 
 

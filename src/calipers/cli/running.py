@@ -17,14 +17,14 @@ import click
 
 from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
-from calipers.evaluation import draw_seed
+from calipers.evaluation import draw_seed, task_for
 from calipers.loop import run_sync
 from calipers.plugins import PluginManager
 from calipers.plugins.failure import LOADING
 from calipers.project import find_project
 from calipers.report import Report
 from calipers.retry import Retry
-from calipers.task import TaskLike, as_task
+from calipers.task import TaskLike
 from calipers.views.formats import Target, parse_target
 from calipers.views.numbers import plural
 from calipers.views.view import View
@@ -388,7 +388,7 @@ class Session:
         options, project = self.options, self.project
         # Evaluations that support another have its dataset and task: their names tell their runs apart.
         name = evaluation.name if evaluation.supporting else options.name
-        task_name = as_task(task).name
+        task_name = task_for(dataset.cases, task).name
         if options.name is not None and not evaluation.supporting:
             self._check_name(options.name, evaluation.label, subject(dataset.name, task_name))
         others = {other for other in self.names if other != evaluation.name}

@@ -95,8 +95,13 @@ class _Failure:
     recorded: Trace | None = None
     """What the target did until it failed, where something was recorded."""
 
+    @property
+    def where(self) -> str:
+        """Who failed, and in which turn."""
+        return f"turn {self.turn}: the {self.who} failed"
+
     def __str__(self) -> str:
-        return f"turn {self.turn}: the {self.who} failed: {describe_error(self.error)[1]}"
+        return f"{self.where}: {describe_error(self.error)[1]}"
 
 
 _Outcome: TypeAlias = _Made | _Failure | Attack | None
@@ -350,7 +355,7 @@ class Growth:
     def _broken(self, failure: _Failure) -> RolloutError:
         self.graph.stopped = f"error: {failure}"
         self.graph.broke_off = True
-        return RolloutError(str(failure), graph=self.graph)
+        return RolloutError(str(failure), graph=self.graph, where=failure.where)
 
 
 def context_of(opening: str, said: Sequence[Message], longest: int) -> str:
