@@ -17,9 +17,12 @@ START = """
 import asyncio, os, signal, sys, threading, time
 from calipers import Case, Dataset
 
+under_way = threading.Event()
+
 def interrupt_soon(times=1, by=signal.SIGINT):
     # A process that sends itself SIGINT is what Ctrl-C in a terminal does.
     def send():
+        under_way.wait(60)
         for _ in range(times):
             time.sleep(0.4)
             os.kill(os.getpid(), by)
@@ -29,11 +32,13 @@ dataset = Dataset(cases=[Case(name=f"c{i}", inputs=i) for i in range(100)], eval
 
 async def waits(inputs):
     if inputs >= 5:
+        under_way.set()
         await asyncio.sleep(60)
     return inputs
 
 def blocks(inputs):
     if inputs >= 5:
+        under_way.set()
         time.sleep(60)
     return inputs
 
@@ -218,6 +223,7 @@ def test_judgements_that_take_long_are_not_waited_for():
     done = python(
         """
         async def hangs(output):
+            under_way.set()
             await asyncio.sleep(60)
 
         dataset.evaluators.append(hangs)
@@ -234,7 +240,7 @@ def test_a_task_that_never_waits_can_be_interrupted():
         endless = Dataset(cases=(Case(inputs=i) for i in __import__("itertools").count()))
 
         async def quick(inputs):
-            return None
+            under_way.set()
 
         interrupt_soon()
         report = endless.evaluate_sync(quick, progress=False)

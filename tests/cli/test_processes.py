@@ -403,7 +403,7 @@ def complete(calipers):
         (["ev"], ["plain,evaluators"]),
         (["run", "--fail"], ["plain,--fail-under"]),
         (["run", "eval_"], ["file,eval_"]),
-        (["evaluators", "Contains"], ["plain,Contains", "plain,ContainsAll", "plain,ContainsAny"]),
+        (["evaluators", "Contains"], [f"plain,Contains{more}" for more in ("", "All", "Any", "Expected")]),
         (["run", "--fail-under", "Equals"], ["plain,Equals=", "plain,EqualsExpected="]),
         (["run", "--out", "js"], ["plain,json:report.json", "plain,jsonl:report.jsonl"]),
         (["show", "a.json", "--to", "h"], ["plain,html:report.html"]),

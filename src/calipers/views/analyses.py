@@ -46,7 +46,7 @@ def analyses(page: Page, report: Report) -> "Iterator[Text]":
             yield page.line()
         first = False
         yield from _analysis(page, analysis)
-        for remark in analysis.remarks:
+        for remark in getattr(analysis, "remarks", ()):
             yield page.line((page.fit(remark, 4 * page.width), "dim"))
     for failure in report.report_evaluator_failures:
         yield page.line(

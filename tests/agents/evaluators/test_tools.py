@@ -123,7 +123,7 @@ def test_long_lists_are_no_trouble(judge, strict_order):
     assert judge(auditor, tool_calls=calls(names[::2])).score == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("tools", [None, "search", {"search"}, ["search", 5], [""], [None]], ids=range(6))
+@pytest.mark.parametrize("tools", ["search", {"search"}, ["search", 5], [""], [None]], ids=range(5))
 def test_tools_are_expected_by_a_list_of_names(tools):
     with pytest.raises(InvalidOptionError, match="ToolUsageAuditor"):
         ToolUsageAuditor(tools)

@@ -86,7 +86,7 @@ def _figure(analysis: Analysis) -> Markup:
             body = _scroller(tree_plot(analysis))
         case Aggregate():
             body = _aggregate(analysis)
-    remarks = join([element("p", remark, class_="note") for remark in analysis.remarks])
+    remarks = join([element("p", remark, class_="note") for remark in getattr(analysis, "remarks", ())])
     return element("figure", element("figcaption", element("bdi", analysis.title)), body, remarks)
 
 
