@@ -3,6 +3,9 @@
 - *ci*: 100 cases and a margin of 5 points. How often each outcome meets an agent that lost 10 points, and one that is as good as before.
 - *large values*: a limit on a time or a cost that the agent is exactly at. How often it passes, by the interval that knows no largest
   value and by the one that does; 2.5 % is what the policy states.
+- *advice*: an agent that is worse by exactly the margin. After every INCONCLUSIVE or WORSE look, as many cases are added as the verdict
+  asks for, or half as many again where it asks for none, up to six times. How often it has passed after one, three and six rounds: by
+  judging each look as if it were the only one, and with looks that are counted.
 
 The draws come from fixed seeds, so the tables repeat exactly. `--update-docs` writes them into the page, between their markers.
 """
@@ -15,8 +18,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from random import Random
 
-from calipers.gate.claims import judge_claims
-from calipers.gate.measure import Grown, Level
+from calipers.gate.claims import Claim, judge_claims
+from calipers.gate.looks import confidence_at
+from calipers.gate.measure import Change, Grown, Level
 from false_alarms import DOUBT, PAGE, claim, update
 
 SETS = 2000
@@ -103,7 +107,65 @@ def large_values_table(sets, pool):
         yield f"| {spread} | {n} | {' | '.join(shown)} |"
 
 
-TABLES = {"ci": ci_table, "large values": large_values_table}
+ADVICE_FLIPS, ADVICE_SIZES, ADVICE_MARGIN, ROUNDS = (0.1, 0.2, 0.4), (50, 200), 0.05, (1, 3, 6)
+MOST_CASES = 20_000
+
+
+def advised(cell):
+    """After which look each agent passed, by looks that are counted and by those that are not."""
+    flips, n, sets = cell
+    draw = Random(zlib.crc32(f"{flips} {n}".encode()))
+    found = {}
+    for counted in (False, True):
+        found[counted] = [_follow(draw, flips, n, counted=counted) for _ in range(sets)]
+    return found
+
+
+def _follow(draw, flips, n, *, counted):
+    better = worse = total = 0
+    wanted = n
+    for look in range(1, ROUNDS[-1] + 2):
+        pairs = flipping(draw, wanted - total, flips, -ADVICE_MARGIN)
+        better += sum(new for new, _ in pairs)
+        worse += sum(old for _, old in pairs)
+        total = wanted
+        same = total - better - worse
+        measure = Change(
+            run=[[1.0]] * better + [[0.0]] * (worse + same),
+            baseline=[[0.0]] * better + [[1.0]] * worse + [[0.0]] * same,
+            bounds=(-1.0, 1.0),
+        )
+        asked = Claim(
+            subject="", rule="", measure=measure, limit=-ADVICE_MARGIN, par=0.0, unit="rate", signed=True
+        )
+        level, later = (
+            confidence_at(1 - 2 * DOUBT, number) if counted else 1 - 2 * DOUBT for number in (look, look + 1)
+        )
+        verdict = judge_claims([asked], confidence=level, correct=True, next_confidence=later)[0]
+        if verdict.outcome in {"PASS", "FAIL"}:
+            return look if verdict.outcome == "PASS" else None
+        wanted = total + (verdict.more_cases or total // 2)
+        if wanted > MOST_CASES:
+            return None
+    return None
+
+
+def advice_table(sets, pool):
+    cells = [(flips, n, sets // 2) for flips in ADVICE_FLIPS for n in ADVICE_SIZES]
+    rounds = " | ".join(f"{each} round{'s' * (each > 1)}" for each in ROUNDS)
+    yield f"| cases that flip | first look at | looks | first look | {rounds} |"
+    yield "|---:|---:|---|" + "---:|" * (1 + len(ROUNDS))
+    for (flips, n, part), found in zip(cells, pool.map(advised, cells), strict=True):
+        for counted, passed in found.items():
+            shown = (
+                f"{100 * sum(look is not None and look <= 1 + each for look in passed) / part:.1f} %"
+                for each in (0, *ROUNDS)
+            )
+            way = "counted" if counted else "each for itself"
+            yield f"| {flips:.0%} | {n} cases | {way} | {' | '.join(shown)} |"
+
+
+TABLES = {"ci": ci_table, "large values": large_values_table, "advice": advice_table}
 
 
 def main():

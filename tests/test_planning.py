@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from calipers import Case, Dataset, current_attempt, increment_eval_metric
 from calipers.errors import InvalidOptionError
+from calipers.gate.looks import confidence_at
 from calipers.gate.measure import Change
 from calipers.planning import plan_from_pilot, plan_from_rate
 from calipers.stats import cases_needed, paired_components, spread_of_paired_rates
@@ -352,8 +353,10 @@ def test_a_gate_on_scores_without_bounds_is_planned_by_the_interval_that_it_will
 
     pilots = [run(version, evaluators=[large]) for version in "ab"]
     gate, test = (
-        plan_from_pilot(pilots[0], baseline=pilots[1], evaluator="large", **{what: 1.0})
-        for what in ("margin", "effect")
+        plan_from_pilot(
+            pilots[0], baseline=pilots[1], evaluator="large", confidence=confidence, **{what: 1.0}
+        )
+        for what, confidence in (("margin", 0.95), ("effect", confidence_at(0.95, 1)))
     )
     assert [row.cases for row in gate.rows] == [row.cases for row in test.rows]
 

@@ -15,10 +15,12 @@ clusters.
 
 A plan is for an *effect*, the true difference that a comparison is to find, or for the *margin* of a gate, the loss from which on
 nothing would be shipped. A gate has a wider interval than a comparison (`calipers.stats.bounded`), so the same number takes more
-cases as a margin. Planned is for an agent that is as good as its baseline: it passes with the chance `power`.
+cases as a margin. Planned is for an agent that is as good as its baseline: it passes with the chance `power`, at the first of the looks
+that share the doubt (`calipers.gate.looks`).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import ceil, fsum, inf
 from typing import Literal
 
@@ -27,6 +29,7 @@ import msgspec
 from calipers.comparison.cases import RunCase, cases_of, check_report, pair_cases
 from calipers.comparison.columns import ColumnKey, Columns, passes
 from calipers.errors import InvalidOptionError
+from calipers.gate.looks import confidence_at
 from calipers.report import Report
 from calipers.stats import (
     Moments,
@@ -86,7 +89,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     power: float
     """The chance to find the effect, or to pass the gate with no difference."""
     confidence: float
-    """Of the interval that will judge it."""
+    """Of the interval that will judge it; of a gate's at the first look."""
     spread: VarianceComponents
     """Of the difference between two runs, from case to case and within cases; with what clusters add."""
     source: str
@@ -273,9 +276,10 @@ def _plan(
     design = ComparisonDesign(spread=units, power=power, confidence=confidence)
     if margin is not None:
         _check_margin(margin, effect)
+        design = replace(design, confidence=confidence_at(confidence, 1))
         if is_bounded:
             design = GateDesign(
-                spread=units, power=power, confidence=confidence, is_clustered=groups is not None
+                spread=units, power=power, confidence=design.confidence, is_clustered=groups is not None
             )
     try:
         for each in repeats:
@@ -298,7 +302,7 @@ def _plan(
         effect=effect,
         margin=margin,
         power=power,
-        confidence=confidence,
+        confidence=design.confidence,
         spread=spread,
         source=source,
         knows_repeats=known,

@@ -13,8 +13,9 @@ A *slice* is the cases that share a tag. A case with several tags is in several 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
+from typing import TypeAlias
 
 import msgspec
 
@@ -22,8 +23,9 @@ from .errors import InvalidOptionError
 from .judge import unique
 from .record import ReportCase, ReportCaseFailure
 from .result import EvaluationResult, Kind, kind_of
-from .stats import Estimate, quantiles
+from .stats import Estimate, quantile
 from .stats.interval import wilson_of_rate
+from .stats.quantiles import quantile_ends
 from .stats.sketch import QuantileSketch
 from .unit import CasePasses, Passes, Scores, Units
 
@@ -60,6 +62,10 @@ class Summary(msgspec.Struct, kw_only=True):
         return None if self.all_or_nothing else self.score
 
 
+Ends: TypeAlias = tuple[float | None, float | None]
+"""The ends of an interval; `None` for one that is not known."""
+
+
 class Durations(msgspec.Struct, kw_only=True):
     """How long the tasks took, in seconds."""
 
@@ -69,6 +75,11 @@ class Durations(msgspec.Struct, kw_only=True):
     p90: float
     p99: float
     longest: float
+    p50_interval: Ends = (None, None)
+    p90_interval: Ends = (None, None)
+    p99_interval: Ends = (None, None)
+    """Where the true quantile lies at a confidence of 95 %, whatever the times are: by order statistics, with as many
+    independent values as there are cases. `None` for an end that so few do not tell."""
 
 
 class Silence(msgspec.Struct, kw_only=True):
@@ -313,12 +324,16 @@ class Tally:
 
     def durations(self) -> Durations | None:
         """How long the finished tasks took, the quantiles within half a percent; `None` if none finished."""
-        p50, p90, p99 = (self._seconds.quantile(level) for level in (0.5, 0.9, 0.99))
-        average = self._seconds.mean
-        if p50 is None or p90 is None or p99 is None or average is None:
+        seconds = self._seconds
+        if seconds.mean is None:
             return None
-        return Durations(
-            count=self._seconds.count, mean=average, p50=p50, p90=p90, p99=p99, longest=self._seconds.largest
+        return _durations(
+            seconds.quantile,
+            count=seconds.count,
+            mean=seconds.mean,
+            longest=seconds.largest,
+            # Which cases have an attempt that finished is not counted, so a case is taken to be lost for every one that did not.
+            cases=max(1, min(seconds.count, self._units.count - sum(self._failed_tasks.values()))),
         )
 
     def counts(self) -> Counts:
@@ -477,10 +492,37 @@ def _held(case: ReportCase, assertion: str, makers: set[str]) -> bool | None:
 
 def durations(cases: Iterable[ReportCase]) -> Durations | None:
     """How long the tasks of finished attempts took, exactly; `None` if there are none."""
-    seconds = sorted(case.task_duration for case in cases)
-    found = quantiles(seconds, [0.5, 0.9, 0.99], presorted=True)
-    if found is None:
+    finished = list(cases)
+    seconds = sorted(case.task_duration for case in finished)
+    if not seconds:
         return None
-    p50, p90, p99 = found
-    average = fsum(seconds) / len(seconds)
-    return Durations(count=len(seconds), mean=average, p50=p50, p90=p90, p99=p99, longest=seconds[-1])
+    return _durations(
+        lambda level: quantile(seconds, level, presorted=True),
+        count=len(seconds),
+        mean=fsum(seconds) / len(seconds),
+        longest=seconds[-1],
+        cases=len({case.source_case_name or case.name for case in finished}),
+    )
+
+
+def _durations(
+    at: Callable[[float], float | None], *, count: int, mean: float, longest: float, cases: int
+) -> Durations:
+    """The quantiles that a sample has at its levels, with their intervals."""
+
+    def ends(level: float) -> Ends:
+        low, high = quantile_ends(cases, level)
+        return None if low is None else at(low), None if high is None else at(high)
+
+    p50, p90, p99 = (at(level) or 0.0 for level in (0.5, 0.9, 0.99))
+    return Durations(
+        count=count,
+        mean=mean,
+        p50=p50,
+        p90=p90,
+        p99=p99,
+        longest=longest,
+        p50_interval=ends(0.5),
+        p90_interval=ends(0.9),
+        p99_interval=ends(0.99),
+    )

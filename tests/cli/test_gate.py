@@ -357,3 +357,25 @@ def test_the_time_out_of_kept_runs_bounds_their_times(calipers, write):
         done = calipers("gate", name, "--policy", "time.yaml", "--out", "json:-")
         (found,) = [each for each in json.loads(done.stdout)["findings"] if each["subject"] == "task time"]
         assert (found["outcome"], found["approximate"]) == ("PASS", name == "free")
+
+
+def test_a_further_look_at_the_same_agent_has_less_of_the_doubt(calipers, write):
+    write("evals.py", NUMBERS)
+    write("gate.yaml", "evaluators: {positive: {at_least: 0.85}}\n")
+
+    def judged(n):
+        calipers(
+            "run", "evals.py:eval_good", "--limit", str(n), "--name", "pr", "--quiet", "--fail-under", "0"
+        )
+        return verdict()
+
+    def verdict():
+        return json.loads(calipers("gate", "pr", "--policy", "gate.yaml", "--out", "json:-").stdout)
+
+    first, again, second = judged(60), verdict(), judged(120)
+    assert [each["look"] for each in (first, again, second)] == [1, 1, 2]
+    assert first["confidence"] == again["confidence"] == pytest.approx(0.96)
+    assert second["confidence"] == pytest.approx(0.995)
+    assert any("look 2 at the same agent" in note for note in second["notes"])
+    write("gate.yaml", "evaluators: {positive: {at_least: 0.84}}\n")
+    assert verdict()["look"] == 1

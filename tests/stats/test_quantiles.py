@@ -1,11 +1,12 @@
 from math import inf, isclose, nan
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.stats.quantiles import quantile, quantiles
+from calipers.stats.quantiles import quantile, quantile_ends, quantiles, values_for_quantile
 
 SAMPLES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60)
 LEVELS = st.lists(st.floats(0, 1), min_size=1, max_size=8)
@@ -68,3 +69,28 @@ def test_a_level_outside_zero_and_one_is_refused(level):
 def test_a_sample_with_a_hole_is_refused(bad):
     with pytest.raises(ValueError, match=f"got {bad!r} at index 1"):
         quantile([1.0, bad], 0.5)
+
+
+def test_the_ends_of_a_quantile_are_order_statistics():
+    low, high = quantile_ends(100, 0.5)
+    assert (round(low * 99) + 1, round(high * 99) + 1) == (40, 61), "the ranks of the usual tables"
+    assert quantile_ends(20, 0.9)[1] is None
+    assert quantile_ends(1, 0.5) == (None, None)
+
+
+def test_a_high_quantile_has_an_upper_end_from_as_many_values_on_as_is_said():
+    for level, n in ((0.9, 36), (0.99, 368)):
+        assert values_for_quantile(level) == n
+        assert quantile_ends(n, level)[1] is not None
+        assert quantile_ends(n - 1, level)[1] is None
+
+
+def test_the_interval_of_p90_covers_the_truth_as_often_as_it_says():
+    draw = Random(4)
+    low, high = quantile_ends(60, 0.9)
+    covered = 0
+    for _ in range(1000):
+        values = sorted(draw.lognormvariate(0, 1) for _ in range(60))
+        truth = 3.602224479279158  # exp of the normal quantile of 0.9
+        covered += values[round(low * 59)] <= truth <= values[round(high * 59)]
+    assert covered >= 935

@@ -19,7 +19,7 @@ def test_times_are_quantiles_and_metrics_are_means(records):
         records.case("b", task_duration=3.0, metrics={"tokens": 101, "cost": 0.002}),
     )
     assert lines(measures(Page(), report)) == [
-        "Task time  p50 2 s · p90 2.8 s · p99 2.98 s · longest 3 s",
+        "Task time  p50 2 s · longest 3 s · p90 needs 36 cases",
         "Metrics    tokens 100.5 · cost 0.0015 · (means per case)",
     ]
 
@@ -122,3 +122,16 @@ def test_the_footnote_says_what_a_graded_row_is_over(records, score, lost, end):
     assert [
         line.removeprefix("A graded row is the mean of the scores behind a verdict, ") for line in shown
     ] == end
+
+
+def test_high_quantiles_of_times_have_intervals_and_are_shown_where_cases_suffice(records):
+    few, some, many = (
+        records.report(*(records.case(str(i), task_duration=i / n) for i in range(n))) for n in (20, 50, 400)
+    )
+    assert lines(measures(Page(), few)) == [
+        "Task time  p50 475 ms [250 ms, 700 ms] · longest 950 ms · p90 needs 36 cases"
+    ]
+    assert lines(measures(Page(200), some)) == [
+        "Task time  p50 490 ms [340 ms, 640 ms] · p90 882 ms [800 ms, 980 ms] · longest 980 ms · p99 needs 368 cases"
+    ]
+    assert "p99 988 ms [9" in "".join(lines(measures(Page(200), many)))

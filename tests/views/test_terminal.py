@@ -26,7 +26,7 @@ Evaluator       Kind        Result  [95 % interval]  0 %      100 %  n
 EqualsExpected  assertion  100.0 %  [51.0, 100.0]           ├─────●  4
 similarity      score        0.925  [0.879, 0.971]                   4
 
-Task time  p50 250 ms · p90 250 ms · p99 250 ms · longest 250 ms
+Task time  p50 250 ms · longest 250 ms · p90 needs 36 cases
 Metrics    tokens 115 · (means per case)
 
 [low, high] is a 95 % interval (Wilson; Student t): with fresh cases of the same
@@ -81,7 +81,7 @@ Did not pass: 2 of 5
     got       'answer italy'
     Judge (evaluator failed): RuntimeError: overloaded
 
-Task time  p50 250 ms · p90 250 ms · p99 250 ms · longest 250 ms
+Task time  p50 250 ms · longest 250 ms · p90 needs 36 cases
 
 Note: evaluator 'Judge' blocked the event loop 3 times, longest 1.2 s: make it
 async, or pass evaluator_timeout=... to run it in a thread

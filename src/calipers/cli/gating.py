@@ -8,9 +8,10 @@ from typing import Final
 
 import msgspec
 
-from calipers.errors import DatasetFileError, InvalidOptionError
+from calipers.errors import DatasetFileError, InvalidOptionError, StoreError
 from calipers.files.policy_file import load_policy
 from calipers.gate.judging import judge_run
+from calipers.gate.looks import Look, number_of, question_of
 from calipers.gate.policy import LimitError, Policy
 from calipers.gate.verdict import Outcome, Verdict
 from calipers.report import Report
@@ -52,6 +53,8 @@ def gate(
     names = [run] if baseline is None else [run, baseline]
     found = named_reports(names, store, dataset=dataset, concludes=True)
     old = found[1] if baseline is not None else None
+    question = None if anytime else _question(rules, found)
+    number = None if question is None else _number(question, found[0], store)
     try:
         verdict = judge_run(
             found[0].report,
@@ -61,9 +64,12 @@ def gate(
             changed_evaluators=None if old is None else known_changes(old.evaluators, found[0].evaluators),
             anytime=True if anytime else None,
             task_timeout=None if rules.duration is None else _longest(found, store),
+            look=number,
         )
     except LimitError as error:
         raise CommandError(f"{near_path(policy)}: {error}") from error
+    if question is not None and verdict.look is not None:
+        _remember(question, found[0], verdict, store)
     verdict = msgspec.structs.replace(
         verdict, run=found[0].label, baseline=None if old is None else old.label
     )
@@ -98,6 +104,32 @@ def read_policy(path: str) -> Policy:
 
 def _named(name: str, store: str | None) -> Report:
     return named_reports([name], store)[0].report
+
+
+def _question(policy: Policy, runs: Sequence[NamedReport]) -> str | None:
+    """What further looks at the same agent have in common; `None` if a report file is among them, of which too little is known."""
+    infos = [run.info for run in runs]
+    sides = [(info.dataset_name, info.name, info.task_version) for info in infos if info is not None]
+    return question_of(policy, *sides) if len(sides) == len(infos) else None
+
+
+def _number(question: str, run: NamedReport, store: str | None) -> int:
+    assert run.info is not None
+    with open_kept(store) as kept:
+        return number_of(kept.looks(question), run.info.id, run.info.attempts)
+
+
+def _remember(question: str, run: NamedReport, verdict: Verdict, store: str | None) -> None:
+    """Note the look, unless it is one that is noted already."""
+    assert run.info is not None
+    assert verdict.look is not None
+    look = Look(run=run.info.id, attempts=run.info.attempts, number=verdict.look, outcome=verdict.outcome)
+    with open_kept(store) as kept:
+        if look not in kept.looks(question):
+            try:
+                kept.add_look(question, look)
+            except StoreError as error:
+                note(f"This look is not noted in the store, so a further one will not know of it: {error}")
 
 
 def _longest(runs: Sequence[NamedReport], store: str | None) -> float | None:

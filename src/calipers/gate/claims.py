@@ -94,8 +94,18 @@ class _Remembered:
         return self._measure.needed(limit, confidence)
 
 
-def judge_claims(claims: Sequence[Claim], *, confidence: float, correct: bool) -> list[Finding]:
-    """What became of each claim."""
+def judge_claims(
+    claims: Sequence[Claim], *, confidence: float, correct: bool, next_confidence: float | None = None
+) -> list[Finding]:
+    """What became of each claim.
+
+    Args:
+        claims: what has to be so.
+        confidence: of the intervals.
+        correct: share the chance of a false alarm among the claims.
+        next_confidence: of a further look, for which cases are asked; default: the same.
+    """
+    later = confidence if next_confidence is None else next_confidence
     claims = [replace(claim, measure=_Remembered(claim.measure)) for claim in claims]
     failed = failing(
         len(claims),
@@ -105,7 +115,12 @@ def judge_claims(claims: Sequence[Claim], *, confidence: float, correct: bool) -
     )
     level = _level(len(claims) - len(failed), confidence=confidence, correct=correct)
     return [
-        _judged(claim, "FAIL" if index in failed else _short_of_failing(claim, confidence, level), confidence)
+        _judged(
+            claim,
+            "FAIL" if index in failed else _short_of_failing(claim, confidence, level),
+            confidence,
+            later,
+        )
         for index, claim in enumerate(claims)
     ]
 
@@ -125,10 +140,10 @@ def _interval(claim: Claim, level: float) -> Interval | None:
         return None
 
 
-def _judged(claim: Claim, outcome: Outcome, confidence: float) -> Finding:
+def _judged(claim: Claim, outcome: Outcome, confidence: float, later: float) -> Finding:
     """What became of a claim; numbers that no float can add up prove nothing, and spoil no other claim."""
     try:
-        found = _finding(claim, outcome, confidence)
+        found = _finding(claim, outcome, confidence, later)
     except (OverflowError, ValueError) as error:
         why = str(error)
     else:
@@ -171,12 +186,12 @@ def _level(left: int, *, confidence: float, correct: bool) -> float:
     return 1 - (1 - confidence) / max(1, left if correct else 1)
 
 
-def _finding(claim: Claim, outcome: Outcome, confidence: float) -> Finding:
+def _finding(claim: Claim, outcome: Outcome, confidence: float, later: float) -> Finding:
     measure = claim.measure
     interval, value = measure.interval(confidence), measure.value
     needed = None
     if outcome == "INCONCLUSIVE" and value is not None:
-        needed = measure.needed(claim.limit, confidence)
+        needed = measure.needed(claim.limit, later)
     return Finding(
         subject=claim.subject,
         rule=claim.rule,
@@ -238,10 +253,14 @@ def _advice(
         return "beyond the limit, and with so many rules it may still be chance: more cases would tell"
     where = " in more clusters" if claim.in_clusters else ""
     on_good_side = value > claim.limit if claim.above else value < claim.limit
+    equal = claim.par is not None and claim.par != claim.limit
+    lean = "" if on_good_side else "; so far it leans to the wrong side"
     if needed is not None and needed > claim.measure.n:
         least = "at least " if claim.anytime else "about "
-        lean = "" if on_good_side else "; so far it leans to the wrong side"
-        return f"needs {least}{about(needed - claim.measure.n)} more {claim.noun}s{where}{lean}"
+        more = f"needs {least}{about(needed - claim.measure.n)} more {claim.noun}s{where}"
+        return f"{more}{', if it is as good as its baseline' if equal else ''}{lean}"
+    if needed is not None and equal and not claim.anytime:
+        return f"with so many {claim.noun}s, an agent as good as its baseline mostly passes{lean}: see what it lost"
     if interval is None:
         return f"add {claim.noun}s{where}"
     if needed is not None:

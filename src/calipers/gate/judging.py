@@ -32,11 +32,12 @@ from calipers.report import Report
 from .claims import Claim, judge_claims
 from .facts import facts_of
 from .limits import Limits
+from .looks import confidence_at, share_of
 from .policy import Policy, check_policy
 from .ratings import ReadRun
 from .sides import Sides
 from .verdict import Verdict, outcome_of
-from .wording import plural, quantity
+from .wording import limit_words, plural, quantity
 
 
 def judge_run(
@@ -48,6 +49,7 @@ def judge_run(
     changed_evaluators: Mapping[str, str] | EvaluatorChanges | None = None,
     anytime: bool | None = None,
     task_timeout: float | None = None,
+    look: int | None = None,
 ) -> Verdict:
     """What the gate says of a run.
 
@@ -62,6 +64,8 @@ def judge_run(
             the run early (`stop_when`).
         task_timeout: seconds after which every task of the run and of the baseline was ended, which bounds their times, unless the
             policy states a `max_possible`.
+        look: the number of this look at the same agent by the same policy, which has a part of the doubt only
+            (`calipers.gate.looks`), as `calipers gate` counts them for kept runs. Default: there is no other, and it has all.
 
     Raises:
         InvalidOptionError: a rule makes no sense for what the run holds, or a report does not keep every attempt.
@@ -79,7 +83,10 @@ def judge_run(
     limits = Limits(policy, sides, anytime=looked_often, read_run=read_run, task_timeout=task_timeout)
     parts = [*facts_of(heard, policy), *limits.parts()]
     claims = [part for part in parts if isinstance(part, Claim)]
-    judged = iter(judge_claims(claims, confidence=policy.confidence, correct=policy.correction == "holm"))
+    counted = None if looked_often else look
+    confidence, later = _confidences(policy, counted)
+    corrects = policy.correction == "holm"
+    judged = iter(judge_claims(claims, confidence=confidence, correct=corrects, next_confidence=later))
     findings = tuple(next(judged) if isinstance(part, Claim) else part for part in parts)
     return Verdict(
         outcome=outcome_of(findings),
@@ -88,13 +95,15 @@ def judge_run(
         baseline=None if baseline is None else baseline.name,
         cases=len(sides.run.cases),
         paired=None if sides.pairing is None else sides.pairing.pairs,
-        confidence=policy.confidence,
+        confidence=confidence,
+        look=counted,
         correction=policy.correction,
         anytime=looked_often,
         notes=(
             *_about(baseline, policy),
             *sides.notes(stopped=run.stopping is not None),
             *_in_flight(run),
+            *_spent(policy, counted),
             *_yardsticks(policy, baseline, changed_evaluators),
             *limits.notes,
         ),
@@ -117,6 +126,23 @@ def _yardsticks(policy: Policy, baseline: Report | None, changed: object) -> Ite
         yield (
             "whether the code of the evaluators is the same in both runs is not known: reports tell their names, arguments and "
             "versions; gate two runs of a store to be sure"
+        )
+
+
+def _confidences(policy: Policy, look: int | None) -> tuple[float, float]:
+    """Of this look and of a further one."""
+    if look is None:
+        return policy.confidence, policy.confidence
+    return confidence_at(policy.confidence, look), confidence_at(policy.confidence, look + 1)
+
+
+def _spent(policy: Policy, look: int | None) -> Iterator[str]:
+    if look is not None and look > 1:
+        left = limit_words(1 - sum(map(share_of, range(1, look + 1))), "rate")
+        yield (
+            f"this is look {look} at the same agent by the same policy; with {limit_words(share_of(look), 'rate')} of the doubt, its "
+            f"interval has a confidence of {limit_words(confidence_at(policy.confidence, look), 'rate')}, so that all looks "
+            f"together err as rarely as the policy says; {left} of the doubt is left"
         )
 
 

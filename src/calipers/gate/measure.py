@@ -67,7 +67,8 @@ class Measure(Protocol):
     def needed(self, limit: float, confidence: float) -> int | None:
         """About how many cases would tell the value from the limit, four times in five.
 
-        `None` if no number would, or if there is too little to guess by.
+        Against a baseline, how many would tell an agent that is as good as it from the limit: what is seen of this agent may be luck,
+        and the number would follow the luck. `None` if no number would, or if there is too little to guess by.
         """
         ...
 
@@ -172,9 +173,12 @@ class Change:
         )
 
     def needed(self, limit: float, confidence: float) -> int | None:
-        """Cases that would tell the difference from the limit."""
+        """Cases that would tell a difference of 0 from the limit or, where the limit is 0, the difference that is seen."""
         scale = _largest(self.run, self.baseline)
-        return _needed(self.differences, limit, self.bounds, self.clusters, confidence, scale=scale)
+        values, groups = self.differences, self.clusters
+        if limit:
+            values, groups = [*values, *(-value for value in values)], _twice(groups, self.n)
+        return _needed(values, limit, self.bounds, groups, confidence, scale=scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,12 +255,20 @@ class Grown:
         return None if high is None or low is None else Interval(value - low, high, confidence, "gaffke")
 
     def needed(self, limit: float, confidence: float) -> int | None:
-        """Cases that would tell the growth from the limit."""
+        """Cases that would tell a growth of 0 from the limit or, where the limit is 0, the growth that is seen."""
         tops, bottoms = self._units()
+        signs = (1, -1) if limit else (1,)
+        bounds = None
+        if self.most is not None and self.clusters is None:
+            bounds = (-(1 + limit) * self.most, self.most)
         units = _needed(
-            [top - (1 + limit) * bottom for top, bottom in zip(tops, bottoms, strict=True)],
+            [
+                sign * (top - bottom) - limit * bottom
+                for sign in signs
+                for top, bottom in zip(tops, bottoms, strict=True)
+            ],
             0.0,
-            None,
+            bounds,
             None,
             confidence,
             scale=max(map(abs, [*tops, *bottoms]), default=0.0),
@@ -342,6 +354,13 @@ def _of_agreeing(
     value = fsum(values) / len(values)
     alike = max(values) - min(values) <= _ROUNDING * scale
     return Interval(value, value, confidence, "t") if alike and units >= ENOUGH_ALIKE else None
+
+
+def _twice(clusters: Sequence[Hashable] | None, n: int) -> list[Hashable] | None:
+    """The clusters of values that are there twice, once turned around: those turned are clusters of their own."""
+    if clusters is None:
+        return None
+    return [(side, cluster) for side in (0, 1) for cluster in clusters[:n]]
 
 
 def _largest(*sides: Cases) -> float:

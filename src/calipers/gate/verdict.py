@@ -65,6 +65,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     paired: int | None = None
     """Cases that both runs have; `None` without a baseline."""
     confidence: float
+    """Of the intervals: that of the policy or, at a counted look, one that leaves some doubt for other looks."""
+    look: int | None = None
+    """The number of this look at the same agent by the same policy; `None` if looks are not counted."""
     correction: str
     anytime: bool = False
     """Whether the intervals hold however often one looks, as they must for a run that was stopped when decided."""

@@ -81,6 +81,15 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "UPDATE runs SET place = id",
         "CREATE INDEX runs_by_place ON runs (place)",
     ),
+    # What a gate has looked at already: a further look has less of the doubt. It outlives the run.
+    (
+        """CREATE TABLE looks (
+            no {number} PRIMARY KEY,
+            question TEXT NOT NULL,
+            body TEXT NOT NULL
+        )""",
+        "CREATE INDEX looks_by_question ON looks (question)",
+    ),
 )
 """The statements that lead from each version to the next; names in braces are the database's own words."""
 

@@ -9,6 +9,7 @@ import msgspec
 from typing_extensions import override
 
 from calipers.errors import InvalidOptionError, StoreDamagedError, StoreError
+from calipers.gate.looks import Look
 from calipers.plain import plain
 from calipers.report import Report
 from calipers.result import EvaluatorSpec
@@ -117,6 +118,17 @@ class SqlRuns(Store):
             if changed:
                 run_changed(db, run)
         return places
+
+    @override
+    def add_look(self, question: str, look: Look) -> None:
+        with self._writing() as db:
+            db.run("INSERT INTO looks (question, body) VALUES (?, ?)", (question, to_json(plain(look))))
+
+    @override
+    def looks(self, question: str) -> list[Look]:
+        with self._reading() as db:
+            rows = db.run("SELECT body FROM looks WHERE question = ? ORDER BY no", (question,))
+        return [msgspec.json.decode(body, type=Look) for (body,) in rows]
 
     @override
     def supersede(self, run: str, places: Iterable[int], *, generation: int | None = None) -> None:

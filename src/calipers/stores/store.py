@@ -15,6 +15,7 @@ from typing import Any, Self, TypeAlias
 
 from calipers.comparison.yardstick import KnownEvaluators
 from calipers.errors import InvalidOptionError, StoreError
+from calipers.gate.looks import Look
 from calipers.report import Report
 from calipers.summary import Totals
 
@@ -158,7 +159,15 @@ class Store(ABC):
     def prune(self) -> int:
         """Give up what no run uses any more, and the space it took; returns how many blobs were removed."""
 
+    @abstractmethod
+    def add_look(self, question: str, look: Look) -> None:
+        """Note that a gate has looked at a run. Looks stay when their run is deleted."""
+
     # ------------------------------------------------------------------ reading
+
+    @abstractmethod
+    def looks(self, question: str) -> list[Look]:
+        """The looks at one question (`calipers.gate.looks`), the first one first."""
 
     @abstractmethod
     def runs(

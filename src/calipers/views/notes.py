@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.scoring import TASK
+from calipers.stats.quantiles import values_for_quantile
 from calipers.summary import Summary
 
 from .numbers import METHODS, confidence_text, number, plural, seconds
@@ -26,13 +27,31 @@ def measures(page: Page, report: Report, *, durations: bool = True) -> "Iterator
     times = report.durations() if durations else None
     if times is not None:
         micro = page.glyph("µ", "u")
-        named = (("p50", times.p50), ("p90", times.p90), ("p99", times.p99), ("longest", times.longest))
-        facts = [f"{name} {seconds(value, micro=micro)}" for name, value in named]
+        facts = [_quantile("p50", times.p50, times.p50_interval, micro)]
+        short: list[str] = []
+        for name, value, ends, level in (
+            ("p90", times.p90, times.p90_interval, 0.9),
+            ("p99", times.p99, times.p99_interval, 0.99),
+        ):
+            if None in ends:
+                short.append(f"{name} needs {values_for_quantile(level)} cases")
+            else:
+                facts.append(_quantile(name, value, ends, micro))
+        facts += [f"longest {seconds(times.longest, micro=micro)}", *short[:1]]
         yield from page.facts(facts, head="Task time  ")
     averages = report.averages()
     if averages is not None and averages.metrics:
         facts = [f"{page.fit(name, 40)} {number(value)}" for name, value in averages.metrics.items()]
         yield from page.facts([*facts, "(means per case)"], head="Metrics    ")
+
+
+def _quantile(name: str, value: float, ends: tuple[float | None, float | None], micro: str) -> str:
+    """`p90 1.2 s [1.1 s, 1.5 s]`; without the brackets where the interval lacks an end."""
+    low, high = ends
+    shown = f"{name} {seconds(value, micro=micro)}"
+    if low is None or high is None:
+        return shown
+    return f"{shown} [{seconds(low, micro=micro)}, {seconds(high, micro=micro)}]"
 
 
 def warnings(page: Page, report: Report) -> "Iterator[Text]":

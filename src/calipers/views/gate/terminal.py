@@ -96,6 +96,8 @@ def facts_of(verdict: Verdict) -> list[str]:
     if verdict.paired is not None:
         facts.append(f"{verdict.paired:,} compared")
     facts.append(f"{confidence_text(verdict.confidence)} intervals")
+    if verdict.look is not None:
+        facts.append(f"look {verdict.look}")
     if verdict.anytime:
         facts.append("valid at every look")
     facts += [f"{verdict.count(outcome):,} {outcome}" for outcome in _STYLES if verdict.count(outcome)]
