@@ -205,6 +205,7 @@ def test_a_value_of_the_wrong_kind_is_told_in_words_with_what_would_be_right(tmp
 WHOLE = {
     "confidence": 0.9,
     "correction": "none",
+    "population": "these-cases",
     "min_cases": 50,
     "max_task_failures": 0.02,
     "max_evaluator_errors": 0,

@@ -27,13 +27,14 @@ import msgspec
 
 from calipers.comparison.cases import check_report
 from calipers.comparison.yardstick import EvaluatorChanges
+from calipers.errors import InvalidOptionError
 from calipers.report import Report
 
 from .claims import Claim, judge_claims
 from .facts import facts_of
 from .limits import Limits
 from .looks import confidence_at, share_of
-from .policy import Policy, check_policy
+from .policy import THESE_AT_THE_END, Policy, check_policy
 from .ratings import ReadRun
 from .sides import Sides
 from .verdict import Verdict, outcome_of
@@ -76,8 +77,9 @@ def judge_run(
     check_policy(policy)
     if baseline is not None:
         check_report(baseline, "the baseline")
-    stopped = any(each is not None and each.stopping is not None for each in (run, baseline))
-    looked_often = stopped if anytime is None else anytime
+    looked_often = _looked_often(run, baseline) if anytime is None else anytime
+    if looked_often and policy.population == "these-cases":
+        raise InvalidOptionError(THESE_AT_THE_END)
     heard = _heard(run)
     sides = Sides(heard, None if baseline is None else _heard(baseline), changed_evaluators)
     limits = Limits(policy, sides, anytime=looked_often, read_run=read_run, task_timeout=task_timeout)
@@ -98,6 +100,7 @@ def judge_run(
         confidence=confidence,
         look=counted,
         correction=policy.correction,
+        population=policy.population,
         anytime=looked_often,
         notes=(
             *_about(baseline, policy),
@@ -127,6 +130,11 @@ def _yardsticks(policy: Policy, baseline: Report | None, changed: object) -> Ite
             "whether the code of the evaluators is the same in both runs is not known: reports tell their names, arguments and "
             "versions; gate two runs of a store to be sure"
         )
+
+
+def _looked_often(run: Report, baseline: Report | None) -> bool:
+    """Whether a rule could end one of them early."""
+    return any(each is not None and each.stopping is not None for each in (run, baseline))
 
 
 def _confidences(policy: Policy, look: int | None) -> tuple[float, float]:

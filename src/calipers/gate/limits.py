@@ -13,10 +13,10 @@ from .agreement import agreement_parts
 from .claims import Claim
 from .facts import absent, enough, few
 from .losses import Losses, losses_of_tasks, unlimited
-from .measure import Change, Grown, Level, is_inside
+from .measure import Change, Grown, Level, attempts_apart, is_inside
 from .policy import RATE, Growth, Policy, Rules
 from .ratings import ReadRun
-from .sides import Sides, Values, column_of, columns_of
+from .sides import Alone, Both, Sides, Values, column_of, columns_of
 from .told import NOTHING_TOLD, TOLD_BY_PASSES, Told, fell_silent, told_by_column
 from .verdict import Finding, Unit
 from .wording import limit_words, loss, plural
@@ -248,7 +248,7 @@ class Limits:
             yield from self._fell_silent(subject, self.sides.alike(name), ours, theirs)
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
             if limit is not None:
-                counted = self.sides.alone(ours.values(_worst(above=above)))
+                counted = self._units(self.sides.alone(ours.values(_worst(above=above))))
                 level = Level(
                     cases=counted.cases,
                     clusters=counted.clusters,
@@ -263,6 +263,7 @@ class Limits:
                     limit=limit,
                     above=above,
                     unit=unit,
+                    noun=self._noun,
                     in_clusters=counted.clusters is not None,
                     anytime=self.anytime,
                 )
@@ -306,6 +307,7 @@ class Limits:
         if len(both.run) < self._least(rules):
             yield enough(subject, len(both.run), self._least(rules), kind=" judged in both runs")
         yield from self._broken_baseline(subject, theirs.lost([case for case, _ in pairs]), rules)
+        both = self._pairs(both)
         yield Claim(
             subject=subject,
             rule=rule,
@@ -321,9 +323,28 @@ class Limits:
             par=0.0,
             unit=unit,
             signed=True,
+            noun=self._noun,
             in_clusters=both.clusters is not None,
             anytime=self.anytime,
         )
+
+    @property
+    def _noun(self) -> str:
+        """What there could be more of."""
+        return "attempt" if self.policy.population == "these-cases" else "case"
+
+    def _units(self, alone: Alone) -> Alone:
+        """What the interval counts: cases, or attempts where the policy asks about these cases alone."""
+        if self.policy.population == "cases-like-these":
+            return alone
+        return Alone(attempts_apart(alone.cases)[0], None)
+
+    def _pairs(self, both: Both) -> Both:
+        """The same of both sides."""
+        if self.policy.population == "cases-like-these":
+            return both
+        run, baseline = attempts_apart(both.run, both.baseline)
+        return Both(run, baseline, None)
 
     def _enough(self, subject: str, judged: int, rules: Rules) -> Iterator[Finding]:
         """Whether enough cases were judged; of what nobody asked for, only that they are too few."""
@@ -447,6 +468,7 @@ class Limits:
                 yield _open(subject, rule, said, "run both on the same cases")
             else:
                 yield from self._broken_baseline(subject, losses_of_tasks(self._paired), None)
+                both = self._pairs(both)
                 yield Claim(
                     subject=subject,
                     rule=rule,
@@ -455,10 +477,11 @@ class Limits:
                     above=False,
                     par=0.0,
                     unit="growth",
+                    noun=self._noun,
                     in_clusters=both.clusters is not None,
                 )
         if growth.at_most is not None:
-            alone = self.sides.alone(values)
+            alone = self._units(self.sides.alone(values))
             yield Claim(
                 subject=subject,
                 rule=f"at most {limit_words(growth.at_most, unit)}",
@@ -468,6 +491,7 @@ class Limits:
                 limit=growth.at_most,
                 above=False,
                 unit=unit,
+                noun=self._noun,
                 in_clusters=alone.clusters is not None,
             )
 

@@ -6,6 +6,10 @@ of Clopper and Pearson where cases pass or not. It is wider than the intervals t
 over rates (Wilson, Newcombe) or for values that are about normal (t), and so too sure for some agents at the limit. With
 clusters it is joined with the t interval of the clusters, which knows better how unequal ones vary.
 
+Where a policy asks about *these cases* and no others, the attempt is the unit (`attempts_apart`): attempts are independent, and
+each case has as many. Their mean varies less than that of as many attempts at cases drawn by chance, so the same interval holds
+(Hoeffding, "On the Distribution of the Number of Successes in Independent Trials", 1956, proves it for passes).
+
 Numbers without bounds, such as seconds without a time-out, or scores outside 0 and 1 of which no bounds are stated, have a t interval
 or, where they are compared as totals, Fieller's; where they agree to the last digit, they are taken at their word from `ENOUGH_ALIKE`
 cases. Such an interval is approximate: it does not reckon with a rare value that is much larger than those seen.
@@ -13,6 +17,7 @@ cases. Such an interval is approximate: it does not reckon with a rare value tha
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, fsum, inf
 from typing import Protocol
 
@@ -45,6 +50,21 @@ _MOST_CASES = 1_000_000
 
 Cases = Sequence[Sequence[float]]
 """For every case, the values of its attempts."""
+
+
+def attempts_apart(*sides: Cases) -> list[list[list[float]]]:
+    """Each side with as many units for each case, attempts or means of some, that have one value each.
+
+    There are as many for every case as the case, and the side, with the fewest attempts has.
+    """
+    parts = min((len(values) for cases in sides for values in cases), default=0)
+    return [[[mean] for values in cases for mean in _in_parts(values, parts)] for cases in sides]
+
+
+def _in_parts(values: Sequence[float], parts: int) -> list[float]:
+    """The means of so many parts of the values, as equal in size as they can be."""
+    cuts = [round(place * len(values) / parts) for place in range(parts + 1)]
+    return [fsum(values[start:end]) / (end - start) for start, end in pairwise(cuts)]
 
 
 class Measure(Protocol):

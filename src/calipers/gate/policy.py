@@ -22,11 +22,17 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 NotNegative: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
 
 
+Population: TypeAlias = Literal["cases-like-these", "these-cases"]
+"""The cases that a rule speaks of. Of these cases alone, only the noise within a case is left, so that repeats help."""
+
 RATE = (0.0, 1.0)
 """The bounds of what passes or does not."""
 
 NOT_OF_A_PASS_RATE = ("max_errors", "bounds", "agreement")
 """Rules that only an evaluator can have."""
+
+
+THESE_AT_THE_END = "population: these-cases asks about all of these cases, so it cannot be decided while they run: judge whole runs by it"
 
 
 class LimitError(InvalidOptionError):
@@ -187,6 +193,8 @@ class Policy(_Checked, frozen=True, kw_only=True):
     INCONCLUSIVE if there is any, unless the rules of the evaluator have `max_errors`; a margin is, if the baseline has any."""
     confidence: Annotated[float, msgspec.Meta(ge=0.5, lt=1)] = 0.95
     """Of the intervals. A rule passes, or fails, wrongly with at most half of what is missing to 1."""
+    population: Population = "cases-like-these"
+    """Of what the rules speak: of all cases that these are a sample of, or of these cases alone, as a suite of regressions does."""
     correction: Literal["holm", "none"] = "holm"
     """What keeps several rules from failing by chance more often than one. Passing needs none, since all have to."""
 

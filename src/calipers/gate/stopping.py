@@ -28,7 +28,7 @@ from .agreement import Agreements
 from .bet import Bet
 from .limits import PASS_RATE
 from .losses import Losses, unlimited
-from .policy import RATE, Policy, Rules, check_policy
+from .policy import RATE, THESE_AT_THE_END, Policy, Rules, check_policy
 from .ratings import ReadRun
 from .sides import column_of, columns_of
 from .told import NOTHING_TOLD, TOLD_BY_PASSES, told_by_column
@@ -400,6 +400,8 @@ def _check(policy: Policy, baseline: Report | None) -> None:
             "duration and metrics have no bounds, so they cannot be decided during a run: gate a whole run by them, and "
             "leave them out of the policy that stops one"
         )
+    if policy.population == "these-cases":
+        raise InvalidOptionError(THESE_AT_THE_END)
     if policy.tags:
         raise InvalidOptionError(
             "which cases have a tag is not known before they ran, so rules for tags cannot be decided during a run: gate a whole "

@@ -13,6 +13,8 @@ import msgspec
 
 from calipers.stats import Interval
 
+from .policy import Population
+
 Outcome: TypeAlias = Literal["PASS", "FAIL", "WORSE", "INCONCLUSIVE"]
 """What became of a rule, or of a whole gate."""
 
@@ -69,6 +71,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     look: int | None = None
     """The number of this look at the same agent by the same policy; `None` if looks are not counted."""
     correction: str
+    population: Population = "cases-like-these"
+    """Of which cases the rules speak: of all that these are a sample of, or of these alone."""
     anytime: bool = False
     """Whether the intervals hold however often one looks, as they must for a run that was stopped when decided."""
     notes: tuple[str, ...] = ()

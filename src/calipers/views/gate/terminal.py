@@ -96,6 +96,7 @@ def facts_of(verdict: Verdict) -> list[str]:
     if verdict.paired is not None:
         facts.append(f"{verdict.paired:,} compared")
     facts.append(f"{confidence_text(verdict.confidence)} intervals")
+    facts.append("about these cases" if verdict.population == "these-cases" else "about cases like these")
     if verdict.look is not None:
         facts.append(f"look {verdict.look}")
     if verdict.anytime:
