@@ -1,6 +1,6 @@
 """All that an evaluator may look at: one attempt, seen by the evaluators that judge it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard
 
 import msgspec
@@ -20,9 +20,18 @@ MetadataT = TypeVar("MetadataT", default=Any)
 
 NO_TOOL_CALLS = (
     "no tool call was recorded, and nothing shows that one would have been: mark the agent's tools with "
-    "@calipers.agents.tool, or if it has none, say records_calls=True"
+    "@calipers.agents.tool, or if it has none, say calipers.agents.FunctionAdapter(agent, records_calls=True)"
 )
 """Why an evaluator of tool calls is skipped, and what to do about it."""
+
+
+def not_recorded(tools: Sequence[str]) -> str:
+    """Why a claim that names some tools is skipped where their calls would not be seen."""
+    listed = ", ".join(map(repr, tools))
+    return (
+        f"{listed} {'is' if len(tools) == 1 else 'are'} not marked with @tool, "
+        f"so {'its' if len(tools) == 1 else 'their'} calls would not be seen"
+    )
 
 
 class AttemptFacts(Protocol):
@@ -141,6 +150,14 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
         if are_tool_calls(output) and (output or (are_tool_calls(expected) and expected)):
             return list(output)
         return None
+
+    def unrecorded(
+        self, tools: Iterable[str], *, name_of: Callable[[str], str] | None = None
+    ) -> tuple[str, ...]:
+        """Those of some tools whose calls would not be among `tool_calls`: nothing can be claimed about them."""
+        # Calls that the output tells are all that were made.
+        from_trace = self.trace is not None and self.trace.calls_known
+        return self.trace.unrecorded(tools, name_of=name_of) if self.trace is not None and from_trace else ()
 
     def conversations(self, calls: Sequence[ToolCall]) -> list[Sequence[ToolCall]]:
         """These calls of the attempt by conversation: one list, or where a rollout branches, one for each of its paths.

@@ -12,7 +12,8 @@ order is not known, requests to models stand before tool calls.
 Totals follow from the calls unless they are given. A total of zero says that nothing was measured.
 
 A trace without tool calls may be that of an agent that called nothing, or of one whose calls nothing recorded.
-`records_calls` tells which; where it does not, the calls are unknown, and nothing can be claimed about them.
+`records_calls` tells which; where it does not, the calls are unknown, and nothing can be claimed about them. Where only the
+calls of some tools are known to be recorded, `recorded_tools` names these, and of another tool nothing can be claimed.
 
 `joined` makes one trace of several executions, such as the turns of a conversation. A total is the sum of theirs, and
 unknown where one of them did not measure it; so are its calls.
@@ -21,7 +22,7 @@ unknown where one of them did not measure it; so are its calls.
 import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -301,6 +302,8 @@ class Trace:
     records_calls: bool | None = field(default=None, compare=False, repr=False)
     """Whether a tool call would be here if one had been made; `None`: not known. Default: true of a list of `tool_calls`,
     be it empty."""
+    recorded_tools: Sequence[str] | None = field(default=None, compare=False, repr=False)
+    """The tools whose calls would be here, where that is known of these alone; `None`: `records_calls` speaks of all tools."""
     trace_id: str = field(default_factory=new_id, compare=False, repr=False)
     created_at: datetime = field(default_factory=_now, compare=False, repr=False)
 
@@ -310,6 +313,8 @@ class Trace:
             put(self, "records_calls", True)
         for name in ("turns", "llm_calls", "tool_calls", "tags"):
             put(self, name, _tuple(name, getattr(self, name)))
+        if self.recorded_tools is not None:
+            put(self, "recorded_tools", _tuple("recorded_tools", self.recorded_tools))
         _agree(self)
         if self.model is None:
             models = {call.model for call in self.llm_calls}
@@ -325,6 +330,23 @@ class Trace:
     def calls_known(self) -> bool:
         """Whether the tool calls are known, so that none here means that none was made. Where there is one, they are."""
         return bool(self.tool_calls) or self.records_calls is True
+
+    def unrecorded(
+        self, names: Iterable[str], *, name_of: Callable[[str], str] | None = None
+    ) -> tuple[str, ...]:
+        """Those of some tools whose calls would not be here: none of them says nothing. A tool with a call here is recorded.
+
+        Args:
+            names: of the tools.
+            name_of: what to compare of a name; default: all of it.
+        """
+        if not self.calls_known:
+            return tuple(dict.fromkeys(names))
+        if self.recorded_tools is None:
+            return ()
+        alike = name_of or str
+        seen = {alike(name) for name in (*self.recorded_tools, *(call.name for call in self.tool_calls))}
+        return tuple(name for name in dict.fromkeys(names) if alike(name) not in seen)
 
     @property
     def tokens_measured(self) -> bool:
@@ -411,8 +433,19 @@ def joined(traces: Sequence[Trace]) -> Trace:
         tags=list(dict.fromkeys(tag for trace in traces for tag in trace.tags)),
         metadata=metadata,
         records_calls=True if all(trace.calls_known for trace in traces) else None,
+        recorded_tools=_recorded_tools(traces),
         created_at=traces[0].created_at,
     )
+
+
+def _recorded_tools(traces: Sequence[Trace]) -> Sequence[str] | None:
+    """The tools whose calls are recorded in several executions. One that tells nothing of its calls adds none."""
+    limited = [
+        trace.recorded_tools if trace.calls_known else ()
+        for trace in traces
+        if trace.recorded_tools is not None or not trace.calls_known
+    ]
+    return sorted({name for each in limited for name in each or ()}) if limited else None
 
 
 def _totals(trace: Trace) -> dict[str, float]:
@@ -463,7 +496,8 @@ def _utc(moment: datetime | None) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
-_ITEMS: dict[str, type] = {"turns": Turn, "llm_calls": LLMCall, "tool_calls": ToolCall, "tags": str}
+_ITEMS: dict[str, type] = {"turns": Turn, "llm_calls": LLMCall, "tool_calls": ToolCall}
+_ITEMS |= {"tags": str, "recorded_tools": str}
 
 
 def _tuple(name: str, given: Any) -> tuple[Any, ...]:

@@ -31,6 +31,7 @@ _TRACE: Final[dict[str, Any]] = {
     "tags": [],
     "metadata": {},
     "records_calls": None,
+    "recorded_tools": None,
     "trace_id": _ALWAYS,
     "created_at": _ALWAYS,
 }

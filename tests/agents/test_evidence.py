@@ -10,6 +10,7 @@ from langchain_core.tools import tool as langchain_tool
 from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
+import calipers.agents
 from calipers import Case, Dataset, ToolCall, Trace
 from calipers.agents import (
     FunctionAdapter,
@@ -17,9 +18,11 @@ from calipers.agents import (
     ToolUsageAuditor,
     TraceComparisonEvaluator,
     TraceRecorder,
+    current_recording,
     tool,
 )
-from calipers.agents.evidence import reaches_tools
+from calipers.agents.evidence import MARK, tools_reached
+from calipers.agents.recording import Recording
 from calipers.context import NO_TOOL_CALLS
 from calipers.evaluators import FollowsTrajectory, ToolCallCount, ToolCallsMatch
 from calipers.report import Report
@@ -32,6 +35,12 @@ from calipers.voice import ExactEvaluator
 @tool
 def search(query: str) -> str:
     """Finds things."""
+    return query
+
+
+@tool
+def find(query: str) -> str:
+    """Finds one thing."""
     return query
 
 
@@ -51,7 +60,7 @@ CLAIMS = [
     ToolCallsMatch([]),
     ToolCallsMatch(["search"], mode="subset"),
     ToolCallCount(maximum=3),
-    FollowsTrajectory({"never": ["delete"]}),
+    FollowsTrajectory({"never": ["search"]}),
     FollowsTrajectory({"at_most": {"search": 2}}),
     FollowsTrajectory({"extra": "forbidden"}),
     FollowsTrajectory(["search"]),
@@ -171,13 +180,198 @@ def wrapped():
     ],
 )
 def test_tools_are_found_in_what_an_agent_uses(function, found):
-    assert reaches_tools(function) is found
+    assert tools_reached(function) == (frozenset({"search"} if found else ()), False)
+
+
+class Step:
+    """An object of another library: its attributes have the names of our methods."""
+
+    def __init__(self):
+        self.tool_call = {"query": "x"}
+
+    def record_tool_call(self):
+        return plain_search("x")
+
+
+def unmarked_framework_agent():
+    agent = Agent(TestModel())
+    agent.tool_plain(plain_search)
+    return lambda request: agent.run_sync(request).output
+
+
+def uses_names(request):
+    for tool_call in [Step().tool_call]:
+        plain_search(**tool_call)
+    return Step().record_tool_call()
+
+
+def uses_names_beside_a_recorder(request):
+    with TraceRecorder("bot"):
+        return plain_search(**Step().tool_call)
+
+
+@pytest.mark.parametrize(
+    "function", [unmarked_framework_agent(), uses_names, uses_names_beside_a_recorder, Step()]
+)
+def test_a_name_is_no_evidence(function):
+    assert tools_reached(function) == (frozenset(), False)
+    task = function if function is uses_names_beside_a_recorder else FunctionAdapter(lambda q: str(function))
+    assert {skip.reason for skip in judged(task).skipped} == {NO_TOOL_CALLS}
+
+
+def test_a_function_that_only_wears_the_mark_is_no_tool():
+    worn = functools.wraps(plain_search)(lambda query: query)
+    setattr(worn, MARK, "search")
+    assert tools_reached(worn) == (frozenset(), False)
+
+
+RECORDER = TraceRecorder("bot")
+
+
+def by_current(request):
+    recording = current_recording()
+    if recording is not None and "please" in request:
+        recording.record_tool_call("search")
+    return "no"
+
+
+def by_module(request):
+    with calipers.agents.TraceRecorder("bot") as recording:
+        if "please" in request:
+            with recording.tool_call("search"):
+                pass
+    return "no"
+
+
+def by_local_import(request):
+    from calipers.agents import current_recording as here
+
+    if "please" in request and (recording := here()):
+        recording.record_tool_call("search")
+    return "no"
+
+
+def by_annotation(request, recording: Recording | None = None):
+    if recording is not None:
+        recording.record_tool_call("search")
+    return "no"
+
+
+def by_global(request):
+    with RECORDER.recording() as recording:
+        if "please" in request:
+            recording.record_tool_call("search")
+    return "no"
+
+
+class Holder:
+    def __init__(self):
+        self.recorder = TraceRecorder("bot")
+
+    def run(self, request):
+        with self.recorder.recording() as recording:
+            if "please" in request:
+                recording.record_tool_call("search")
+        return "no"
+
+
+@pytest.mark.parametrize(
+    "function", [by_current, by_module, by_local_import, by_annotation, by_global, Holder().run]
+)
+def test_code_that_records_by_hand_is_found_by_its_recording(function):
+    assert tools_reached(function) == (frozenset(), True)
+    record = judged(FunctionAdapter(function))
+    assert not record.skipped
+    assert record.trace.recorded_tools is None, "it may record any tool"
+
+
+def test_the_same_code_with_another_agent_has_other_evidence():
+    def ask(agent):
+        with TraceRecorder("bot") as recording:
+            recording.output_text = agent("hello")
+        return recording.trace
+
+    assert ask(with_tools).recorded_tools == ("search",)
+    assert not ask(without_tools).calls_known
+
+
+def delete(name):
+    """A tool that is not marked."""
+
+
+def with_unmarked(request):
+    delete(request)
+    return search(request) if "please" in request else "no"
+
+
+NAMING = [
+    FollowsTrajectory({"never": ["delete"]}),
+    FollowsTrajectory(["delete"]),
+    FollowsTrajectory({"before": [["delete", "search"]]}),
+    ToolCallCount(tool="delete", maximum=0),
+    ToolCallCount(tool="delete", minimum=1),
+    ToolCallsMatch(["delete"], mode="superset"),
+    ToolCallsMatch(["delete", "search"], mode="subset"),
+    ToolUsageAuditor(["delete"]),
+]
+
+
+@pytest.mark.parametrize("request_text", ["hello", "please"])
+def test_a_claim_that_names_a_tool_whose_calls_would_not_be_seen_is_skipped(request_text):
+    dataset = Dataset(cases=[Case(inputs=request_text)], evaluators=[*NAMING, ToolCallCount(maximum=3)])
+    (record,) = dataset.evaluate_sync(FunctionAdapter(with_unmarked), progress=False).cases
+    assert [result.value for result in record.results] == [True], "of all calls, marked tools are evidence"
+    assert len(record.skipped) == len(NAMING)
+    assert {skip.reason for skip in record.skipped} == {
+        "'delete' is not marked with @tool, so its calls would not be seen"
+    }
+    told = dataset.evaluate_sync(FunctionAdapter(with_unmarked, records_calls=True), progress=False)
+    assert not any("@tool" in skip.reason for skip in told.cases[0].skipped)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        FollowsTrajectory({"never": ["delete", "search"]}),
+        FollowsTrajectory({"steps": ["delete"], "at_most": {"search": 0}}),
+        ToolCallsMatch(["delete"]),
+        ToolCallsMatch(["delete", "find"], mode="superset"),
+        ToolUsageAuditor(["delete", "find"]),
+    ],
+)
+def test_what_is_seen_to_be_wrong_fails_beside_a_tool_that_is_not_seen(claim):
+    def agent(request):
+        return find(request) if request == "never" else with_unmarked(request)
+
+    (record,) = (
+        Dataset(cases=[Case(inputs="please")], evaluators=[claim])
+        .evaluate_sync(FunctionAdapter(agent), progress=False)
+        .cases
+    )
+    assert not record.skipped
+    assert record.passed is False
+
+
+def test_the_recorded_tools_survive_storing_and_joining():
+    some, other = (
+        Trace(records_calls=True, recorded_tools=["a"]),
+        Trace(records_calls=True, recorded_tools=["b"]),
+    )
+    every, silent, called = Trace(records_calls=True), Trace(), Trace(tool_calls=[ToolCall("c")])
+    assert read_trace(trace_data(some)).recorded_tools == ("a",)
+    assert read_trace(trace_data(every)).recorded_tools is None
+    assert joined([some, other, every]).recorded_tools == ("a", "b")
+    assert joined([every, called]).recorded_tools is None
+    assert joined([called, silent]).unrecorded(["c", "d"]) == ("d",)
+    assert some.unrecorded(["a", "b", "b"]) == ("b",)
+    assert silent.unrecorded(["a"]) == ("a",)
+    assert every.unrecorded(["a"]) == ()
 
 
 def test_what_contains_itself_comes_to_an_end():
     loop = []
     loop.append(loop)
-    assert not reaches_tools(loop)
+    assert tools_reached(loop) == (frozenset(), False)
 
 
 @pytest.mark.parametrize(

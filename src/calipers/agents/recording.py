@@ -34,7 +34,7 @@ from calipers.task import Attempt, running_attempt
 from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
 
 from .event_log import Event, EventLog, error_text, turn_of
-from .evidence import caller_reaches_tools
+from .evidence import Found, tools_reached_by_caller
 from .snapshot import snapshot
 
 ArgumentsT = ParamSpec("ArgumentsT")
@@ -63,7 +63,7 @@ class Recording:
         input_text: str = "",
         metadata: Mapping[str, Any] | None = None,
         keep_secrets: bool = False,
-        records_calls: bool | Callable[[], bool] | None = None,
+        records_calls: bool | Callable[[], Found] | None = None,
     ) -> None:
         self.agent_name = agent_name
         self.model = model
@@ -75,13 +75,16 @@ class Recording:
         self.keep_secrets = keep_secrets
         """Whether what looks like a secret is recorded as it is."""
         self.records_calls = records_calls
-        """Whether a tool call would be recorded here, or a function that finds out; `None`: what the code around tells."""
+        """Whether every tool call would be recorded here, or a function that looks for evidence; `None`: look at the caller."""
+        self.by_hand = False
+        """Whether a call was recorded by hand, here or in a recording inside."""
         self.log = EventLog()
         """What has happened so far."""
         self.outer: Recording | None = None
         """The recording this one is inside of."""
         self.attempt: Attempt | None = None
         """The attempt of a run this was begun in."""
+        self._found = Found()
         self._trace_id = new_id()
 
     @property
@@ -122,8 +125,8 @@ class Recording:
             self.metadata["error"] = self.recorded(error_text(error))
         self.suspend()
         self.log.end()
-        if self.records_calls is None and not any(turn.tool_call is not None for turn in self.log.turns):
-            self.records_calls = caller_reaches_tools()
+        if self.records_calls is None:
+            self._found = tools_reached_by_caller()
         self.attach()
 
     async def __aenter__(self) -> Self:
@@ -232,6 +235,7 @@ class Recording:
         )
         call.timestamp = timestamp or self.log.earlier(latency_ms)
         self._add(turn_of(call))
+        self._note_by_hand()
         return call
 
     def record_user_message(self, text: str) -> None:
@@ -256,6 +260,7 @@ class Recording:
         Time, success and errors are recorded, and errors go on. Set `call.error` for a failure that raises nothing.
         """
         self._check_open()
+        self._note_by_hand()
         given = snapshot(arguments)
         with self.log.tool_call(ToolCall(name, self.recorded(given), call_id=call_id)) as call:
             try:
@@ -297,6 +302,7 @@ class Recording:
         if output is None:
             output = next((t.content for t in reversed(turns) if t.turn_type is TurnType.AGENT_MESSAGE), "")
         asked = (turn.content for turn in turns if turn.turn_type is TurnType.USER_MESSAGE)
+        records_calls, recorded_tools = self._known_calls(turns)
         return Trace(
             agent_name=self.agent_name,
             model=self.model,
@@ -306,7 +312,8 @@ class Recording:
             total_latency_ms=log.seconds * 1000,
             tags=self.tags,
             metadata=self.recorded(dict(self.metadata)),
-            records_calls=self._records_calls(turns),
+            records_calls=records_calls,
+            recorded_tools=recorded_tools,
             trace_id=self._trace_id,
             created_at=log.began_at or datetime.now(UTC),
         )
@@ -320,11 +327,22 @@ class Recording:
         if self.attempt is not None:
             self.attempt.attach(self)
 
-    def _records_calls(self, turns: Sequence[Turn]) -> bool | None:
-        if any(turn.tool_call is not None for turn in turns):
-            return True
-        told = self.records_calls() if callable(self.records_calls) else self.records_calls
-        return told or None  # that no evidence was found does not show that calls would be missed
+    def _known_calls(self, turns: Sequence[Turn]) -> tuple[bool | None, Sequence[str] | None]:
+        """Whether calls are known to be recorded, and of which tools; `None` for all of them."""
+        if self.records_calls is True or self.by_hand:
+            return True, None
+        found = self.records_calls() if callable(self.records_calls) else self._found
+        if found.by_hand:
+            return True, None
+        if found.tools or any(turn.tool_call is not None for turn in turns):
+            return True, sorted(found.tools)
+        return None, None  # that no evidence was found does not show that calls would be missed
+
+    def _note_by_hand(self) -> None:
+        recording: Recording | None = self
+        while recording is not None:
+            recording.by_hand = True
+            recording = recording.outer
 
     def _check_open(self) -> None:
         if not self.log.is_open:

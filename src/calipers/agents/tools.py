@@ -109,7 +109,7 @@ def tool(
             return output
 
     marked = functools.wraps(function)(call_later if described.is_async else call)
-    setattr(marked, MARK, True)
+    setattr(marked, MARK, described.name)
     return marked
 
 

@@ -3,13 +3,16 @@
 The calls are those of the attempt (`ctx.tool_calls`), or plain data: mappings with a `name` and `arguments`, listed under
 the output's `tool_calls`. Where a case expects calls, an output that is itself such a list tells them, too, and an empty
 one says that none was made. Where a rollout branches, each of its conversations is judged, and the worst one counts.
+
+A tool whose calls would not be seen (`ctx.unrecorded`) may have been called or not. A claim that names it is skipped, unless
+the other calls alone show that it does not hold.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from calipers.context import NO_TOOL_CALLS, EvaluatorContext
+from calipers.context import NO_TOOL_CALLS, EvaluatorContext, not_recorded
 from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.evaluator import Evaluator
 from calipers.matching.counting import Counted
@@ -76,8 +79,17 @@ class ToolCallsMatch(Evaluator):
             return Skipped(
                 f"no calls are expected, and mode {options.mode!r} allows any others: there is nothing to check"
             )
-        matches = [match_calls(expected, some, options) for some in ctx.conversations(calls)]
+        unseen = ctx.unrecorded((call.name for call in expected), name_of=options.name_of)
+        expected = tuple(call for call in expected if call.name not in unseen)
+        paths = ctx.conversations(calls)
+        # Nothing is left to check, or the one call that a subset needs may be an unseen one.
+        undecided = (options.extra_allowed and not expected) or (options.missing_allowed and not all(paths))
+        if unseen and undecided:
+            return Skipped(not_recorded(unseen))
+        matches = [match_calls(expected, some, options) for some in paths]
         match = min(matches, key=lambda each: (each.passed, each.score))
+        if unseen and match.passed:
+            return Skipped(not_recorded(unseen))
         verdict = (
             EvalVerdict.PASS if match.passed else EvalVerdict.PARTIAL if match.score > 0 else EvalVerdict.FAIL
         )
@@ -131,6 +143,8 @@ class ToolCallCount(Evaluator):
         calls = _actual_calls(ctx, or_output=False)
         if calls is None:
             return Skipped(NO_TOOL_CALLS)
+        if self.tool is not None and (unseen := ctx.unrecorded([self.tool])):
+            return Skipped(not_recorded(unseen))
         for some in ctx.conversations(calls):
             count = sum(
                 (self.tool is None or call.name == self.tool) and (call.success or self.failed == "count")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from calipers.context import NO_TOOL_CALLS, EvaluatorContext
+from calipers.context import NO_TOOL_CALLS, EvaluatorContext, not_recorded
 from calipers.evaluator import Evaluator
 from calipers.matching import Trajectory
 from calipers.matching.trajectory_data import read_trajectory
@@ -14,6 +14,9 @@ from calipers.result import EvalResult, EvalVerdict, Skipped
 @dataclass
 class FollowsTrajectory(Evaluator):
     """The calls of the attempt follow a trajectory. Skipped where no calls were recorded, or none could show anything.
+
+    A tool whose calls would not be seen may have been called or not. A trajectory that names it is skipped, unless the
+    constraints on other tools alone show that it was not followed.
 
     Where a rollout branches, each of its conversations must follow it; the result is that of the one that does so least.
     """
@@ -31,9 +34,15 @@ class FollowsTrajectory(Evaluator):
         calls = ctx.tool_calls
         if calls is None:
             return Skipped(NO_TOOL_CALLS)
-        trajectory = self._read()
+        whole = self._read()
+        unseen = ctx.unrecorded(sorted(whole.tools), name_of=whole.rules.name_of)
+        trajectory = whole.without(unseen) if unseen else whole
+        if trajectory is None:
+            return Skipped(not_recorded(unseen))
         matches = [trajectory.match(some) for some in ctx.conversations(calls)]
         match = min(matches, key=lambda each: (not each.exercised, each.score))
+        if unseen and match.passed:
+            return Skipped(not_recorded(unseen))
         if not match.exercised:
             return Skipped("no call that the trajectory speaks of was made")
         verdict = (

@@ -69,6 +69,11 @@ class Constraint(ABC):
     def check(self, calls: Sequence[ToolCall], rules: CallRules) -> Finding:
         """Whether it holds."""
 
+    @property
+    def tools(self) -> frozenset[str]:
+        """The tools that it names; empty for one that speaks of any call."""
+        return frozenset()
+
 
 @dataclass(frozen=True)
 class Before(Constraint):
@@ -91,6 +96,11 @@ class Before(Constraint):
             if first.is_done_by(call, rules):
                 return Finding(None, any(then.is_done_by(later, rules) for later in calls[position + 1 :]))
         return Finding(None, exercised=False)
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """The tools that it names."""
+        return frozenset({as_step(self.first).call.name, as_step(self.then).call.name})
 
 
 @dataclass(frozen=True)
@@ -120,6 +130,11 @@ class _Count(Constraint):
             return Finding(None)
         where = f" (call{'s' if len(found) > 1 else ''} {', '.join(map(str, found[:10]))})" if found else ""
         return Finding(f"{step} was called {_times(len(found))}{where}, and should be called {self.words}")
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """The tool that it names."""
+        return frozenset({as_step(self.step).call.name})
 
 
 class AtMost(_Count):
@@ -215,6 +230,11 @@ class Flow(Constraint):
             if call.success and source.is_done_by(call, rules):
                 results.append(call.output)
         return Finding(None, exercised)
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """The tools that it names."""
+        return frozenset({as_step(self.source).call.name, as_step(self.into).call.name})
 
 
 def stands_in(result: Any, value: Any) -> bool:

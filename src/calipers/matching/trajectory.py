@@ -21,8 +21,8 @@ for: a step earns the similarity of its call, a constraint 1 or 0, and a forbidd
 that earned nothing. The trajectory is followed exactly when the score is 1.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from calipers.errors import InvalidOptionError
@@ -124,6 +124,17 @@ def as_part(given: Any) -> Any:
     return as_step(given)
 
 
+def _named_in(parts: Iterable[Any]) -> frozenset[str]:
+    """The tools that some parts of a trajectory name."""
+    found: set[str] = set()
+    for part in parts:
+        if isinstance(part, Step):
+            found.add(part.call.name)
+        else:
+            found |= _named_in(part.parts if isinstance(part, _Group) else [part.part])
+    return frozenset(found)
+
+
 Extra: TypeAlias = Literal["allowed", "forbidden"]
 
 
@@ -185,6 +196,21 @@ class Trajectory:
             return value
 
         return core_schema.no_info_before_validator_function(checked, core_schema.any_schema())
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """The tools that its steps and constraints name."""
+        return _named_in(self.steps).union(*(constraint.tools for constraint in self.constraints))
+
+    def without(self, tools: Collection[str]) -> "Trajectory | None":
+        """What it asks without the constraints that name one of these tools, and without steps if they do; `None` if nothing."""
+        kept = [each for each in self.constraints if each.tools.isdisjoint(tools)]
+        steps, extra = self.steps, self.extra
+        if not _named_in(steps).isdisjoint(tools):
+            steps, extra = (), "allowed"
+        if not kept and not steps and extra == "allowed":
+            return None
+        return replace(self, steps=steps, constraints=kept, extra=extra)
 
     def match(self, calls: Iterable[ToolCall]) -> "TrajectoryMatch":
         """How well these calls follow the trajectory.

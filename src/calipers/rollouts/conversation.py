@@ -9,8 +9,9 @@
   what its trace tells, else `Node.duration`.
 - **What is recorded of a turn** is the trace that the target gives, and the calls that were recorded meanwhile: those of
   functions marked with `@tool`, for example. What tester, moderator and judges do is no part of it.
-- **Unknown is not none.** A target that gives no trace, and of which no call was recorded in the whole rollout, may have
-  called anything: then the attempt has no trace, and evaluators of tool calls are skipped.
+- **Unknown is not none.** A target that gives no trace, that has no tools marked with `@tool`, and of which no call was
+  recorded in the whole rollout, may have called anything: then the attempt has no trace, and evaluators of tool calls are
+  skipped.
 """
 
 from collections import Counter
@@ -42,6 +43,7 @@ def conversation_trace(graph: Graph[Any, Any], agent_name: str = "") -> Trace:
         tags=whole.tags,
         metadata=whole.metadata,
         records_calls=whole.records_calls,
+        recorded_tools=whole.recorded_tools,
     )
 
 
@@ -69,7 +71,9 @@ def _turn_trace(node: Node[Any, Any]) -> Trace:
 def with_recorded(given: Trace | None, recorded: Trace) -> Trace | None:
     """What a target did in a turn: the trace it gives, with those calls that were recorded and that it does not have."""
     if given is None:
-        return recorded if recorded.tool_calls or recorded.llm_calls else None
+        return recorded if recorded.calls_known or recorded.llm_calls else None
+    if recorded.calls_known and not given.calls_known:
+        given = given.replace(records_calls=True, recorded_tools=recorded.recorded_tools)
     known = Counter[str](map(_shown, given.tool_calls))
     missing: list[Turn] = []
     for turn in recorded.turns:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
+from calipers.agents.evidence import tools_reached
 from calipers.agents.recording import Recording
 from calipers.errors import AgentTimeoutError, RolloutError
 from calipers.result import describe_error
@@ -218,7 +219,11 @@ class Growth:
             return _Failure("tester", number, error)
         if attack is None or attack.stop:
             return attack
-        recording = Recording(name_of(rules.target), input_text=attack.text)
+        recording = Recording(
+            name_of(rules.target),
+            input_text=attack.text,
+            records_calls=lambda: tools_reached(rules.target),
+        )
         try:
             return await self._answered(move, attack, recording)
         except Exception as error:
@@ -321,7 +326,7 @@ class Growth:
 
     def _note_calls(self, node: Node[str, str] | None, recorded: Trace) -> None:
         """Note whether calls were recorded. Once one was, the turns without any are known to have none."""
-        self.has_recorded = self.has_recorded or bool(recorded.tool_calls)
+        self.has_recorded = self.has_recorded or recorded.calls_known
         if node is not None and node.trace is None:
             self.silent.append((node, recorded))
         if self.has_recorded:

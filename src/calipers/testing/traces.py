@@ -3,7 +3,8 @@
     assert_trace(trace).has_tool("search").has_tools_in_order("search", "book").lacks_tool("cancel").contains("booked")
 
 Each claim raises an `AssertionError` that shows what there was instead, and gives back the same object for the next. Nothing
-vacuous holds: a limit on time or tokens fails where nothing was measured, and text claims fail without an output.
+vacuous holds: a limit on time or tokens fails where nothing was measured, text claims fail without an output, and that a tool was not called
+fails where its calls would not be in the trace.
 """
 
 import json
@@ -11,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
+from calipers.context import NO_TOOL_CALLS, not_recorded
 from calipers.errors import InvalidOptionError
 from calipers.plain import safe_repr
 from calipers.trace import ToolCall, Trace
@@ -43,6 +45,8 @@ class TraceAssertions:
     ) -> Self:
         """The agent called the tool, with these arguments among its own if any are given; `times`: exactly so often."""
         __tracebackhide__ = True
+        if times == 0:
+            self._sees(name)
         calls = [call for call in self.trace.tool_calls if call.name == name]
         if arguments is not None:
             calls = [call for call in calls if _has(call, arguments)]
@@ -59,6 +63,7 @@ class TraceAssertions:
         _some("lacks_tool", names)
         if found := sorted({call.name for call in self.trace.tool_calls} & set(names)):
             self._fail(f"expected no call of {', '.join(found)}", self._calls())
+        self._sees(*names)
         return self
 
     def has_tools_in_order(self, *names: str) -> Self:
@@ -175,6 +180,14 @@ class TraceAssertions:
     def _calls(self) -> list[str]:
         calls = [f"called {call.name}({safe_repr(call.arguments)})" for call in self.trace.tool_calls]
         return calls or ["called no tool"]
+
+    def _sees(self, *names: str) -> None:
+        """Fail where calls of these tools would not be in the trace: then it does not show that there were none."""
+        __tracebackhide__ = True
+        if not self.trace.calls_known:
+            self._fail(NO_TOOL_CALLS, ())
+        if unseen := self.trace.unrecorded(names):
+            self._fail(not_recorded(unseen), self._calls())
 
     def _output(self) -> list[str]:
         return [f"got {safe_repr(self.trace.output_text)}"]

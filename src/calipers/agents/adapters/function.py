@@ -13,7 +13,7 @@ from typing import Any, Generic, overload
 
 from typing_extensions import TypeVar
 
-from calipers.agents.evidence import reaches_tools
+from calipers.agents.evidence import Found, tools_reached
 from calipers.agents.recorder import TraceRecorder
 from calipers.agents.recording import Recording
 from calipers.errors import TaskContractError
@@ -36,7 +36,8 @@ class FunctionAdapter(Generic[AnswerT]):
         tags: of each trace.
         keep_secrets: record what looks like a secret as it is, rather than as `[redacted]`.
         records_calls: whether every tool call of the agent is recorded, so that a trace without any says that none was
-            made. Default: whether the function reaches tools marked with `@tool`. True for an agent that has no tools.
+            made. Default: what is known of the tools marked with `@tool` that the function reaches. True for an agent that has
+            no tools.
 
     Raises:
         TaskContractError: it is no function.
@@ -91,7 +92,6 @@ class FunctionAdapter(Generic[AnswerT]):
         self.tags = tags
         self.keep_secrets = keep_secrets
         self.records_calls = records_calls
-        self._found: bool | None = None
         TraceRecorder(self.name, model, tags)  # refuses what no trace could hold
 
     def invoke(self, input_text: Any, /) -> AnswerT:
@@ -116,11 +116,8 @@ class FunctionAdapter(Generic[AnswerT]):
             records_calls=self._reaches_tools if self.records_calls is None else self.records_calls,
         )
 
-    def _reaches_tools(self) -> bool:
-        """Whether the function has tools whose calls are recorded; asked once, when a first trace has none."""
-        if self._found is None:
-            self._found = reaches_tools(self.function)
-        return self._found
+    def _reaches_tools(self) -> Found:
+        return tools_reached(self.function)
 
     def _invoke(self, asked: Any) -> Any:
         recording = self._recording(asked)

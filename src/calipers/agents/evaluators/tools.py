@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from calipers.agents.evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
-from calipers.context import NO_TOOL_CALLS
+from calipers.context import NO_TOOL_CALLS, not_recorded
 from calipers.errors import InvalidOptionError
 from calipers.matching import match_calls
 from calipers.result import EvalResult
@@ -50,7 +50,10 @@ class ToolUsageAuditor(BaseEvaluator):
         if not trace.calls_known:
             return skip(self.name, NO_TOOL_CALLS)
         named = [call.name for call in told or ()] if self.expected_tools is None else self.expected_tools
-        expected = list(named)
+        unseen = trace.unrecorded(named)
+        expected = [name for name in named if name not in unseen]
+        if unseen and not expected:
+            return skip(self.name, not_recorded(unseen))
         match = match_calls(
             expected,
             trace.tool_calls,
@@ -59,11 +62,13 @@ class ToolUsageAuditor(BaseEvaluator):
             arguments="ignore",
             failed="count" if self.count_failed else "skip",
         )
+        if unseen and match.passed:
+            return skip(self.name, not_recorded(unseen))
         return ALL_OR_SOME.result(
             self.name,
             match.score,
             match.reason,
-            expected_tools=expected,
+            expected_tools=list(named),
             actual_tools=[call.name for call in trace.tool_calls],
             matched_count=match.matched,
             missing_tools=sorted(call.name for call in match.missing),
