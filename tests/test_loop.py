@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import contextvars
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -14,7 +15,7 @@ import httpx
 import openai
 import pytest
 
-from calipers import Case, Dataset, Evaluator
+from calipers import Case, Dataset, Evaluator, Retry
 from calipers.loop import elsewhere, run_sync
 from calipers.testing import HttpAgentServer, OpenAIServer, Reply, check_evaluator, make_context
 
@@ -91,6 +92,61 @@ def test_a_client_works_in_calls_inside_a_running_loop():
         assert asyncio.run(notebook()) == [1.0, 1.0, 1.0]
 
 
+def test_a_client_works_inside_and_outside_of_a_running_loop_in_turn(task):
+    async def notebook():
+        return [rate(task) for _ in range(2)]
+
+    assert [rate(task), *asyncio.run(notebook()), rate(task), *asyncio.run(notebook())] == [1.0] * 6
+
+
+@pytest.mark.parametrize("order", ["await, then block", "block, then await"])
+def test_a_client_that_is_awaited_and_blocked_for_is_called_a_client_of_another_loop(order):
+    with HttpAgentServer(Reply(text="ok")) as server:
+        client = kept(httpx.AsyncClient())
+
+        async def ask(inputs):
+            return (await client.post(server.url, json=inputs)).json()["text"]
+
+        async def notebook():
+            if order == "await, then block":
+                await ask("hello")
+                return DATASET.evaluate_sync(ask, progress=False, retry=Retry(backoff=0))
+            DATASET.evaluate_sync(ask, progress=False)
+            return await DATASET.evaluate(ask, progress=False, retry=Retry(backoff=0))
+
+        report = asyncio.run(notebook())
+        assert report.failures
+        for failure in report.failures:
+            assert (failure.error_type, failure.tries) == ("OtherLoopError", 1), "and no try hides it"
+            assert "make that inside the task" in failure.error_message
+            assert "is bound to a different event loop" in failure.error_stacktrace
+        assert f"{len(report.failures)} attempt" in report.render().split("Note: ")[1]
+
+
+def test_a_judge_of_another_loop_is_a_failed_evaluator_that_is_not_asked_again():
+    lock = asyncio.Lock()
+    asked = []
+
+    async def judge(output) -> bool:
+        asked.append(output)
+        async with lock:
+            await asyncio.sleep(0.001)
+        return True
+
+    dataset = Dataset(cases=[Case(inputs=number) for number in range(3)], evaluators=[judge])
+
+    async def notebook():
+        await asyncio.gather(judge(1), judge(2))
+        asked.clear()
+        return dataset.evaluate_sync(lambda inputs: inputs, progress=False, retry_evaluators=Retry(backoff=0))
+
+    report = asyncio.run(notebook())
+    failures = [failure for case in report.cases for failure in case.evaluator_failures]
+    assert {failure.error_type for failure in failures} == {"OtherLoopError"}
+    assert len(asked) == 3
+    assert f"{len(failures)} attempts failed for a client or lock" in " ".join(report.render().split())
+
+
 def test_a_judge_with_a_client_of_its_own_can_be_called_again_and_again():
     with HttpAgentServer(Reply(text="ok")) as server:
         client = kept(httpx.AsyncClient())
@@ -105,7 +161,6 @@ def test_a_judge_with_a_client_of_its_own_can_be_called_again_and_again():
         async def notebook():
             return Judge().evaluate_sync(make_context(inputs=1))
 
-        client = kept(httpx.AsyncClient())
         assert [asyncio.run(notebook()) for _ in range(3)] == [True] * 3
 
         client = kept(httpx.AsyncClient())
@@ -119,9 +174,8 @@ def test_calls_of_one_thread_have_one_loop():
     async def notebook():
         return [run_sync(this_loop) for _ in range(2)]
 
-    first, second = asyncio.run(notebook())
-    assert first is second is not here
-    assert asyncio.run(notebook()) == [first, first], "another loop of the same thread"
+    for _ in range(2):
+        assert asyncio.run(notebook()) == [here, here], "also inside a loop of the thread's own"
 
 
 def test_a_call_inside_a_call_inside_a_call_does_not_wait_for_itself():
@@ -289,6 +343,36 @@ def test_ctrl_c_cancels_what_was_started():
     assert run_sync(this_loop) is started[0].get_loop()
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals cannot be sent to a thread here")
+def test_a_call_inside_a_running_loop_that_does_not_end_by_ctrl_c_costs_the_thread_its_loop():
+    told, tasks = [], []
+    here = run_sync(this_loop)
+
+    async def stubborn():
+        tasks.append(asyncio.current_task())
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        while not told:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
+
+    async def notebook():
+        run_sync(stubborn)
+
+    mine = asyncio.new_event_loop()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            mine.run_until_complete(notebook())
+    finally:
+        signal.signal(signal.SIGINT, before)
+        mine.close()
+    assert tasks[0].get_loop() is here
+    again = run_sync(this_loop)
+    assert run_sync(this_loop) is again is not here
+    told.append("end")
+    here.call_soon_threadsafe(tasks[0].cancel)
+
+
 def test_work_elsewhere_that_is_late_is_left_behind():
     hold = threading.Event()
     with pytest.raises(TimeoutError):
@@ -364,12 +448,16 @@ def test_a_loop_of_uvloop_is_kept_too():
         """
         import uvloop
         uvloop.install()
-        print([rate() for _ in range(3)], type(run_sync(this_loop)).__module__)
+
+        async def notebook():
+            return [rate() for _ in range(2)]
+
+        print([*asyncio.run(notebook()), rate(), *asyncio.run(notebook())], type(run_sync(this_loop)).__module__)
         """,
         "-W",
         "error",
     )
-    assert (done.stdout, done.stderr) == ("[1.0, 1.0, 1.0] uvloop\n", "")
+    assert (done.stdout, done.stderr) == ("[1.0, 1.0, 1.0, 1.0, 1.0] uvloop\n", "")
 
 
 def test_nothing_is_left_and_nothing_complains_at_exit():

@@ -2,9 +2,11 @@
 
 import math
 
+import httpx
+import openai
 import pytest
 
-from calipers import EvaluationReason, EvaluationResult, EvalVerdict
+from calipers import EvaluationReason, EvaluationResult, EvalVerdict, Retry
 from calipers.errors import InvalidOutputError
 from calipers.result import EvalResult, EvaluatorSpec, describe_error, kind_of
 
@@ -97,6 +99,52 @@ def test_an_error_whose_own_text_fails_is_described_all_the_same():
     assert kind == "Speechless"
     assert message == "Speechless: (the error's own text could not be read)"
     assert "Speechless" in stack
+
+
+def came_from(error, cause, *, silent=False):
+    try:
+        try:
+            raise cause
+        except type(cause) as inner:
+            raise error from (None if silent else inner)
+    except type(error) as outer:
+        return outer
+
+
+BOUND = RuntimeError("<asyncio.locks.Event object> is bound to a different event loop")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        BOUND,
+        RuntimeError("Task <Task> got Future <Future> attached to a different loop"),
+        RuntimeError("Event loop is closed"),
+        ValueError("The future belongs to a different loop than the one specified as the loop argument"),
+        came_from(openai.APIConnectionError(request=httpx.Request("POST", "http://x")), BOUND),
+        came_from(ConnectionError("Connection error."), BOUND, silent=True),
+        came_from(OSError("outer"), came_from(ConnectionError("Connection error."), BOUND)),
+        ExceptionGroup("several", [KeyError("a"), ExceptionGroup("inner", [BOUND])]),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_of_two_event_loops_is_described_as_one_with_the_way_out(error):
+    kind, message, stack = describe_error(error)
+    assert kind == "OtherLoopError"
+    assert message.startswith(
+        "OtherLoopError: it uses a client or lock that was first used on another event loop: make"
+    )
+    assert type(error).__name__ in stack
+    assert not Retry(attempts=5).again(error, 1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [RuntimeError("the loop"), KeyError("Event loop is closed"), RuntimeError(3), Speechless()],
+    ids=repr,
+)
+def test_other_errors_are_described_as_themselves(error):
+    assert describe_error(error)[0] == type(error).__name__
 
 
 @pytest.mark.parametrize("score", [1.7, -0.1, math.nan, math.inf, True, "1", None, [1]], ids=repr)

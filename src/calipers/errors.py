@@ -14,6 +14,7 @@ CalipersError
 ├── TaskContractError (TypeError)       a task broke its own promise, such as an async one with nothing to await
 ├── EvaluatorContractError (TypeError)  an evaluator changed what it was to judge (recorded, not raised)
 ├── AttemptTimeoutError (TimeoutError)  a task or evaluator exceeded its time (recorded, not raised)
+├── OtherLoopError (RuntimeError)       a client was used on two event loops, which says nothing of the agent (recorded, not raised)
 ├── DatasetFileError (ValueError)       a dataset file with problems, all of which the error lists with their places
 ├── ReportFormatError (ValueError)      data that is not a stored report, or of a version this release cannot read
 ├── AgentError (RuntimeError)           an agent under test gave no answer; `response` is what it gave
@@ -114,6 +115,56 @@ class EvaluatorContractError(CalipersError, TypeError):
 
 class AttemptTimeoutError(CalipersError, TimeoutError):
     """A task or an evaluator exceeded its time; recorded as a failure."""
+
+
+class OtherLoopError(CalipersError, RuntimeError):
+    """A task or an evaluator used a client, or a lock, that belongs to another event loop; recorded as a failure.
+
+    That says nothing of the agent. It is not tried again: a try that succeeds would hide the mistake.
+    """
+
+    @classmethod
+    def found_in(cls, error: BaseException) -> "OtherLoopError | None":
+        """The error to record, if this one, or one it came from, is about two event loops; else `None`."""
+        rest: list[BaseException | None] = [error]
+        seen: set[int] = set()
+        try:
+            while rest:
+                each = rest.pop()
+                if each is None or id(each) in seen:
+                    continue
+                if isinstance(each, cls):
+                    return each
+                seen.add(id(each))
+                rest += [each.__context__, each.__cause__]
+                if isinstance(each, BaseExceptionGroup):
+                    rest += each.exceptions
+                if isinstance(each, RuntimeError | ValueError):
+                    text = " ".join(part for part in each.args if type(part) is str)
+                    if any(phrase in text for phrase in _OTHER_LOOP):
+                        found = cls(f"{_WAY_OUT} ({type(each).__name__}: {text})")
+                        found.__cause__ = error
+                        return found
+        except Exception:  # an error whose own attributes raise
+            return None
+        return None
+
+
+_WAY_OUT = (
+    "it uses a client or lock that was first used on another event loop: make that inside the task, or use it with blocking "
+    "calls alone (`evaluate_sync`), or with await alone (`await dataset.evaluate(...)`)"
+)
+"""What happened, and what to do."""
+
+_OTHER_LOOP = (
+    "is bound to a different event loop",  # asyncio's locks, events and queues
+    "attached to a different loop",  # its tasks, of futures; so asyncpg, grpc, redis
+    "belongs to a different loop",
+    "Event loop is closed",
+    "has to use same event loop",  # aiohttp
+    "in different event loop",  # pymongo
+)
+"""What errors of two event loops say: asyncio and its libraries have no type for them."""
 
 
 class DatasetFileError(CalipersError, ValueError):

@@ -4,8 +4,10 @@ A client of the user's (`httpx.AsyncClient`, `AsyncOpenAI`) belongs to the loop 
 
 - **One loop for each thread**, from its first call to the end of the process. What a thread leaves behind at its end goes to the
   next thread that needs a loop. The loop is what the event loop policy makes: `uvloop.install()` comes before the first call.
-- **Inside a running loop** (a notebook, an async test) the work is done in another thread, which is always the same for the
-  calling thread, and so is its loop.
+- **Inside a running loop** (a notebook, an async test) the thread cannot run a second one. Another thread, always the same, runs the
+  kept loop while this one waits, so that a client works in calls inside and outside of a running loop alike. What was used on the
+  running loop itself belongs to that one: await there.
+- **A call inside a call** needs a further loop, that of the other thread.
 - **A forked child** makes its own loops, and leaves those of its parent alone.
 - **Between calls the loop stands still.** At the next call it first sees what happened meanwhile, such as connections that a
   server has closed.
@@ -43,18 +45,22 @@ is left behind."""
 
 def run_sync(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """Run a coroutine to its end from code that is not async, also where an event loop runs already."""
-    if _is_loop_running():
+    seat = _seats.mine()
+    loop = seat.loop()
+    if not _is_loop_running():
+        return loop.run(main)
+    if loop.is_in_use:
         return elsewhere(lambda: run_sync(main))
-    return _seats.mine().loop().run(main)
+    return seat.helper().do(lambda: loop.run(main), loop=loop)
 
 
 def elsewhere(work: Callable[[], _T], *, timeout: float | None = None) -> _T:
-    """Do some work in another thread, always the same one for this thread, and so with the same event loop.
+    """Do some work in another thread, always the same one for this thread, and so with the same event loop, which is that thread's.
 
     Raises:
         TimeoutError: it took longer than that. It is left behind, and so is its thread.
     """
-    return _seats.mine().helper().do(work, timeout)
+    return _seats.mine().helper().do(work, timeout=timeout)
 
 
 def _is_loop_running() -> bool:
@@ -75,6 +81,13 @@ class _Loop:
         self.loop.set_default_executor(self._threads)
         self._in_use = threading.Lock()
         self._main: asyncio.Task[Any] | None = None
+        self.lost = False
+        """Whether it is busy with what was given up."""
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether it runs, or is about to."""
+        return self._in_use.locked()
 
     def run(self, main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         """Run a coroutine to its end, and see to the tasks that it leaves."""
@@ -234,17 +247,19 @@ class _Helper:
         """Whether it is busy with what was given up."""
         threading.Thread(target=self._work, name="calipers-loop", daemon=True).start()
 
-    def do(self, work: Callable[[], _T], timeout: float | None) -> _T:
-        """What the work returns or raises."""
+    def do(self, work: Callable[[], _T], *, timeout: float | None = None, loop: _Loop | None = None) -> _T:
+        """What the work returns or raises; it runs this loop, or that of the thread."""
         future: Future[_T] = Future()
         context = copy_context()
+        self._loop = loop
 
         def job() -> None:
-            self._loop = _seats.mine().loop()
+            if self._loop is None:
+                self._loop = _seats.mine().loop()
             _settle(future, lambda: context.run(work))
 
-        self._jobs.put(job)
         try:
+            self._jobs.put(job)
             return future.result(timeout)
         except BaseException as error:
             if not future.done():
@@ -257,6 +272,8 @@ class _Helper:
             self._loop.cancel()
         if not wait([future], grace).done:
             self.lost = True
+            if self._loop is not None:
+                self._loop.lost = True
             self.end()
 
     def end(self) -> None:
@@ -269,17 +286,18 @@ class _Helper:
 
 
 class _Seat:
-    """What a thread has: its loop, and the thread that works for it while that loop runs."""
+    """What a thread has: its loop, and the thread that works for it where it runs a loop already."""
 
     def __init__(self) -> None:
-        self._loop: _Loop | None = None
+        self._loops: list[_Loop] = []
+        """The loop, after those that were given up."""
         self._helper: _Helper | None = None
 
     def loop(self) -> _Loop:
-        """The loop, made when it is first needed."""
-        if self._loop is None or self._loop.loop.is_closed():
-            self._loop = _Loop()
-        return self._loop
+        """The loop, made when it is first needed, and when the one before was given up."""
+        if not self._loops or self._loops[-1].lost or self._loops[-1].loop.is_closed():
+            self._loops = [*(each for each in self._loops if not each.loop.is_closed()), _Loop()]
+        return self._loops[-1]
 
     def helper(self) -> _Helper:
         """The other thread, made when it is first needed, and when the one before was given up."""
@@ -292,8 +310,8 @@ class _Seat:
         if self._helper is not None:
             self._helper.end()
             self._helper = None
-        if self._loop is not None:
-            self._loop.close()
+        for loop in self._loops:
+            loop.close()
 
 
 class _Lease:

@@ -22,7 +22,7 @@ from uuid import uuid4
 import msgspec
 from typing_extensions import TypeVar
 
-from .errors import InvalidOutputError, RolloutError
+from .errors import InvalidOutputError, OtherLoopError, RolloutError
 from .interrupt import is_interrupt
 from .model_field import ModelField
 from .redaction import masked_text
@@ -185,12 +185,15 @@ def tell_error_as(error: BaseException, text: str) -> None:
 def describe_error(error: BaseException) -> tuple[str, str, str]:
     """Type, `Type: text` and traceback of an error, even if its own methods raise, and without what looks like a key.
 
-    A player that failed in a conversation is described by its own error, with the turn after the text.
+    A player that failed in a conversation is described by its own error, with the turn after the text. An error of two event loops is
+    described as an `OtherLoopError`.
     """
     where = ""
     shown = error
     if isinstance(error, RolloutError) and error.where and error.__cause__ is not None:
         shown, where = error.__cause__, f" ({error.where})"
+    if (other_loop := OtherLoopError.found_in(error)) is not None:
+        shown = error = other_loop
     kind = type(shown).__name__
     try:
         message = f"{kind}: {shown}{where}"

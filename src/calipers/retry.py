@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from .errors import InvalidOptionError, RolloutError
+from .errors import InvalidOptionError, OtherLoopError, RolloutError
 from .interrupt import is_interrupt
 from .plain import safe_repr
 
@@ -63,9 +63,10 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     def again(self, error: BaseException, tries: int) -> bool:
         """Whether to call the task once more after this error on the given try.
 
-        `on` is also asked about the error of a player that broke off a conversation. If the function given as `on` fails itself, the task is not called again, and a note on the error says why.
+        Not after an `OtherLoopError`, which a further try may hide. `on` is also asked about the error of a player that broke off a
+        conversation. If the function given as `on` fails itself, the task is not called again, and a note on the error says why.
         """
-        if tries >= self.attempts:
+        if tries >= self.attempts or OtherLoopError.found_in(error) is not None:
             return False
         player = error.__cause__ if isinstance(error, RolloutError) else None
         try:

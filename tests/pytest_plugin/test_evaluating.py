@@ -165,7 +165,7 @@ def test_a_client_of_a_module_works_in_every_test(folder):
             f"""
 import httpx
 
-client, async_client = httpx.AsyncClient(), httpx.AsyncClient()
+client = httpx.AsyncClient()
 paris = Dataset(
     cases=[Case(name=str(number), inputs=number, expected_output="Paris") for number in range(3)],
     evaluators=[EqualsExpected()],
@@ -173,9 +173,6 @@ paris = Dataset(
 
 async def agent(inputs):
     return (await client.post({server.url!r}, json=inputs)).json()["text"]
-
-async def async_agent(inputs):
-    return (await async_client.post({server.url!r}, json=inputs)).json()["text"]
 
 @pytest.mark.calipers(paris, task=agent, repeat=2)
 def test_marker(case): ...
@@ -191,12 +188,23 @@ def test_fixture(evaluate, number):
 @pytest.mark.asyncio
 @pytest.mark.parametrize("number", range(3))
 async def test_async(evaluate, number):
-    assert_passed(evaluate(paris, async_agent))
+    assert_passed(evaluate(paris, agent))
+
+def test_after_async(evaluate):
+    assert_passed(evaluate(paris, agent))
+
+@pytest.mark.asyncio
+async def test_of_another_loop(evaluate):
+    report = await evaluate.on_loop(paris, agent)
+    assert {{failure.error_type for failure in report.failures}} == {{"OtherLoopError"}}
+    assert_passed(report)
 """,
         )
         settings = ["-o", "asyncio_default_fixture_loop_scope=function"]
         done = folder.pytest("-q", *settings, plugins=["calipers.pytest_plugin", "pytest_asyncio.plugin"])
-    assert done.counts == {"passed": 12}, done.out
+    assert done.counts == {"passed": 13, "failed": 1}, done.out
+    said = "it uses a client or lock that was first used on another event loop: make that inside the task"
+    assert said in " ".join(done.out.split())
 
 
 LEAVING = """

@@ -1,8 +1,8 @@
 """What the fixtures `evaluate` and `evaluate_case` are: an evaluation that the session takes note of.
 
-Called, they block until the evaluation is done, in ordinary and in async tests alike. All ordinary tests share one event loop, and so
-do all async ones, whose evaluations run in another thread (see `calipers.loop`). What a task shares with an async test (a client, a
-lock) belongs to the test's own event loop; `await evaluate.on_loop(...)` stays on that one.
+Called, they block until the evaluation is done, in ordinary and in async tests alike, and all of them share one event loop; for async
+tests another thread runs it (see `calipers.loop`). What a task shares with an async test (a client, a lock) belongs to the test's
+own event loop; `await evaluate.on_loop(...)` stays on that one.
 
 Ctrl-C or SIGTERM ends an evaluation early, and then the session: what was measured until then is kept.
 """

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from calipers.errors import OtherLoopError
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.scoring import TASK
@@ -55,7 +56,13 @@ def _quantile(name: str, value: float, ends: tuple[float | None, float | None], 
 
 
 def warnings(page: Page, report: Report) -> "Iterator[Text]":
-    """Things that did not change a judgement and still want attention."""
+    """Failures that are not the agent's, and what did not change a judgement and still wants attention."""
+    if lost := _on_another_loop(report):
+        text = (
+            f"{plural(lost, 'attempt')} failed for a client or lock that was first used on another event loop. That says "
+            "nothing about the agent: make it inside the task, or stay on one loop, and run again"
+        )
+        yield page.line(("Note: ", "bold yellow"), text)
     for name, blocked in report.blocked.items():
         if blocked.count == 1 and blocked.longest < _A_HICCUP:
             continue
@@ -79,6 +86,15 @@ def warnings(page: Page, report: Report) -> "Iterator[Text]":
     broken = [(r.name, r.teardown_failure) for r in records if r.teardown_failure is not None]
     if broken:
         yield page.line(("Note: ", "bold yellow"), _teardown(page, broken))
+
+
+def _on_another_loop(report: Report) -> int:
+    """The attempts whose task or evaluators used what belongs to another event loop."""
+    kind = OtherLoopError.__name__
+    judged = [
+        case for case in report.cases if any(each.error_type == kind for each in case.evaluator_failures)
+    ]
+    return report.counts().failed_tasks.get(kind, 0) + len(judged)
 
 
 def _teardown(page: Page, broken: list[tuple[str, Failure]]) -> str:
