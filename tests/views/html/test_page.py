@@ -664,6 +664,19 @@ def test_the_page_never_scrolls_sideways(visit, report, records, width):
         assert page.locator("tr.attempt").first.bounding_box()["height"] > 15
 
 
+@pytest.mark.parametrize(("width", "seen"), [(1100, 4), (1280, 5)])
+def test_long_inputs_and_outputs_leave_the_evaluators_in_sight(visit, records, width, seen):
+    checks = [records.result(f"check_{i}", True) for i in range(7)]
+    long = "where is my parcel " * 20
+    page = visit(records.report(records.case(long, *checks, inputs=long, output=long)), width=width)
+    ends = [
+        box["x"] + box["width"]
+        for i in range(7)
+        if (box := page.get_by_role("columnheader", name=f"check_{i}").bounding_box())
+    ]
+    assert sum(end <= width for end in ends) >= seen
+
+
 def test_on_a_phone_attempts_are_sorted_by_a_menu(visit, report):
     page = visit(report, width=390)
     assert not page.get_by_role("columnheader", name="score").is_visible()
