@@ -174,6 +174,7 @@ def test_an_evaluator_for_a_case_nobody_has_is_refused():
     [
         (cases("refund", "greeting"), "refnud", "; did you mean 'refund'?"),
         (cases("refund 1", "x", "refund 2"), "refund", "; did you mean 'refund 2' or 'refund 1'?"),
+        (cases(*(f"order-{n:02}" for n in range(40))), "order-3", "; did you mean 'order-03'?"),
         (cases("a", "b"), "zzz", "; there are 'a', 'b'"),
         (cases(*"abcdefg"), "zzz", "; there are 'a', 'b', 'c', 'd', 'e' and 2 more"),
         (cases("a"), 3, " 3; there are 'a'"),
@@ -243,7 +244,7 @@ def test_a_generator_is_read_while_the_cases_run():
 
     dataset = Dataset(cases=generate(), evaluators=[lambda output: len(alive) < 190 or output > 100])
     assert alive == []
-    assert repr(dataset) == "Dataset(name=None, lazy cases, 1 evaluators)"
+    assert repr(dataset) == "Dataset(name=None, lazy cases, 1 evaluator)"
     assert run(dataset, max_concurrency=1).pass_rate().value == 1
     assert len(alive) == 200
 

@@ -9,6 +9,7 @@ it out says nothing about calls.
 A case with `turns` instead of inputs is a conversation with a scripted user; see `calipers.user_turn`.
 """
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, overload
@@ -202,6 +203,18 @@ def is_timeout(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return 0 < value <= sys.float_info.max
+
+
+def similar_names(wanted: str, names: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
+    """Up to three names that may have been meant: those that differ only in leading zeros, else similar ones."""
+    from difflib import get_close_matches
+
+    def without_zeros(name: str) -> str:
+        return re.sub("(?<![0-9])0+(?=[0-9])", "", name)
+
+    names = list(names)
+    same = [name for name in names if without_zeros(name) == without_zeros(wanted)]
+    return same[:3] or get_close_matches(wanted, names, n=3, cutoff=cutoff)
 
 
 def not_a_case(item: Any, number: int) -> InvalidCaseError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, Unpack
 
 import msgspec
 
-from .case import Case, not_a_case
+from .case import Case, not_a_case, similar_names
 from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidCaseError, InvalidOptionError
 from .evaluator import EvaluatorLike
@@ -423,8 +423,10 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
     __hash__ = None  # type: ignore[assignment]  # a dataset is mutable
 
     def __repr__(self) -> str:
-        size = f"{len(self.cases)} cases" if isinstance(self.cases, list) else "lazy cases"
-        return f"Dataset(name={self.name!r}, {size}, {len(self.evaluators)} evaluators)"
+        count = len(self.cases) if isinstance(self.cases, list) else None
+        size = "lazy cases" if count is None else "1 case" if count == 1 else f"{count} cases"
+        judges = "1 evaluator" if len(self.evaluators) == 1 else f"{len(self.evaluators)} evaluators"
+        return f"Dataset(name={self.name!r}, {size}, {judges})"
 
 
 def _run_options(options: EvaluateOptions) -> "Options":
@@ -508,9 +510,7 @@ def _check_cases(cases: Sequence[Any]) -> None:
 
 def _near(wanted: Any, names: Sequence[str]) -> str:
     """A hint at the names that resemble the one that was meant, or else at the first of those there are."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(str(wanted), names, n=3)
+    close = similar_names(str(wanted), names)
     if close:
         return f"did you mean {' or '.join(map(repr, close))}?"
     if not names:

@@ -98,7 +98,7 @@ TALK = """
         (ERRORS, ["--fail-under", "0.5", "--allow-errors"], 0, ""),
         (ERRORS, ["--allow-errors"], 1, "Failed: 1 of 2 cases did not pass"),
         (BREAKS, [], 3, "Error: evaluator judge did not finish on 1 attempt"),
-        (BROKEN, [], 3, "could not be read any further after 1 attempts: OSError: the file is gone"),
+        (BROKEN, [], 3, "could not be read any further after 1 attempt: OSError: the file is gone"),
         (EMPTY, [], 4, "Error: there are no cases: nothing ran"),
         (
             UNJUDGED,

@@ -164,7 +164,7 @@ def test_a_store_that_stays_unavailable_ends_with_an_error_that_says_what_is_saf
     writer.flush()
     watched.failures = [StoreUnavailableError("the disk is full")] * 100
     writer.add(*attempts([1]))
-    said = r"could not be stored any further after 0.3 s of trying: the disk is full. 1 attempts are stored and whole, 1 were"
+    said = r"could not be stored any further after 0.3 s of trying: the disk is full. 1 of its attempts are stored and whole, 1 were"
     with pytest.raises(StoreError, match=said) as error:
         writer.flush()
     assert not isinstance(error.value, StoreUnavailableError), "it was waited for"

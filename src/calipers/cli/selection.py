@@ -10,12 +10,11 @@ Metadata fields named by `--slice-by` are tags, too: of a case whose metadata sa
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
-from calipers.case import Case, field_tags
+from calipers.case import Case, field_tags, similar_names
 from calipers.dataset import Dataset
 from calipers.judge import unique
 from calipers.plain import plain
@@ -134,9 +133,9 @@ def _fits(wanted: str, name: str) -> bool:
 
 def _near(wanted: Sequence[str], known: Iterable[str]) -> str:
     names = sorted(known)
-    near = {
-        name: None for each in wanted for name in get_close_matches(each.strip("*"), names, n=3, cutoff=0.5)
-    }
+    near = dict.fromkeys(
+        name for each in wanted for name in similar_names(each.strip("*"), names, cutoff=0.5)
+    )
     if near:
         return f"; did you mean {', '.join(map(repr, near))}?"
     if not names:

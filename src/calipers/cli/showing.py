@@ -7,12 +7,12 @@ slash, or an ending of report files. Anything else, or anything at all beside `-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
+from calipers.case import similar_names
 from calipers.errors import InvalidOptionError
 from calipers.report import Report
 from calipers.stores.run_info import RunInfo
@@ -138,7 +138,7 @@ def _attempts_at(report: Report, name: str) -> list[Record]:
     found = [record for record in records if name in {record.name, record.source_case_name}]
     if not found:
         names = list(dict.fromkeys(case_name(record) for record in records))
-        near = get_close_matches(name, names, n=3)
+        near = similar_names(name, names)
         some = f"there are {', '.join(map(repr, names[:10]))}{' ...' if len(names) > 10 else ''}"
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else some if names else "it has none"
         kept = "" if report.totals is None else "; the report keeps only attempts that did not pass"

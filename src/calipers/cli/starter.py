@@ -84,7 +84,7 @@ SETTINGS: Final = """\
 max_concurrency = 20             # attempts in flight
 task_timeout = 60                # seconds; evaluator_timeout says the same for evaluators
 # plugins = false                # true: all that are installed; or a list of some
-# redact = ["email", "api_key"]  # fields whose values are masked before a run is kept
+# redact = ["email", "api_key"]  # fields masked before a run is kept; files of --out are not masked
 """
 
 WORKFLOW: Final = """\

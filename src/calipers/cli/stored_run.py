@@ -1,8 +1,8 @@
 """A run that is kept, for people to look at: its report, its state in a sentence, and what it has of one case."""
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 
+from calipers.case import similar_names
 from calipers.report import Report
 from calipers.stores.packing import unpack
 from calipers.stores.panel import scored_places
@@ -69,7 +69,7 @@ def check_case(store: Store, info: RunInfo, name: str) -> None:
 
 def unknown(what: str, name: str, names: Sequence[str], info: RunInfo) -> CommandError:
     """The error of a name that nothing in the run has."""
-    near = get_close_matches(name, names, n=3)
+    near = similar_names(name, names)
     some = f"there are {', '.join(map(repr, names[:10]))}{' ...' if len(names) > 10 else ''}"
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else some if names else "it has none"
     return CommandError(f"no {what} of the run {info.id} is called {name!r}; {hint}", USAGE)

@@ -13,7 +13,7 @@ import msgspec
 from calipers.errors import StoreError
 from calipers.plain import plain
 from calipers.record import ReportCase
-from calipers.report import Report
+from calipers.report import Report, after_attempts
 from calipers.result import EvaluatorSpec
 from calipers.runner import KEPT_FAILED
 from calipers.summary import Tally, Totals
@@ -99,8 +99,7 @@ def bare_report(run: RunInfo) -> Report:
     """The report of a run without its attempts."""
     if run.ending is not None:
         return Report.from_dict({**run.ending, "cases": [], "failures": []})
-    of = "" if run.total is None else f" of {run.total}"
-    so_far = f"after {run.attempts}{of} attempts"
+    so_far = after_attempts(run.attempts, run.total)
     if run.status == "finished":
         incomplete = None if run.total in {None, run.attempts} else f"ended {so_far}"
     elif run.status == "running":

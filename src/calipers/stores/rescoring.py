@@ -30,7 +30,7 @@ from calipers.judge import Judge, Plan
 from calipers.loop import run_sync
 from calipers.recalled import Recalled, Reuse
 from calipers.record import ReportCase
-from calipers.report import Report
+from calipers.report import Report, after_attempts
 from calipers.report_evaluator import run_report_evaluators
 from calipers.result import describe_error
 from calipers.retry import Retry, as_retry
@@ -236,7 +236,7 @@ class _Again:
             with nullcontext() if progress is None else progress(counts), on_interrupt(interrupt):
                 await workers.finish()
         if run.stopped is not None:
-            return f"{run.stopped} after {run.finished} attempts were judged again"
+            return f"{run.stopped} {after_attempts(run.finished)} judged again"
         if isinstance(run.queue.broken, CalipersError):
             raise run.queue.broken
         if run.queue.broken is not None:

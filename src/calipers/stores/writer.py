@@ -278,7 +278,7 @@ class Writer:
                 else ""
             )
             self.error = StoreError(
-                f"run {self.run!r} could not be stored any further{tried}: {error}. {self.stored} attempts are stored and "
+                f"run {self.run!r} could not be stored any further{tried}: {error}. {self.stored} of its attempts are stored and "
                 f"whole, {lost + len(self._items)} were finished and are not; resume the run when the store works again"
             )
             self.error.__cause__ = error
