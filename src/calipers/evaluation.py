@@ -19,14 +19,14 @@ from .journal import Journal, Keeping, Setup
 from .judge import Plan, make_plan
 from .plain import plain
 from .record import ReportCase, ReportCaseFailure
-from .report import Report, Stopping
+from .report import Report, Stopping, after_attempts
 from .report_evaluator import run_report_evaluators
 from .result import describe_error
 from .runner import Options, Run
 from .scoring import NotedScoring, Scoring
 from .spans import span_recorder
 from .task import Invokable, Task, as_task
-from .work import WorkQueue, work_items
+from .work import Unread, WorkQueue, work_items
 from .workers import LoopWorkers, ThreadWorkers
 
 
@@ -101,6 +101,9 @@ async def evaluate(
         journal = keeping(setup)
         name, options = journal.name, msgspec.structs.replace(options, seed=journal.seed)
     run = make_run(the_task, cases, plan, options, journal)
+    unread = Unread()
+    if plan.unread and not report_evaluators:  # these may read the cases of the report
+        run.queue.follow(unread.follow)
     on_loop = the_task.is_async or options.lifecycle is not None or run.announces
     workers = LoopWorkers(run) if on_loop else ThreadWorkers(run, total)
 
@@ -120,6 +123,7 @@ async def evaluate(
             metadata=metadata,
             started_at=started_at.isoformat(),
             duration=perf_counter() - start,
+            unread_expectations=unread.counts,
         )
         await run_report_evaluators(report, report_evaluators, plan)
         reports.append(report)
@@ -265,13 +269,12 @@ def _stopping(run: Run, total: int | None) -> Stopping | None:
 
 
 def _incomplete(run: Run, total: int | None) -> str | None:
-    of = "" if total is None else f" of {total}"
     if run.stopped is not None:
-        return f"{run.stopped} after {run.finished}{of} attempts"
+        return f"{run.stopped} {after_attempts(run.finished, total)}"
     if run.queue.broken is not None:
         _, message, _ = describe_error(run.queue.broken)
         what = "store" if isinstance(run.queue.broken, StoreError) else "dataset"
-        return f"the {what} could not be read any further after {run.finished} attempts: {message}"
+        return f"the {what} could not be read any further {after_attempts(run.finished)}: {message}"
     return None
 
 

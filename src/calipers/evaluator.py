@@ -8,7 +8,7 @@ import dataclasses
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias
 
 from typing_extensions import TypeVar
 
@@ -24,11 +24,19 @@ OutputT = TypeVar("OutputT", default=Any, contravariant=True)
 MetadataT = TypeVar("MetadataT", default=Any, contravariant=True)
 
 
+Expectation: TypeAlias = Literal["expected_output", "expected_tool_calls"]
+"""What a case may expect."""
+
+
 class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
     """Judges one attempt. A subclass implements `evaluate` and is usually a dataclass, its fields the parameters."""
 
     needs_spans: ClassVar[bool] = False
     """Whether `evaluate` reads `ctx.span_tree`; asking turns span recording on for the run."""
+
+    def reads_expectations(self) -> frozenset[Expectation] | None:
+        """What it reads of the expectations that a case states; `None`: not known, since `evaluate` is given all of them."""
+        return None
 
     @abstractmethod
     def evaluate(

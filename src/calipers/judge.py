@@ -7,10 +7,10 @@ every case, whatever evaluators a single case adds. A name that is taken gets `_
 import inspect
 import types
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from .errors import NotAnEvaluatorError
-from .evaluator import Evaluator
+from .evaluator import Evaluator, Expectation
 from .interrupt import is_interrupt
 from .plain import are_plain
 from .recalled import Cell
@@ -21,6 +21,8 @@ _FREQUENT_LABELS = 100
 """Labels of an evaluator that are kept to be shared, and the length they may have."""
 
 _NOTHING: frozenset[str] = frozenset()
+_NOTHING_UNREAD: frozenset[Expectation] = frozenset()
+_EXPECTATIONS: frozenset[Expectation] = frozenset(get_args(Expectation))
 
 
 class Judge:
@@ -28,7 +30,7 @@ class Judge:
 
     __slots__ = (
         *("evaluate", "evaluator", "false", "is_async", "is_harmless", "labels", "looks", "may_look", "name"),
-        *("shares", "source", "true", "version"),
+        *("reads", "shares", "source", "true", "version"),
     )
 
     def __init__(self, evaluator: Evaluator[Any, Any, Any], name: str) -> None:
@@ -58,6 +60,8 @@ class Judge:
         """Whether it is one of Calipers' own, which change nothing, and asks no other one."""
         self.shares = self.is_harmless or not self.may_look
         """Whether it can do without a context of its own."""
+        self.reads = _reads(evaluator)
+        """Which expectations of a case it reads; `None`: not known."""
         # Results are immutable, so a bare True or False of one evaluator is one object in the whole report.
         self.true = self.bare(True)
         self.false = self.bare(False)
@@ -105,6 +109,12 @@ def _is_harmless(evaluator: Any) -> bool:
         return False
 
 
+def _reads(evaluator: Evaluator[Any, Any, Any]) -> frozenset[Expectation] | None:
+    told = evaluator.reads_expectations()
+    is_own = type(evaluator).__module__.startswith("calipers.evaluators.")
+    return frozenset() if told is None and is_own else told
+
+
 def _mentions(code: Any, name: str) -> bool:
     """Whether a function, or one inside of it, has an attribute or a global of that name."""
     if not isinstance(code, types.CodeType):
@@ -115,7 +125,7 @@ def _mentions(code: Any, name: str) -> bool:
 class Plan:
     """The judges of an attempt, in the order they run."""
 
-    __slots__ = ("judges", "keys", "names", "needs_spans", "nothing_noted")
+    __slots__ = ("judges", "keys", "names", "needs_spans", "nothing_noted", "unread")
 
     def __init__(self, judges: Sequence[Judge], keys: dict[tuple[str, str], str] | None = None) -> None:
         self.judges = tuple(judges)
@@ -124,6 +134,10 @@ class Plan:
         self.keys = {} if keys is None else keys
         self.names = tuple(judge.name for judge in judges)
         self.needs_spans = any(judge.evaluator.needs_spans for judge in judges)
+        self.unread = _EXPECTATIONS
+        """Expectations that no judge reads, as far as is known."""
+        for judge in judges:
+            self.unread = _NOTHING_UNREAD if judge.reads is None else self.unread - judge.reads
         self.nothing_noted = dict.fromkeys(self.names, _NOTHING)
         """What is noted of most attempts: every judge was asked, and none looked beyond the attempt."""
 

@@ -18,6 +18,7 @@ from .analysis import Analysis
 from .case import field_tags
 from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidOptionError, InvalidTraceError, ReportFormatError
+from .evaluator import Expectation
 from .model_field import written_as
 from .plain import plain, safe_repr
 from .recalled import Reuse
@@ -41,7 +42,7 @@ class PrintOptions(TypedDict, total=False):
     """What of a report to show; see `calipers.views.terminal.print_report` for what the options mean."""
 
     include_cases: bool | Literal["failed"] | None
-    include_reasons: bool
+    include_reasons: bool | None
     include_values: bool
     include_input: bool | None
     include_expected_output: bool | None
@@ -91,6 +92,12 @@ class CaseGroup(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=Tr
         return _average(self.runs)
 
 
+def after_attempts(made: int, total: int | None = None) -> str:
+    """How far a run had come: `after 1 attempt`, `after 3 of 9 attempts`."""
+    of = "" if total is None else f" of {total:,}"
+    return f"after {made:,}{of} attempt{'' if (total or made) == 1 else 's'}"
+
+
 class Stopping(msgspec.Struct, frozen=True, kw_only=True):
     """What came of the rule that could end a run early. Whatever is said of such a run has to allow many looks."""
 
@@ -106,7 +113,7 @@ class Stopping(msgspec.Struct, frozen=True, kw_only=True):
     """The names of attempts that finished when the rule had decided; the decision is not about them."""
 
     def __str__(self) -> str:
-        after = f"after {self.heard:,} of {self.total:,} attempts"
+        after = after_attempts(self.heard, self.total)
         if self.why is None:
             return f"not decided {after}"
         return f"{self.why} {after}" + (f"; {self.saved:,} task calls saved" if self.saved else "")
@@ -144,6 +151,8 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     """Attempts that were begun and given up when the run ended early."""
     blocked: dict[str, BlockedLoop] = {}
     """Synchronous evaluators that held up the event loop, by name; an async task that did is called `(task)`."""
+    unread_expectations: dict[Expectation, int] = {}
+    """Cases that state an expectation which none of their evaluators reads, by what they expect, where that is known."""
     reuse: Reuse | None = None
     """How much of it was taken from a store, and under which id it is there; `None`: it was not kept."""
 
@@ -301,7 +310,9 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
 
     def __repr__(self) -> str:
         # Short: a report of many cases must not become megabytes of text in a log or a notebook.
-        return f"Report(name={self.name!r}, {len(self.cases)} cases, {len(self.failures)} failures)"
+        cases = "1 case" if len(self.cases) == 1 else f"{len(self.cases)} cases"
+        failures = "1 failure" if len(self.failures) == 1 else f"{len(self.failures)} failures"
+        return f"Report(name={self.name!r}, {cases}, {failures})"
 
     # ------------------------------------------------------------------ in and out
 

@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from .context import NO_TOOL_CALLS, EvaluatorContext, are_tool_calls, rollout_of
 from .errors import InvalidRolloutError, NotAnEvaluatorError, NotApplicableError, SpanTreeRecordingError
-from .evaluator import Evaluator, changed_fields
+from .evaluator import Evaluator, Expectation, changed_fields
 from .output import EvaluatorOutput
 from .plain import safe_repr
 from .result import EvaluatorSpec, Skipped
@@ -189,6 +189,16 @@ _SOURCES: dict[str, Callable[[EvaluatorContext], Any]] = {
 _BEYOND = frozenset(_SOURCES[name] for name in ("ctx", "context", "results", "seed", "test_case", "case"))
 """What leads to more than the attempt; a case stands in for a context that has none."""
 
+_HOLDS_CASE = frozenset(_SOURCES[name] for name in ("ctx", "context", "test_case", "case"))
+"""What has the expectations of the case in it."""
+
+_READS: Final[dict[str, tuple[Expectation, ...]]] = {
+    "expected_output": ("expected_output",),
+    "expected_tool_calls": ("expected_tool_calls",),
+    "expected": ("expected_output", "expected_tool_calls"),
+}
+"""Which expectations a parameter holds, by its name."""
+
 _REQUIRED: Final[Any] = inspect.Parameter.empty
 
 
@@ -250,6 +260,12 @@ class InjectedEvaluator(_Adapter):
         # Here the class-wide promise depends on the function at hand.
         self.needs_spans = asks or any(p.name == "span_tree" and p.default is _REQUIRED for p in parameters)  # type: ignore[misc]
 
+    def reads_expectations(self) -> frozenset[Expectation] | None:
+        """What its parameters ask for; not known where one of them holds the case or the context."""
+        if any(p.source in _HOLDS_CASE for p in self.parameters):
+            return None
+        return frozenset(each for p in self.parameters for each in _READS.get(p.name, ()))
+
     def evaluate(self, ctx: EvaluatorContext) -> Output:
         """Call the function with what it asks for, or say what the attempt lacks."""
         positional: list[Any] = []
@@ -288,6 +304,10 @@ class RolloutEvaluator(_Adapter):
     def __init__(self, origin: Any, name: str) -> None:
         self.origin = origin
         self.name = name
+
+    def reads_expectations(self) -> frozenset[Expectation]:
+        """None: it is given the rollout alone."""
+        return frozenset()
 
     def evaluate(self, ctx: EvaluatorContext) -> Output:
         """The metrics of one rollout."""

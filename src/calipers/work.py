@@ -13,6 +13,7 @@ import msgspec
 
 from .case import Case, not_a_case
 from .errors import InvalidCaseError
+from .evaluator import Expectation
 from .interrupt import is_interrupt
 from .judge import Plan, make_plan, unique
 from .recalled import Recalled
@@ -80,6 +81,27 @@ def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator
             full = name if repeat == 1 else f"{name} [{again}/{repeat}]"
             yield Work(position, case, full, name, again, case_plan, problem)
             position += 1
+
+
+class Unread:
+    """Counts the cases that state an expectation which none of their evaluators reads, as work on them begins."""
+
+    def __init__(self) -> None:
+        self.counts: dict[Expectation, int] = {}
+        """Such cases, by what they expect."""
+
+    def follow(self, items: Iterator[Work]) -> Iterator[Work]:
+        """The items, each case counted once. A case without evaluators is not judged at all, which is said elsewhere."""
+        for work in items:
+            if work.repeat_index == 1 and work.plan.unread and work.plan.judges:
+                self._count(work.case, work.plan.unread)
+            yield work
+
+    def _count(self, case: Case[Any, Any, Any], unread: frozenset[Expectation]) -> None:
+        if case.has_expected_output and "expected_output" in unread:
+            self.counts["expected_output"] = self.counts.get("expected_output", 0) + 1
+        if case.expected_tool_calls is not None and "expected_tool_calls" in unread:
+            self.counts["expected_tool_calls"] = self.counts.get("expected_tool_calls", 0) + 1
 
 
 class WorkQueue:

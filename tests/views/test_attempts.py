@@ -1,7 +1,7 @@
 import pytest
 from rich.cells import cell_len
 
-from calipers import ToolCall, Trace
+from calipers import Case, Dataset, EvaluationReason, ToolCall, Trace
 from calipers.views.terminal import print_report, report_text
 
 
@@ -120,6 +120,56 @@ def test_a_report_renders_as_text_and_prints_against_a_baseline(report, capsys):
 
 def test_none_on_request(report):
     assert "✗" not in report_text(report, include_cases=False)
+
+
+def test_all_reasons_are_shown_on_request_also_of_scores_labels_and_what_passed():
+    def graded(output):
+        return {
+            "fine": EvaluationReason(True, "it is fine"),
+            "score": EvaluationReason(0.5, "half of it"),
+            "tone": EvaluationReason("warm", "it says please"),
+            "odd": EvaluationReason(output != "b", "looked at twice"),
+            "bare": True,
+        }
+
+    cases = [Case(name="a", inputs="a"), Case(name="b", inputs="b")]
+    report = Dataset(cases=cases, evaluators=[graded]).evaluate_sync(str, progress=False)
+    shown = section(report, "Attempts", include_reasons=True, include_durations=False, include_values=False)
+    assert shown == [
+        "✓ a  score 0.5 · tone warm",
+        "    fine: it is fine",
+        "    score: half of it",
+        "    tone: it says please",
+        "    odd: looked at twice",
+        "✗ b  score 0.5 · tone warm",
+        "    fine: it is fine",
+        "    score: half of it",
+        "    tone: it says please",
+        "    odd: looked at twice",
+    ]
+    failed = section(report, "Did not pass", include_durations=False, include_values=False)
+    assert failed == ["✗ b  score 0.5 · tone warm", "    odd: looked at twice"]
+
+
+def test_a_reason_that_repeats_do_not_share_is_not_shown_for_all_of_them():
+    count = iter(range(9))
+
+    def graded(output):
+        return {
+            "score": EvaluationReason(0.5, f"take {next(count)}"),
+            "ok": False,
+            "tone": EvaluationReason("warm", "please"),
+        }
+
+    report = Dataset(cases=[Case(name="a", inputs="a")], evaluators=[graded]).evaluate_sync(
+        str, repeat=2, progress=False, max_concurrency=1
+    )
+    shown = section(report, "Attempts", include_reasons=True, include_durations=False, include_values=False)
+    assert shown == [
+        "✗ a [1-2/2]  2 attempts · score 0.5 · tone warm",
+        "    ok: did not hold",
+        "    tone: please",
+    ]
 
 
 def test_values_and_reasons_can_be_left_out(report):

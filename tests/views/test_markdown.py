@@ -112,7 +112,7 @@ right    ├──────────●───────────�
 ```text
 3 cases · 1.5 s · seed 7
 commit: '4f2a91c'
-Task time  p50 250 ms · longest 250 ms · p90 needs 36 cases
+Task time  p50 250 ms · longest 250 ms · p90 needs 36 cases · (finished tasks)
 Metrics    tokens 1,200 · (means per case)
 ```
 

@@ -24,6 +24,13 @@ def test_times_are_quantiles_and_metrics_are_means(records):
     ]
 
 
+def test_times_say_that_they_are_of_finished_tasks_where_some_failed(records):
+    report = records.report(records.case("a", task_duration=1.0), records.failure("b", task_duration=9.0))
+    assert lines(measures(Page(), report)) == [
+        "Task time  p50 1 s · longest 1 s · p90 needs 36 cases · (finished tasks)",
+    ]
+
+
 def test_nothing_measured_is_nothing_shown(records):
     assert lines(measures(Page(), records.report(records.failure("a")))) == []
 

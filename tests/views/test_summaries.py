@@ -1,5 +1,7 @@
 import pytest
 
+from calipers.views.html.document import report_html
+from calipers.views.markdown import report_markdown
 from calipers.views.page import Page
 from calipers.views.summaries import summary_table
 
@@ -66,6 +68,14 @@ def test_at_40_columns_results_and_intervals_are_whole(mixed):
         "Judge        80.0 %  [49.0, 94.3]     10",
         "Spelling    no result                  0",
     ]
+
+
+def test_an_evaluator_whose_tasks_all_failed_is_said_not_to_have_judged(records):
+    report = records.report(records.failure("a", not_run=("ok",)), records.failure("b", not_run=("ok",)))
+    said = "not judged: all its tasks failed"
+    assert said in table(report)[1]
+    assert f"| {said} |" in report_markdown(report)
+    assert said in report_html(report)
 
 
 def test_n_is_what_the_number_is_over(records):

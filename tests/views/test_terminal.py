@@ -81,7 +81,7 @@ Did not pass: 2 of 5
     got       'answer italy'
     Judge (evaluator failed): RuntimeError: overloaded
 
-Task time  p50 250 ms · longest 250 ms · p90 needs 36 cases
+Task time  p50 250 ms · longest 250 ms · p90 needs 36 cases · (finished tasks)
 
 Note: evaluator 'Judge' blocked the event loop 3 times, longest 1.2 s: make it
 async, or pass evaluator_timeout=... to run it in a thread

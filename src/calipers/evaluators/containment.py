@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from calipers.context import EvaluatorContext
 from calipers.errors import InvalidOptionError
-from calipers.evaluator import Evaluator
+from calipers.evaluator import Evaluator, Expectation
 from calipers.result import EvaluationReason, Skipped
 
 from .difference import equal, first_difference
@@ -54,6 +54,10 @@ class ContainsExpected(Evaluator):
     """Whether to compare `str(output)` with `str(expected_output)`, whatever their types."""
     evaluation_name: str | None = field(default=None, kw_only=True)
     """What the result is called; `None` for the class's name."""
+
+    def reads_expectations(self) -> frozenset[Expectation]:
+        """The expected output."""
+        return frozenset({"expected_output"})
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason | Skipped:
         """True if it is there."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calipers.context import EvaluatorContext
-from calipers.evaluator import Evaluator
+from calipers.evaluator import Evaluator, Expectation
 from calipers.result import EvaluationReason, Skipped
 
 from .difference import equal, first_difference
@@ -36,6 +36,10 @@ class EqualsExpected(Evaluator):
 
     evaluation_name: str | None = field(default=None, kw_only=True)
     """What the result is called; `None` for the class's name."""
+
+    def reads_expectations(self) -> frozenset[Expectation]:
+        """The expected output."""
+        return frozenset({"expected_output"})
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason | Skipped:
         """True if they are equal; otherwise the reason says where they first differ."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from calipers.context import EvaluatorContext
 from calipers.errors import InvalidOptionError
-from calipers.evaluator import Evaluator
+from calipers.evaluator import Evaluator, Expectation
 from calipers.result import EvaluationReason, Skipped
 
 from .bounds import check_bounds, describe_bounds, is_within
@@ -46,6 +46,10 @@ class CloseTo(Evaluator):
             number = _as_number(tolerance)
             if number is None or not 0 <= number < math.inf:
                 raise InvalidOptionError(f"{name} must be a number from 0 up, got {tolerance!r}")
+
+    def reads_expectations(self) -> frozenset[Expectation]:
+        """The expected output, unless it was given a value."""
+        return frozenset({"expected_output"}) if self.value is None else frozenset()
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason | Skipped:
         """True if the two are close; otherwise the reason gives their difference and what was allowed."""

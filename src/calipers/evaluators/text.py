@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from calipers.context import EvaluatorContext
 from calipers.errors import InvalidOptionError, MissingExtraError
-from calipers.evaluator import Evaluator
+from calipers.evaluator import Evaluator, Expectation
 from calipers.result import EvaluationReason, Skipped
 
 from .showing import show, show_typed
@@ -45,6 +45,10 @@ class SimilarText(Evaluator):
         least = self.minimum
         if isinstance(least, bool) or not isinstance(least, int | float) or not 0 < least <= 1:
             raise InvalidOptionError(f"minimum must be above 0 and at most 1, got {least!r}")
+
+    def reads_expectations(self) -> frozenset[Expectation]:
+        """The expected output, unless it was given a value."""
+        return frozenset({"expected_output"}) if self.value is None else frozenset()
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason | Skipped:
         """True if the similarity reaches the minimum; the reason gives it either way."""
@@ -82,6 +86,10 @@ class TextSimilarity(Evaluator):
 
     def __post_init__(self) -> None:
         _check_options("TextSimilarity", self.value, self.method)
+
+    def reads_expectations(self) -> frozenset[Expectation]:
+        """The expected output, unless it was given a value."""
+        return frozenset({"expected_output"}) if self.value is None else frozenset()
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason | Skipped:
         """The similarity."""

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from calipers.context import NO_TOOL_CALLS, EvaluatorContext, not_recorded
 from calipers.errors import InvalidOptionError, InvalidTraceError
-from calipers.evaluator import Evaluator
+from calipers.evaluator import Evaluator, Expectation
 from calipers.matching.counting import Counted
 from calipers.matching.match import as_actual_calls, as_expected_calls, match_calls
 from calipers.matching.matcher_data import read_comparison
@@ -64,6 +64,10 @@ class ToolCallsMatch(Evaluator):
         self._options()
         if self.expected is not None:
             as_expected_calls(self.expected)
+
+    def reads_expectations(self) -> frozenset[Expectation]:
+        """The expected tool calls, also as the expected output, unless it was given the calls."""
+        return frozenset({"expected_output", "expected_tool_calls"} if self.expected is None else ())
 
     def evaluate(self, ctx: EvaluatorContext) -> EvalResult | Skipped:
         """PASS if the calls fit, PARTIAL if some do; the reason is the edit script."""

@@ -103,6 +103,7 @@ def _merged(runs: Sequence[Run], records: Sequence[Record], *, name: str, seed: 
             total = blocked.setdefault(evaluator, BlockedLoop(is_async=held.is_async))
             total.count += held.count
             total.longest = max(total.longest, held.longest)
+    unread = sum((Counter(report.unread_expectations) for report in reports), Counter())
     ended_early = [f"{run.item}: {run.report.incomplete}" for run in runs if run.report.incomplete]
     return Report(
         name=name,
@@ -119,6 +120,7 @@ def _merged(runs: Sequence[Run], records: Sequence[Record], *, name: str, seed: 
         incomplete="; ".join(ended_early) or None,
         unfinished=sum(report.unfinished for report in reports),
         blocked=blocked,
+        unread_expectations=dict(unread),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.report import Report
-from calipers.result import EvaluatorFailure
+from calipers.result import EvaluationResult, EvaluatorFailure
 
 from .calls import calls_line
 from .numbers import number, plural, seconds
@@ -36,10 +36,10 @@ class AttemptOptions:
     """Which attempts to show, and how much of each."""
 
     include_cases: bool | Literal["failed"] | None = None
-    """`"failed"`: the attempts that did not pass; True: all; False: none. `None`: all where a value or the metadata is asked for
-    by name, else those that did not pass."""
-    include_reasons: bool = True
-    """Say why each evaluator did not pass an attempt."""
+    """`"failed"`: the attempts that did not pass; True: all; False: none. `None`: all where a value, the metadata or the
+    reasons are asked for by name, else those that did not pass."""
+    include_reasons: bool | None = None
+    """Show the reasons that evaluators gave: `None`: of what did not pass; True: all of them; False: none."""
     include_values: bool = True
     """Show inputs, expected output, output and tool calls of attempts that did not pass."""
     include_input: bool | None = None
@@ -76,8 +76,8 @@ class AttemptOptions:
         """Which attempts to list."""
         if self.include_cases is not None:
             return self.include_cases
-        asked = self.include_input, self.include_expected_output, self.include_output, self.include_metadata
-        return True if any(asked) else "failed"
+        values = self.include_input, self.include_expected_output, self.include_output
+        return True if any((*values, self.include_metadata, self.include_reasons)) else "failed"
 
     def shows(self, asked: bool | None, *, passed: bool) -> bool:
         """Whether a value of an attempt is shown."""
@@ -132,21 +132,31 @@ def _attempt(page: Page, group: Sequence[Record], options: AttemptOptions) -> "I
     record = group[0]
     yield _first_line(page, group, options)
     yield from _values(page, record, options)
-    if record.passed is not False:
-        return
     if isinstance(record, ReportCaseFailure):
         tries = f"after {plural(record.tries, 'try', 'tries')}" if record.tries > 1 else ""
         yield from _reason(page, tries, record.error_message)
         yield from _traceback(page, record, options)
         return
     for result in record.results:
+        name = page.fit(result.name, _NAME)
         if result.value is False:
-            reason = why(result) if options.include_reasons else None
-            yield from _reason(page, page.fit(result.name, _NAME), reason)
+            yield from _reason(page, name, why(result) if options.include_reasons is not False else None)
+        elif result.reason and options.include_reasons and _all_say(group, result):
+            yield from _reason(page, name, result.reason, style="green" if result.value is True else "dim")
     for failure in record.evaluator_failures if options.include_evaluator_failures else ():
-        message = failure.error_message if options.include_reasons else None
+        message = failure.error_message if options.include_reasons is not False else None
         yield from _reason(page, f"{page.fit(failure.name, _NAME)} (evaluator failed)", message)
         yield from _traceback(page, failure, options)
+
+
+def _all_say(group: Sequence[Record], result: EvaluationResult) -> bool:
+    """Whether every attempt of a group has this result for this reason."""
+    said = (result.name, result.value, result.reason)
+    return all(
+        isinstance(record, ReportCase)
+        and any((one.name, one.value, one.reason) == said for one in record.results)
+        for record in group
+    )
 
 
 def _first_line(page: Page, group: Sequence[Record], options: AttemptOptions) -> "Text":
@@ -211,9 +221,9 @@ def _values(page: Page, record: Record, options: AttemptOptions) -> "Iterator[Re
         yield page.indented(page.line(("called    ", "dim"), text), _INDENT)
 
 
-def _reason(page: Page, name: str, reason: str | None) -> "Iterator[RenderableType]":
+def _reason(page: Page, name: str, reason: str | None, *, style: str = "red") -> "Iterator[RenderableType]":
     """`name: reason`, either of which may be missing; a reason of several lines stands below its name."""
-    line = page.line((name, "red"))
+    line = page.line((name, style))
     lines, left = reason_lines(reason or "")
     if name and len(lines) > 1:
         line.append(":")

@@ -24,7 +24,7 @@ from .calls import calls_line
 from .headline import alerts, headline, silent, title
 from .notes import footnote, measures, warnings
 from .numbers import confidence_text, interval_line, mean_text, percent, plural, rate_text, seconds
-from .outcome import Record, complaints, count_missed, missed, reason_lines, values
+from .outcome import Record, complaints, count_missed, missed, no_result, reason_lines, values
 from .page import Page
 from .repeats import alike, name_of
 from .slices import shown_slices
@@ -328,7 +328,7 @@ def _result(summary: Summary) -> tuple[str, str]:
     if summary.labels:
         return _labels(summary.labels), ""
     if summary.estimate is None:
-        return "no result", ""
+        return no_result(summary), ""
     if summary.kind == "assertion":
         return rate_text(summary.estimate.value, summary.estimate.interval)
     return _mean(summary.estimate)

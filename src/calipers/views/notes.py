@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from calipers.errors import OtherLoopError
+from calipers.evaluator import Expectation
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.scoring import TASK
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 _A_HICCUP = 0.5
 """Holding the event loop once, and for fewer seconds than this, is a busy machine's doing."""
 
+_EXPECTED: dict[Expectation, tuple[str, str]] = {
+    "expected_output": (
+        "an expected output",
+        "EqualsExpected(), or a function with a parameter expected_output",
+    ),
+    "expected_tool_calls": ("expected tool calls", "ToolCallsMatch()"),
+}
+"""What a case may expect, and an evaluator that reads it."""
+
 
 def measures(page: Page, report: Report, *, durations: bool = True) -> "Iterator[Text]":
     """How long the tasks took, and the metrics they recorded."""
@@ -39,6 +49,8 @@ def measures(page: Page, report: Report, *, durations: bool = True) -> "Iterator
             else:
                 facts.append(_quantile(name, value, ends, micro))
         facts += [f"longest {seconds(times.longest, micro=micro)}", *short[:1]]
+        if times.count < report.counts().attempts:
+            facts.append("(finished tasks)")
         yield from page.facts(facts, head="Task time  ")
     averages = report.averages()
     if averages is not None and averages.metrics:
@@ -82,6 +94,8 @@ def warnings(page: Page, report: Report) -> "Iterator[Text]":
             )
         text = f"{who} blocked the event loop {times}, longest {longest}: {cure}"
         yield page.line(("Note: ", "bold yellow"), text)
+    for expected, count in report.unread_expectations.items():
+        yield page.line(("Note: ", "bold yellow"), _unread(expected, count))
     records: list[ReportCase | ReportCaseFailure] = [*report.cases, *report.failures]
     broken = [(r.name, r.teardown_failure) for r in records if r.teardown_failure is not None]
     if broken:
@@ -95,6 +109,12 @@ def _on_another_loop(report: Report) -> int:
         case for case in report.cases if any(each.error_type == kind for each in case.evaluator_failures)
     ]
     return report.counts().failed_tasks.get(kind, 0) + len(judged)
+
+
+def _unread(expected: Expectation, count: int) -> str:
+    what, cure = _EXPECTED[expected]
+    state = "states" if count == 1 else "state"
+    return f"{plural(count, 'case')} {state} {what} that no evaluator compares: add {cure}"
 
 
 def _teardown(page: Page, broken: list[tuple[str, Failure]]) -> str:

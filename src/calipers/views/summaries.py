@@ -8,6 +8,7 @@ from calipers.summary import Summary
 
 from .grid import Cell, Column, grid
 from .numbers import confidence_text, interval_line, mean_text, percent, rate_text
+from .outcome import no_result
 from .page import Page
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _result(page: Page, summary: Summary) -> Cell:
     if summary.labels:
         return _labels(page, summary.labels)
     if summary.estimate is None:
-        return ("no result", "red" if summary.failures or summary.task_failures else "dim")
+        return (no_result(summary), "red" if summary.failures or summary.task_failures else "dim")
     if summary.kind == "assertion":
         value, ends = rate_text(summary.estimate.value, summary.estimate.interval)
         return f"{value:>{_VALUE}}  {ends}"

@@ -46,7 +46,8 @@ def print_report(
         width: in columns; default: that of the terminal.
         **options: `confidence` of the intervals, 0.95 unless given, and those of `calipers.views.attempts.AttemptOptions`:
             `include_cases`: `"failed"` lists the attempts that did not pass, True all, False none.
-            `include_reasons`: say why each evaluator did not pass an attempt.
+            `include_reasons`: the reasons that evaluators gave: True shows all of them and lists all attempts, False none; unless
+            given, those of what did not pass.
             `include_values`: show inputs, expected output, output and tool calls of attempts that did not pass.
             `include_input`, `include_expected_output`, `include_output`, `include_metadata`: show or hide that one, of
             attempts that passed too; asking for one lists all attempts.
@@ -121,7 +122,9 @@ class ReportView:
             silent(page, report),
             summary_table(page, summaries if chosen.include_averages else {}, confidence=confidence),
             slice_table(page, report, confidence=confidence) if chosen.include_averages else iter(()),
-            cause_list(page, report) if chosen.listed == "failed" and chosen.include_reasons else iter(()),
+            cause_list(page, report)
+            if chosen.listed == "failed" and chosen.include_reasons is not False
+            else iter(()),
             failed_tasks(page, report, chosen),
             attempts(page, report, chosen),
             analyses(page, report) if chosen.include_analyses else iter(()),

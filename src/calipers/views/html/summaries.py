@@ -6,7 +6,7 @@ from calipers.report import Report
 from calipers.stats import Estimate
 from calipers.summary import Summary
 from calipers.views.numbers import confidence_text, mean_text, percent, rate_text
-from calipers.views.outcome import count_dropped
+from calipers.views.outcome import count_dropped, no_result
 from calipers.views.slices import shown_slices
 from calipers.views.text import fit
 
@@ -93,7 +93,9 @@ def _row(report: Report, name: str, summary: Summary, counts: Sequence[str]) -> 
         measured = [element("td", _labels(summary.labels), colspan=3, class_="labels")]
     elif summary.estimate is None:
         tone = "bad" if summary.failures or summary.task_failures else "quiet"
-        measured = [element("td", element("span", "no result", class_=tone), colspan=3, class_="labels")]
+        measured = [
+            element("td", element("span", no_result(summary), class_=tone), colspan=3, class_="labels")
+        ]
     else:
         is_rate = summary.kind == "assertion"
         values = [] if is_rate else _scores(report, summary)
