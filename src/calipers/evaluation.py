@@ -265,6 +265,7 @@ def _stopping(run: Run, total: int | None) -> Stopping | None:
         total=total,
         saved=total - run.queue.handed_out,
         unheard=tuple(early_stop.unheard),
+        share=float(getattr(run.options.stop_when, "share", 1.0)),
     )
 
 

@@ -5,7 +5,9 @@ from random import Random
 import pytest
 
 from calipers.errors import InvalidOptionError
+from calipers.gate import StopWhenDecided
 from calipers.gate.bet import Bet
+from calipers.gate.measure import Level
 from calipers.stats import anytime_interval
 
 
@@ -38,3 +40,25 @@ def test_looking_after_every_case_raises_no_false_alarms():
 def test_a_limit_outside_the_bounds_cannot_be_bet_on(limit):
     with pytest.raises(InvalidOptionError, match="bounds"):
         Bet("at least x", limit, (0.0, 1.0), above=True)
+
+
+def test_looks_on_the_way_and_one_at_the_end_decide_nearly_as_often_as_a_fixed_plan():
+    """Equal agents, 10 % flips, a margin of 5 points and 400 cases."""
+    draw = Random(9)
+    fixed = split = 0
+    share = StopWhenDecided.share
+    for _ in range(60):
+        values = [draw.choices((1.0, -1.0, 0.0), (5, 5, 90))[0] for _ in range(400)]
+        bet = Bet("", -0.05, (-1.0, 1.0), above=True)
+        early = False
+        for value in values:
+            bet.add(value)
+            early = early or bet.passes(share * 0.025)
+        cases = [[value] for value in values]
+        low, lower = (
+            Level(cases=cases, bounds=(-1.0, 1.0)).interval(level).low
+            for level in (0.95, 1 - 0.05 * (1 - share))
+        )
+        fixed += low > -0.05
+        split += early or lower > -0.05
+    assert 36 <= fixed - 5 <= split <= fixed + 2

@@ -416,7 +416,10 @@ def test_a_run_that_is_never_decided_runs_to_its_end_and_has_been_looked_at():
     policy = Policy(evaluators={"right": Rules(at_least=0.85)})
     report = run("same", 0.85, stop_when=StopWhenDecided(policy))
     assert (len(report.cases), report.stopping.why, report.stopping.heard) == (300, None, 300)
-    assert judge_run(report, policy).anytime
+    verdict = judge_run(report, policy)
+    assert not verdict.anytime
+    assert verdict.confidence == pytest.approx(0.96), "looks on the way had a fifth of the doubt"
+    assert any("had 20 % of the doubt" in note for note in verdict.notes)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ Nothing vacuous passes. What is argued here, once:
 - A score outside the bounds that the policy states: INCONCLUSIVE, since the policy is wrong about what it limits.
 - One name with several kinds of results, such as False for bad and a number for good: INCONCLUSIVE, for the same reason.
 - A run or a baseline that a rule could end (`Report.stopping`) was looked at many times. Its intervals are those that
-  allow that (`anytime_interval`), over the attempts that the rule had heard of. Times and metrics have no bounds, and so no such interval: INCONCLUSIVE.
+  allow that (`anytime_interval`), over the attempts that the rule had heard of, with the rule's part of the doubt (`Stopping.share`).
+  A run that came to its end undecided has the rest of the doubt for one ordinary look. Times and metrics have no bounds, and so no such interval: INCONCLUSIVE.
 """
 
 from collections.abc import Iterator, Mapping
@@ -77,7 +78,7 @@ def judge_run(
     check_policy(policy)
     if baseline is not None:
         check_report(baseline, "the baseline")
-    looked_often = _looked_often(run, baseline) if anytime is None else anytime
+    looked_often, share = _looks_of(run, baseline) if anytime is None else (anytime, 1.0)
     if looked_often and policy.population == "these-cases":
         raise InvalidOptionError(THESE_AT_THE_END)
     heard = _heard(run)
@@ -85,8 +86,8 @@ def judge_run(
     limits = Limits(policy, sides, anytime=looked_often, read_run=read_run, task_timeout=task_timeout)
     parts = [*facts_of(heard, policy), *limits.parts()]
     claims = [part for part in parts if isinstance(part, Claim)]
-    counted = None if looked_often else look
-    confidence, later = _confidences(policy, counted)
+    counted = None if looked_often or run.stopping is not None else look
+    confidence, later = _confidences(policy, counted) if share == 1 else (_shared(policy, share),) * 2
     corrects = policy.correction == "holm"
     judged = iter(judge_claims(claims, confidence=confidence, correct=corrects, next_confidence=later))
     findings = tuple(next(judged) if isinstance(part, Claim) else part for part in parts)
@@ -105,7 +106,7 @@ def judge_run(
         notes=(
             *_about(baseline, policy),
             *sides.notes(stopped=run.stopping is not None),
-            *_in_flight(run),
+            *_stopped(run, looked_often=looked_often),
             *_spent(policy, counted),
             *_yardsticks(policy, baseline, changed_evaluators),
             *limits.notes,
@@ -132,9 +133,20 @@ def _yardsticks(policy: Policy, baseline: Report | None, changed: object) -> Ite
         )
 
 
-def _looked_often(run: Report, baseline: Report | None) -> bool:
-    """Whether a rule could end one of them early."""
-    return any(each is not None and each.stopping is not None for each in (run, baseline))
+def _looks_of(run: Report, baseline: Report | None) -> tuple[bool, float]:
+    """Whether the intervals have to allow many looks, since a rule could end a run early, and the part of the doubt they have."""
+    if run.stopping is None:
+        return baseline is not None and baseline.stopping is not None, 1.0
+    share = run.stopping.share
+    came_to_its_end = run.stopping.why is None and run.incomplete is None and share < 1
+    if came_to_its_end and (baseline is None or baseline.stopping is None):
+        return False, 1 - share
+    return True, share
+
+
+def _shared(policy: Policy, share: float) -> float:
+    """The confidence that a part of the doubt leaves."""
+    return 1 - share * (1 - policy.confidence)
 
 
 def _confidences(policy: Policy, look: int | None) -> tuple[float, float]:
@@ -154,10 +166,15 @@ def _spent(policy: Policy, look: int | None) -> Iterator[str]:
         )
 
 
-def _in_flight(run: Report) -> Iterator[str]:
+def _stopped(run: Report, *, looked_often: bool) -> Iterator[str]:
     left = 0 if run.stopping is None else len(run.stopping.unheard)
     if left:
         yield f"left out, since they finished after the run was decided: {plural(left, 'attempt')}"
+    if run.stopping is not None and not looked_often:
+        yield (
+            f"looks during the run had {limit_words(run.stopping.share, 'rate')} of the doubt and did not decide it; this look "
+            "at the whole of it has the rest"
+        )
 
 
 def _heard(run: Report) -> Report:

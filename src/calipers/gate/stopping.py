@@ -5,6 +5,10 @@ evidence for PASS and one for FAIL, which may be looked at after every case. The
 have passed at once. The levels are those of `judge_run`, which says the same afterwards by the same statistics over the same
 attempts.
 
+All looks on the way have a fifth of the doubt (`StopWhenDecided.share`). The rest is for one ordinary look at a run that comes to its end
+undecided, which `judge_run` takes: with as many cases it decides nearly as often as if nothing had looked before, and both
+together are wrong as rarely as the policy says (Bonferroni's inequality).
+
 What cannot be decided so is refused: times and metrics, which have no bounds, and cases in clusters, which are no independent
 looks. An evaluator that the policy names and the dataset does not have fails the gate as soon as the others have shown that they
 give no result of that name. What turns out to be undecidable while the run goes on (a value outside its bounds, results of several
@@ -45,13 +49,15 @@ class StopWhenDecided:
         baseline: the run to compare with, where a rule does.
         read_run: finds a run by what the policy calls it, for rules about the agreement of judges with people.
 
-    One object serves one run.
+    One object serves one run. `share` is the part of the doubt that its looks have, all of them together.
 
     Raises:
         InvalidOptionError: nothing in the policy can be decided during a run, or something cannot.
         DatasetFileError: a line of a file of labels cannot be read, or lacks a rating.
         OSError: a file of labels cannot be read.
     """
+
+    share = 0.2
 
     def __init__(
         self, policy: Policy, baseline: Report | None = None, *, read_run: ReadRun | None = None
@@ -183,7 +189,7 @@ class StopWhenDecided:
         return pairs[0][0]
 
     def _decision(self) -> str | None:
-        doubt = (1 - self.policy.confidence) / 2
+        doubt = self.share * (1 - self.policy.confidence) / 2
         for subject in self._subjects:
             for bet in subject.bets:
                 if bet.fails(doubt / self._parts) and bet in subject.decidable:
