@@ -11,6 +11,7 @@ from calipers.errors import DatasetFileError, InvalidCaseError
 from calipers.evaluators import Contains, Length, ToolCallCount
 from calipers.files import dataset_schema
 from calipers.rollouts import Graph, Message
+from calipers.stores import MemoryStore
 from calipers.testing import make_context
 from calipers.user_turn import TurnEvaluator
 from calipers.views.transcript import transcript_of
@@ -231,3 +232,30 @@ def test_results_of_turns_are_reused_as_long_as_nothing_changed(tmp_path):
     again = run("Which order? (1 messages)")
     assert said(only(again)) == {"turn 1: EqualsExpected": True, "turn 2: Length": True}
     assert again.reuse is not None
+
+
+def by_seed(seed):
+    return seed % 2 == 0
+
+
+def number_of_results(results):
+    return len(results)
+
+
+def test_a_conversation_is_reused_under_another_seed_unless_an_evaluator_of_a_turn_asks_for_it():
+    def run(store, seed, *evaluators):
+        turns = [UserTurn("Where is my parcel?", evaluators=evaluators)]
+        data = Dataset(name="d", cases=[Case(name="a", turns=turns)])
+        reuse = data.evaluate_sync(chat, store=store, reuse=True, seed=seed, progress=False).reuse
+        return reuse.attempts_reused, reuse.cells_reused
+
+    with MemoryStore() as store:
+        run(store, 1, Contains("Which"))
+        assert run(store, 2, Contains("Which")) == (1, 1)
+    with MemoryStore() as store:
+        run(store, 1, by_seed)
+        assert run(store, 1, by_seed) == (1, 1)
+        assert run(store, 2, by_seed) == (0, 0)
+    with MemoryStore() as store:
+        run(store, 1, Contains("Which"), number_of_results)
+        assert run(store, 2, Contains("order"), number_of_results) == (1, 0)

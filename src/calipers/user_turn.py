@@ -95,7 +95,12 @@ class _TurnFacts(NamedTuple):
     """What the context of a turn knows beyond its own fields."""
 
     case: _TurnCase
-    seed: int
+    conversation: EvaluatorContext
+
+    @property
+    def seed(self) -> int:
+        """That of the attempt. Only an evaluator that asks for it depends on it."""
+        return self.conversation.seed or 0
 
 
 @dataclass
@@ -162,8 +167,9 @@ class TurnEvaluator(Evaluator):
             attributes=ctx.attributes,
             metrics=ctx.metrics,
             trace=getattr(node, "trace", None),
-            _attempt=_TurnFacts(_TurnCase(ctx.name, asked, ctx.metadata, expected, states), ctx.seed or 0),
+            _attempt=_TurnFacts(_TurnCase(ctx.name, asked, ctx.metadata, expected, states), ctx),
             _earlier=ctx._earlier,  # noqa: SLF001 - the same attempt
+            _asked=ctx._asked,  # noqa: SLF001 - what it looks at, this evaluator looks at
         )
 
 

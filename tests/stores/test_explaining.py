@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from calipers import Case, Dataset, Evaluator
+from calipers import Case, CaseLifecycle, Dataset, Evaluator, current_attempt
 from calipers.errors import StoreError
-from calipers.evaluators import Contains
+from calipers.evaluators import Contains, Equals
 from calipers.stores import MemoryStore, score_again, why
 
 
@@ -220,3 +220,48 @@ def test_of_an_evaluator_that_a_case_brings_the_one_of_that_case_is_named(store)
     )
     third = more.evaluate_sync(task, **options).reuse.run
     assert "of that name on this case" not in lines(store, third, "a", "Contains")[-1]
+
+
+def drawing(inputs):
+    return current_attempt().seed
+
+
+def tagging(inputs):
+    return list(current_attempt().case.tags)
+
+
+def constant(inputs):
+    return 1
+
+
+class Hooks(CaseLifecycle):
+    async def setup(self):
+        pass
+
+
+def test_what_a_task_asks_for_beside_its_inputs_is_named(store):
+    def run(task, *cases, value=1, **options):
+        data = Dataset(name=task.__name__, cases=[*cases], evaluators=[Equals(value)])
+        return data.evaluate_sync(task, progress=False, store=store, reuse=True, **options).reuse.run
+
+    def reason(which, case="a", evaluator="Equals"):
+        return why(store, which, case, evaluator).split("\n")[1].partition(", ")[2]
+
+    case = Case(name="a", inputs=1)
+    run(drawing, case, seed=3)
+    assert reason(run(drawing, case, seed=4)) == (
+        "the seed was 3 and is 4, and the task or an evaluator asks for it (the same seed: --seed 3)"
+    )
+    run(tagging, case)
+    other = Case(name="a", inputs=1, tags=["x"], cluster="c")
+    assert (
+        reason(run(tagging, other)) == "tags and cluster of the case changed, and the task looks at its case"
+    )
+    first = Case(name="b", inputs=1)
+    run(constant, case)
+    assert reason(run(constant, first, case)) == "its place among cases of the same content changed"
+    run(constant, Case(name="c", inputs=2), lifecycle=Hooks)
+    again = run(constant, Case(name="c", inputs=2), value=2, lifecycle=Hooks)
+    assert reason(again, "c") == (
+        "an evaluator is new or changed, and the lifecycle prepares for it only in a new attempt"
+    )

@@ -10,7 +10,7 @@ from calipers.identity.fingerprint import differences
 
 from .notes import attempt_notes, cell_notes
 from .opening import open_store
-from .packing import evaluator_of, facts_of, unpack_cells
+from .packing import evaluator_of, facts_of, setting_of, unpack_cells
 from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store
@@ -146,9 +146,38 @@ def _changes(info: RunInfo, attempt: StoredAttempt, earlier: RunInfo, then: Stor
         )
     if then.failed:
         changes.append("nothing is to be had: the task had failed there")
-    return changes or [
-        "its place among cases of the same content changed, or what the task looks at: the seed, the tags or the like"
-    ]
+    return changes or _beside_content(info, attempt, earlier, then)
+
+
+def _beside_content(
+    info: RunInfo, attempt: StoredAttempt, earlier: RunInfo, then: StoredAttempt
+) -> list[str]:
+    """What is different of an attempt whose case and task are the same: what is asked for beside the inputs."""
+    changes: list[str] = []
+    notes = attempt_notes(then.output)
+    if notes.seed is not None and notes.seed != info.seed:
+        changes.append(
+            f"the seed was {notes.seed} and is {info.seed}, and the task or an evaluator asks for it "
+            f"(the same seed: --seed {notes.seed})"
+        )
+    if notes.case is not None and notes.case != attempt_notes(attempt.output).case:
+        before, after = (_setting(one) for one in (then, attempt))
+        parts = [name for name in before if before[name] != after[name]]
+        what = " and ".join(parts) if parts else "something that has no form"
+        changes.append(f"{what} of the case changed, and the task looks at its case")
+    if then.key != attempt.key:
+        changes.append("its place among cases of the same content changed")
+    if not changes and any(label.startswith("lifecycle ") for label in _task_of(info).get("parts", {})):
+        changes.append(
+            "an evaluator is new or changed, and the lifecycle prepares for it only in a new attempt"
+        )
+    return changes or [f"nothing changed, but the attempt of run {earlier.id} could not be taken over"]
+
+
+def _setting(attempt: StoredAttempt) -> dict[str, Any]:
+    """What a case says beside its content, as far as it is kept."""
+    tags, timeout = setting_of(attempt)
+    return {"name": attempt.name, "tags": tags, "cluster": facts_of(attempt).cluster, "timeout": timeout}
 
 
 def _task_of(info: RunInfo) -> dict[str, Any]:
