@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import os
 import signal
 import threading
 
@@ -320,3 +321,26 @@ def test_what_an_unknown_task_made_is_not_taken_for_the_work_of_the_one_it_was_r
     later = data.evaluate_sync(task, store=memory_store, progress=False, reuse=True)
     assert [case.output for case in later.cases] == ["x", "x"]
     assert later.reuse.attempts_reused == 0
+
+
+def reading(inputs):
+    return os.environ.get("CALIPERS_TEST_MODEL")
+
+
+def test_a_run_whose_task_reads_another_environment_variable_is_not_resumed_and_the_variable_is_named(
+    monkeypatch,
+):
+    with MemoryStore() as store:
+        run = functools.partial(dataset("ab").evaluate_sync, reading, store=store, progress=False)
+        monkeypatch.setenv("CALIPERS_TEST_MODEL", "small")
+        first = run().reuse.run
+        monkeypatch.setenv("CALIPERS_TEST_MODEL", "large")
+        with pytest.raises(StoreError) as refused:
+            run(resume=first)
+        assert str(refused.value) == (
+            f"run {first!r} cannot be resumed, since this is another run: the task changed (environment variable "
+            "CALIPERS_TEST_MODEL changed). Set CALIPERS_TEST_MODEL as it was, or begin a new one, with reuse=True to take "
+            "over what still holds"
+        )
+        monkeypatch.setenv("CALIPERS_TEST_MODEL", "small")
+        assert run(resume=first).reuse.attempts_made == 0

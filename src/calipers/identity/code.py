@@ -52,6 +52,9 @@ from .values import NoFormError, fields_of, says_nothing, written
 _MOST_HELPERS = 1000
 """A walk that finds more than this is not about one task or evaluator any more."""
 
+VARIABLE = "environment variable "
+"""How the labels of environment variables begin."""
+
 
 class UnknowableError(Exception):
     """The code looks at something that has no form."""
@@ -415,7 +418,7 @@ class Walk:
                 raise UnknowableError(
                     "it reads environment variables whose names are not written in its source"
                 )
-            self.value(f"environment variable {name}", os.environ.get(name), texts=False)
+            self.value(f"{VARIABLE}{name}", os.environ.get(name), texts=False)
 
     def _imports(self, imports: Collection[tuple[int, str, str]], package: str) -> None:
         """Imports inside a function: of the project's modules whole files count, for nothing may be loaded yet."""

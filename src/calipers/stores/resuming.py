@@ -6,12 +6,13 @@ evaluators may have changed: cases that are new or changed are run, those that a
 evaluator computes its own results again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from calipers.errors import InvalidOptionError, StoreError
+from calipers.identity.code import VARIABLE
 from calipers.identity.fingerprint import AnyIdentity, Identity, differences
 from calipers.journal import Setup
 from calipers.plain import plain
@@ -135,6 +136,7 @@ def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | No
     """
     found: list[str] = []
     notes: list[str] = []
+    variables: list[str] = []
     for what, before, after in (
         ("the dataset", info.dataset_name, plain(setup.dataset_name)),
         ("the task", info.task_name, setup.task_name),
@@ -151,16 +153,28 @@ def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | No
         notes.append("whether the task is the same could not be checked: it was not known when the run began")
     elif info.task_version != task_version(task) or info.task_key not in {None, task.key}:
         parts = then.get("parts")
-        changes = differences(parts if isinstance(parts, dict) else {}, task.parts)
+        parts = parts if isinstance(parts, dict) else {}
+        changes = differences(parts, task.parts)
+        variables = _changed_variables(parts, task.parts)
         found.append(f"the task changed ({'; '.join(changes) or 'its version'})")
     elif info.task_key is None and info.task_version != task.key:
         notes.append("whether the task is the same could not be checked: no more than its version was kept")
     if found:
+        only_these = bool(variables) and len(found) == 1
+        way_out = f"Set {' and '.join(variables)} as it was, or begin" if only_these else "Begin"
         raise StoreError(
-            f"run {info.id!r} cannot be resumed, since this is another run: {'; '.join(found)}. Begin a new one, with "
-            "reuse=True to take over what still holds"
+            f"run {info.id!r} cannot be resumed, since this is another run: {'; '.join(found)}. {way_out} a new one, "
+            "with reuse=True to take over what still holds"
         )
     return notes
+
+
+def _changed_variables(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """The environment variables that a task reads and that are others now, if that is all that is different."""
+    changed = sorted(label for label in before.keys() | after.keys() if before.get(label) != after.get(label))
+    if not all(label.startswith(VARIABLE) for label in changed):
+        return []
+    return [label.removeprefix(VARIABLE) for label in changed]
 
 
 def task_version(task: AnyIdentity) -> str | None:
