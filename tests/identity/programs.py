@@ -125,6 +125,11 @@ SEEN: dict[str, list[Program]] = {
     ],
     "decorators, and what they were given": [
         Program(
+            "from calipers.agents import tool\n@tool\ndef find(x: int) -> int: return x + 1\ndef task(x): return find(x)",
+            "+ 1",
+            "+ 2",
+        ),
+        Program(
             "import functools\ndef twice(f):\n    @functools.wraps(f)\n    def call(x): return f(x) + 1\n    return call\n"
             "@twice\ndef task(x): return x",
             "+ 1",
@@ -494,6 +499,13 @@ SEEN: dict[str, list[Program]] = {
             "model='b'",
         ),
         Program(
+            "import lib\nlib.speed_up()\ndef task(x): return lib.ask(x)\n"
+            "# file: site-packages/lib.py\n_mode = 'usual'\ndef speed_up():\n    global _mode\n    _mode = 'fast'\n"
+            "def slow_down():\n    global _mode\n    _mode = 'slow'\ndef ask(x): return _mode\n",
+            "lib.speed_up()",
+            "lib.slow_down()",
+        ),
+        Program(
             "from lib import ask, configure\nconfigure(model='a')\ndef task(x): return ask(x)\n"
             "# file: site-packages/lib/__init__.py\nfrom .client import ask\nfrom .settings import configure\n"
             "# file: site-packages/lib/settings.py\nclass Settings:\n    def __init__(self): self.model = None\n"
@@ -751,8 +763,60 @@ NOT_SEEN: dict[str, list[Program]] = {
             "configure('b')",
         ),
     ],
+    "what a library computes for itself, such as a global variable that its `reload()` reads anew": [
+        Program(
+            "import os, lib\nos.environ['LIB_MODEL'] = 'a'\nlib.reload()\ndef task(x): return lib.ask(x)\n"
+            "# file: site-packages/lib.py\nimport os\n_model = None\ndef reload():\n    global _model\n"
+            "    _model = os.environ['LIB_MODEL']\ndef ask(x): return _model\n",
+            "= 'a'",
+            "= 'b'",
+        ),
+    ],
     "the source of a task that declares a version": [
         Program("def task(x): return x + 1\ntask.version = '1'", "+ 1", "+ 2"),
     ],
 }
 """What reuse does not see, by the line that the documentation has of it."""
+
+
+WITHOUT_EFFECT: list[Program] = [
+    Program(
+        "def first(output):\n    output.append(3)\n    return True\ndef second(output): return len(output)\n"
+        "evaluators = [first, second]\ncases = [Case(name='a', inputs=1)]\ndef task(x): return [x]",
+        "append(3)",
+        "clear()",
+    ),
+    Program(
+        "def first(ctx):\n    ctx.metadata['n'] = 3\n    return True\ndef second(metadata): return metadata['n']\n"
+        "evaluators = [first, second]\ncases = [Case(name='a', inputs=1, metadata={'n': 1})]\ndef task(x): return x",
+        "= 3",
+        "= 4",
+    ),
+    Program(
+        "def first(ctx):\n    ctx.attributes['n'] = 3\n    return True\n"
+        "def second(attributes): return attributes.get('n', 0)\n"
+        "evaluators = [first, second]\ncases = [Case(name='a', inputs=1)]\ndef task(x): return x",
+        "= 3",
+        "= 4",
+    ),
+    Program(
+        "def first(ctx):\n    ctx.metrics['n'] = 3\n    return True\n"
+        "def second(metrics): return metrics.get('n', 0)\n"
+        "evaluators = [first, second]\ncases = [Case(name='a', inputs=1)]\ndef task(x): return x",
+        "= 3",
+        "= 4",
+    ),
+    Program(
+        "def first(ctx):\n    ctx.output = 3\n    return True\ndef second(output): return output\n"
+        "evaluators = [first, second]\ncases = [Case(name='a', inputs=1)]\ndef task(x): return x",
+        "= 3",
+        "= 4",
+    ),
+    Program(
+        "def first(ctx):\n    ctx.inputs.append(3)\n    return True\ndef second(inputs): return len(inputs)\n"
+        "evaluators = [first, second]\ncases = [Case(name='a', inputs=[1])]\ndef task(x): return 1",
+        "append(3)",
+        "clear()",
+    ),
+]
+"""Evaluators that change what they judge, which the evaluators after them do not see."""

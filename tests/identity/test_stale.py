@@ -15,7 +15,7 @@ from calipers import Case, Dataset
 from calipers.plain import plain
 from calipers.stores import MemoryStore, why
 
-from .programs import NOT_SEEN, SEEN, UNKNOWN, Program
+from .programs import NOT_SEEN, SEEN, UNKNOWN, WITHOUT_EFFECT, Program
 
 PRELUDE = "from dataclasses import dataclass\nfrom calipers import Case, CaseLifecycle, Evaluator\n"
 
@@ -164,6 +164,16 @@ def test_what_the_documentation_calls_not_seen_is_not_seen(folder, line):
             _, after = run(folder.load(program.edited()))
             _, reused = run(folder.load(program.edited()), store, reuse=True)
             assert repr(before) == repr(reused) != repr(after), program
+
+
+def test_an_edit_of_what_an_evaluator_changes_computes_its_own_results_again_and_no_others(folder):
+    for program in WITHOUT_EFFECT:
+        with MemoryStore() as store:
+            _, before = run(folder.load(program.source), store)
+            _, after = run(folder.load(program.edited()))
+            report, reused = run(folder.load(program.edited()), store, reuse=True)
+            assert repr(before) == repr(after) == repr(reused), program
+            assert (report.reuse.attempts_made, report.reuse.cells_computed) == (0, 1), program
 
 
 def test_the_documentation_has_a_line_for_each_of_these_and_no_other():

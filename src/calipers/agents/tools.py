@@ -139,14 +139,11 @@ class _Tool:
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             type(function).__call__
         )
-        try:
-            self.signature: inspect.Signature | None = _signature(function)
-        except (TypeError, ValueError):  # a built-in that does not tell
-            self.signature = None
+        self.function = function
+        self._plain = plain
         self.receiver = _receiver(plain, self.signature)
         parameters = () if self.signature is None else self.signature.parameters.values()
         self.catch_all = next((each.name for each in parameters if each.kind is each.VAR_KEYWORD), None)
-        self.function = plain
         self.exclude = exclude
         self.redact = redact
         self.keep_secrets = keep_secrets
@@ -155,11 +152,19 @@ class _Tool:
             _check_names(self.name, "redact", redact, self.signature, "return")
 
     @functools.cached_property
+    def signature(self) -> inspect.Signature | None:
+        """How the function is called; `None` of a built-in that does not tell."""
+        try:
+            return _signature(self.function)
+        except (TypeError, ValueError):
+            return None
+
+    @functools.cached_property
     def no_arguments(self) -> frozenset[str]:
         """The parameters that are not recorded. Asked at the first call, when the module's names are there."""
         own = frozenset() if self.receiver is None else {self.receiver}
         filled_in = (
-            frozenset() if self.signature is None else injected_parameters(self.function, self.signature)
+            frozenset() if self.signature is None else injected_parameters(self._plain, self.signature)
         )
         return filled_in | own | frozenset(self.exclude)
 

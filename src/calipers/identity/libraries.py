@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .fingerprint import digest
+from .in_use import globals_set_in, settings_in
 from .members import vars_of
 from .origin import is_library, is_library_module, library_version, module_of
 from .values import NoFormError, written
@@ -30,7 +31,7 @@ _MOST_PARTS = 100
 """More settings than this are one part."""
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """A text with one in it is another in every process."""
-_ASSIGNMENT: Final = re.compile(r"^[ \t]*(\w+)(?:[ \t]*:[^=\n]+)?[ \t]*=[ \t]*([^=\s].*)$", re.MULTILINE)
+_ASSIGNMENT: Final = re.compile(r"^([ \t]*)(\w+)(?:[ \t]*:[^=\n]+)?[ \t]*=[ \t]*([^=\s].*)$", re.MULTILINE)
 
 
 class Libraries:
@@ -84,14 +85,14 @@ def _settings(top: str) -> tuple[dict[str, str], list[Any]]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _assignments(module: types.ModuleType) -> dict[str, list[str]]:
-    """What stands behind the equals signs of a module's source, by the name before them; one line each."""
+def _assignments(module: types.ModuleType) -> dict[str, list[tuple[str, str]]]:
+    """What stands behind the equals signs of a module's source, each after its indentation, by the name before them."""
     file = getattr(module, "__file__", None)
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[tuple[str, str]]] = {}
     if isinstance(file, str) and file.endswith(".py"):
         with suppress(OSError, UnicodeError):
-            for name, text in _ASSIGNMENT.findall(Path(file).read_text(encoding="utf-8")):
-                found.setdefault(name, []).append(text)
+            for indentation, name, text in _ASSIGNMENT.findall(Path(file).read_text(encoding="utf-8")):
+                found.setdefault(name, []).append((indentation, text))
     return found
 
 
@@ -122,7 +123,7 @@ class _Looking:
                 self._data(module, (name,), value, computed=not name.isupper() and len(name) > 1)
             elif kind.__module__.partition(".")[0] == self.top and id(value) not in self._seen:
                 self._seen.add(id(value))
-                for field, held in vars_of(value).items():
+                for field, held in settings_in(vars_of(value), kind).items():
                     if (type(held) in _DATA or type(held) is dict) and not field.startswith("__"):
                         self._data(module, (name, field), held, computed=True)
 
@@ -145,11 +146,18 @@ class _Looking:
     def _data(self, module: types.ModuleType, path: tuple[str, ...], value: Any, *, computed: bool) -> None:
         """Note data that is not what the source says; with `computed`, also where the source does not tell."""
         line = self._line(value)
-        said = _assignments(module).get(path[-1], [])
-        if line and (said or computed) and not any(self._says(text, line) for text in said):
-            told = any(self._says(text, None) for text in said)
-            if told or (computed and value not in ([], {}, (), set(), None)):
-                self.found[".".join((module.__name__, *path))] = digest(line)
+        name, of_module = path[-1], len(path) == 1
+        said = _assignments(module).get(name, [])
+        if not line or not (said or computed):
+            return
+        known = [indentation for indentation, text in said if self._says(text, line)]
+        by_function = of_module and all(known) and name in globals_set_in(module).told
+        if known and not by_function:
+            return
+        told = any(self._says(text, None) for _, text in said)
+        setting = told or (computed and value not in ([], {}, (), set(), None))
+        if setting and not (of_module and name in globals_set_in(module).own):
+            self.found[".".join((module.__name__, *path))] = digest(line)
 
     def _says(self, text: str, line: bytes | None) -> bool:
         """Whether a text of the source is data, and that of the line if there is one."""

@@ -9,6 +9,7 @@ neither, such as an open connection, has no form, and whoever holds it has no id
 
 import asyncio
 import dataclasses
+import inspect
 import logging
 import re
 import struct
@@ -22,6 +23,7 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import WRAPPER_ASSIGNMENTS, cached_property
+from http.cookiejar import CookieJar
 from pathlib import PurePath
 from types import MemberDescriptorType, MethodType
 from typing import Any
@@ -31,6 +33,8 @@ import msgspec
 
 from calipers.plain import loaded_types
 
+from .in_use import is_coordinating, settings_in
+from .members import vars_of
 from .origin import is_installed, is_library, module_of, wrapped_by
 from .typing_forms import form_of_type, is_named_type
 
@@ -39,11 +43,6 @@ _LOCKS = frozenset(
     {type(threading.Lock()), type(threading.RLock()), asyncio.Lock}
     | {getattr(home, name) for home in (threading, asyncio) for name in ("Semaphore", "BoundedSemaphore")}
 )
-_COORDINATING = frozenset(
-    {"_asyncio", "_contextvars", "_socket", "_ssl", "_thread", "_weakref", "_weakrefset", "asyncio", "concurrent",
-     "contextvars", "http", "itertools", "logging", "pydantic_core", "queue", "selectors", "socket", "ssl", "threading", "weakref"}
-)  # fmt: skip
-"""Whose objects are, inside a library's object, no settings of it. Validators are made of types that count themselves."""
 _MADE_BY_CLASS = 1 << 9
 """The flag of classes that are not part of the interpreter itself."""
 
@@ -154,7 +153,9 @@ class _Writing:
             return
         self._text(b"o", f"{kind.__module__}.{kind.__qualname__}")
         library = is_library(kind)
-        if self.refer is not None and (says_nothing(value, kind) or (self.inside and _is_opaque(kind))):
+        if self.refer is not None and (
+            says_nothing(value, kind) or (self.inside and _is_opaque(value, kind))
+        ):
             return
         if self.refer is not None and not library:
             self._text(b"c", self.refer(kind))
@@ -201,6 +202,10 @@ class _Writing:
             self.out.append(b"b%d:%s" % (len(bytes(value)), bytes(value)))
         elif (form := form_of_type(value)) is not None:
             self.write(form)
+        elif isinstance(value, inspect.Signature):
+            self.write([list(value.parameters.values()), value.return_annotation])
+        elif isinstance(value, inspect.Parameter):
+            self.write([value.name, value.kind, value.default, value.annotation])
         elif isinstance(value, weakref.ReferenceType):
             self.write(value())
         elif isinstance(value, BaseException):
@@ -235,7 +240,7 @@ class _Writing:
             and is_installed(kind)
             and _tells_what_it_holds(value, kind)
         ):
-            fields = held(value)
+            fields = settings_in(held(value), kind)
             self._text(b"c", self.refer(kind))
         if fields is None:
             raise NoFormError(f"{_short(value)} is a {kind.__name__}, of which nobody can tell what is in it")
@@ -252,7 +257,12 @@ class _Writing:
 
 
 def fields_of(value: Any) -> dict[str, Any] | None:
-    """What an object holds, by name; `None` if it does not tell."""
+    """What an object was made of, by name, without what a library has changed by itself; `None` if it does not tell."""
+    found = _told_by(value)
+    return None if found is None else settings_in(found, type(value))
+
+
+def _told_by(value: Any) -> dict[str, Any] | None:
     kind = type(value)
     if dataclasses.is_dataclass(kind):
         return _declared(value, {field.name: field.compare for field in dataclasses.fields(kind)})
@@ -281,12 +291,15 @@ def says_nothing(value: Any, kind: type) -> bool:
     return kind in _LOCKS or isinstance(value, logging.Logger)
 
 
-def _is_opaque(kind: type) -> bool:
+def _is_opaque(value: Any, kind: type) -> bool:
     """Whether something inside an object of a library is known by its class: what coordinates, and what is connected.
 
-    A client holds a pool of connections, which changes with every call and is no setting of the client.
+    A client holds a pool of connections and a jar of cookies, which change with every call and are no settings of the
+    client.
     """
-    if kind.__module__.partition(".")[0] in _COORDINATING:
+    if is_coordinating(kind) or issubclass(kind, CookieJar):
+        return True
+    if issubclass(kind, Mapping) and any(isinstance(part, CookieJar) for part in vars_of(value).values()):
         return True
     return is_installed(kind) and any(hasattr(kind, name) for name in ("close", "aclose"))
 
