@@ -352,6 +352,26 @@ def test_context_variables_come_from_the_caller_and_do_not_leak_to_the_next_case
     assert VARIABLE.get() == "the caller's"
 
 
+def sees(output):
+    return VARIABLE.get()
+
+
+async def sees_async(output):
+    return VARIABLE.get()
+
+
+@pytest.mark.parametrize("timeout", [None, 60])
+@pytest.mark.parametrize("task", [leak, leak_async])
+def test_evaluators_see_the_context_variables_of_the_caller_whatever_the_task_is(task, timeout):
+    VARIABLE.set("the caller's")
+    cases = [Case(name=str(number), inputs=number) for number in range(8)]
+    report = Dataset(cases=cases, evaluators=[sees, sees_async]).evaluate_sync(
+        task, progress=False, evaluator_timeout=timeout
+    )
+    told = [[result.value for result in case.results] for case in report.cases]
+    assert told == [["the caller's", "the caller's"]] * 8
+
+
 def flaky(failures):
     """A task whose first calls for each input fail, and which counts its calls."""
     calls: dict[int, int] = {}

@@ -275,7 +275,8 @@ class ThreadWorkers:
     def _wake(self) -> None:
         self.signalled = False
         if self.finished and not self.over and len(self.judging) < self.limit:
-            task = self.loop.create_task(self._judge())
+            # A thread may have called this, and its context is empty: evaluators see what the caller of the run has set.
+            task = self.loop.create_task(self._judge(), context=self.context.copy())
             self.judging.add(task)
             task.add_done_callback(self._judged)
         else:
