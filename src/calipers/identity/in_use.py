@@ -60,16 +60,22 @@ class SetGlobals(NamedTuple):
     """To what they are given, or to a constant."""
 
 
-def settings_in(fields: Mapping[str, Any], kind: type) -> dict[str, Any]:
-    """Those of the fields of an object that the library has not set by itself."""
-    own = _changed_by_class(kind)
-    private = _noted_by_us(kind)
-    if private and not _parameters(kind) <= fields.keys():
+def settings_in(fields: dict[str, Any], kind: type) -> dict[str, Any]:
+    """Those of the fields of an object that no library has set by itself."""
+    if not _has_library_code(kind):  # as most objects in cases
+        return fields
+    own, private = _changed_by_class(kind), _noted_by_us(kind)
+    if not _parameters(kind) <= fields.keys():
         private = frozenset()
     found = {name: value for name, value in fields.items() if name not in own and name not in private}
     if not is_installed(kind):
         return found
     return {name: value for name, value in found.items() if not _is_equipment(name, value)}
+
+
+@functools.lru_cache(maxsize=_MOST_KNOWN)
+def _has_library_code(kind: type) -> bool:
+    return any(is_installed(base) or is_ours(base.__module__) for base in kind.__mro__)
 
 
 def _is_equipment(name: str, value: Any) -> bool:
