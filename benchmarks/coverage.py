@@ -120,6 +120,33 @@ def covers_clustered_mean(draw, n, truth):
     return truth in mean(cases, clusters=[i // CLUSTER for i in range(n)]).interval
 
 
+def one_large(n):
+    """Clusters of two cases each, but for one that holds half of all cases."""
+    return [0] * (n - n // 2) + [1 + i // 2 for i in range(n // 2)]
+
+
+def covers_unequal_rate(draw, n, truth):
+    clusters = one_large(n)
+    chances = {cluster: mixed(draw, truth) for cluster in sorted(set(clusters))}
+    return truth in rate([(int(draw.random() < chances[c]), 1) for c in clusters], clusters=clusters).interval
+
+
+def unequal_scores(draw, n, truth, clusters):
+    shared = scores(draw, len(set(clusters)), truth)
+    return [[0.5 * shared[c] + 0.5 * own] for c, own in zip(clusters, scores(draw, n, truth), strict=True)]
+
+
+def covers_unequal_mean(draw, n, truth):
+    clusters = one_large(n)
+    return truth in mean(unequal_scores(draw, n, truth, clusters), clusters=clusters).interval
+
+
+def covers_unequal_difference(draw, n, truth):
+    clusters = one_large(n)
+    first, second = (unequal_scores(draw, n, truth, clusters) for _ in "ab")
+    return 0 in compare_paired(first, second, clusters=clusters).interval
+
+
 def covers_gated_score(draw, n, truth):
     return truth in Level(cases=[[score] for score in scores(draw, n, truth)], bounds=(0.0, 1.0)).interval(
         0.95
@@ -201,11 +228,13 @@ ROWS = {
     "rate: upper bound (rule of three)": covers_upper_bound,
     f"rate, {REPEATS} repeats: two levels": covers_repeated_rate,
     f"rate, clusters of {CLUSTER}": covers_clustered_rate,
+    "rate, half of the cases in one cluster": covers_unequal_rate,
     "rate, looked at after every case: betting": covers_anytime,
     "score: Student t": covers_t,
     "score: BCa bootstrap": covers_bca,
     f"score, {REPEATS} repeats: t over cases": covers_repeated_mean,
     f"score, clusters of {CLUSTER}: clustered t": covers_clustered_mean,
+    "score, half of the cases in one cluster: clustered t": covers_unequal_mean,
     "score in a gate: Gaffke": covers_gated_score,
     f"score in a gate, clusters of {CLUSTER}: Gaffke": covers_gated_clusters,
     "score of two kinds, near 0 and near 1: Student t": covers_rare_loss,
@@ -213,6 +242,7 @@ ROWS = {
     "difference, paired rates: Newcombe": covers_paired_rates,
     f"difference, paired, {REPEATS} repeats: t": covers_paired_repeats,
     "difference, paired scores: t": covers_paired_scores,
+    "difference, half of the cases in one cluster: clustered t": covers_unequal_difference,
     "difference, paired scores: BCa": covers_paired_bootstrap,
     "difference, paired rates in a gate: Gaffke": covers_gated_rates,
     "difference, paired scores in a gate: Gaffke": covers_gated_differences,

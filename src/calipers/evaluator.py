@@ -6,6 +6,7 @@ evaluators by `calipers.as_evaluator`.
 
 import dataclasses
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias
@@ -16,6 +17,7 @@ from .context import EvaluatorContext
 from .context import InputsT as InputsOf
 from .context import MetadataT as MetadataOf
 from .context import OutputT as OutputOf
+from .errors import InvalidOptionError
 from .output import EvaluatorOutput
 from .result import EvaluatorSpec
 
@@ -75,8 +77,28 @@ class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
         return None
 
     def as_spec(self) -> EvaluatorSpec:
-        """The type's name and the arguments that differ from their defaults."""
-        return EvaluatorSpec(self.get_serialization_name(), changed_fields(self))
+        """The type's name, the arguments that differ from their defaults, and the range of its scores."""
+        return EvaluatorSpec(self.get_serialization_name(), changed_fields(self), declared_range(self))
+
+
+def declared_range(evaluator: Any) -> tuple[float, float] | None:
+    """The smallest and the largest score that an evaluator can give, as its attribute `score_range` says; `None` without one.
+
+    Raises:
+        InvalidOptionError: it is no pair of finite numbers, the smaller one first.
+    """
+    found = getattr(evaluator, "score_range", None)
+    if found is None:
+        return None
+    try:
+        low, high = (float(end) for end in found)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not (low < high and math.isfinite(high - low)):
+        raise InvalidOptionError(
+            f"score_range of {type(evaluator).__name__} is the smallest and the largest score, such as (0, 10), got {found!r}"
+        )
+    return low, high
 
 
 async def _finish(output: Awaitable[EvaluatorOutput]) -> EvaluatorOutput:

@@ -100,6 +100,8 @@ class EvaluatorSpec(ModelField, msgspec.Struct, frozen=True):
 
     name: str
     arguments: dict[str, Any] = {}
+    score_range: tuple[float, float] | None = None
+    """The smallest and the largest score that it can give; `None` if it does not say."""
 
 
 class EvaluationResult(ModelField, msgspec.Struct, Generic[ValueT], frozen=True, kw_only=True, gc=False):

@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from .context import NO_TOOL_CALLS, EvaluatorContext, are_tool_calls, rollout_of
 from .errors import InvalidRolloutError, NotAnEvaluatorError, NotApplicableError, SpanTreeRecordingError
-from .evaluator import Evaluator, Expectation, changed_fields
+from .evaluator import Evaluator, Expectation, changed_fields, declared_range
 from .output import EvaluatorOutput
 from .plain import safe_repr
 from .result import EvaluatorSpec, Skipped
@@ -235,7 +235,7 @@ class _Adapter(Evaluator[Any, Any, Any]):
         return (
             spec
             if isinstance(spec, EvaluatorSpec)
-            else EvaluatorSpec(_type_name(self.origin), _arguments(self.origin))
+            else EvaluatorSpec(_type_name(self.origin), _arguments(self.origin), declared_range(self.origin))
         )
 
     def __repr__(self) -> str:

@@ -24,7 +24,6 @@ from .judge import unique
 from .record import ReportCase, ReportCaseFailure
 from .result import EvaluationResult, Kind, kind_of
 from .stats import Estimate, quantile
-from .stats.interval import wilson_of_rate
 from .stats.quantiles import quantile_ends
 from .stats.sketch import QuantileSketch
 from .unit import CasePasses, Passes, Scores, Units
@@ -138,10 +137,24 @@ class Totals(msgspec.Struct, kw_only=True):
 class _Column:
     """The results of one name and kind."""
 
-    __slots__ = ("all_or_nothing", "count", "evaluators", "kind", "labels", "name", "passes", "scores")
+    __slots__ = (
+        "all_or_nothing",
+        "bounds",
+        "count",
+        "evaluators",
+        "kind",
+        "labels",
+        "name",
+        "passes",
+        "scores",
+    )
 
-    def __init__(self, name: str, kind: Kind, evaluator: str) -> None:
+    def __init__(
+        self, name: str, kind: Kind, evaluator: str, bounds: tuple[float, float] | None = None
+    ) -> None:
         self.name = name
+        self.bounds = bounds
+        """Between which its scores can lie; `None` if its evaluator does not say."""
         self.kind: Kind = kind
         # More than one only where cases have evaluators of their own that give results of the same name.
         self.evaluators = [evaluator]
@@ -167,8 +180,6 @@ class _Column:
             self.evaluators.append(result.evaluator)
 
 
-_NO_WIDTH = 1e-9
-"""An interval of shares narrower than this is the rounding of a point."""
 _REASONS = 20
 """Reasons of one evaluator's skips that are counted; where each attempt has its own, one tells as much as another."""
 _REASON = 1_000
@@ -255,7 +266,10 @@ class Tally:
             kind = kind_of(result.value)
             column = self._columns.get((result.name, kind))
             if column is None:
-                column = self._columns[result.name, kind] = _Column(result.name, kind, result.evaluator)
+                bounds = result.source.score_range if kind == "score" else None
+                column = self._columns[result.name, kind] = _Column(
+                    result.name, kind, result.evaluator, bounds
+                )
             column.add(unit, result)
             judged[result.evaluator] = True
         for name, heard in judged.items():
@@ -394,10 +408,8 @@ def _add_silent(columns: dict[tuple[str, Kind], _Column], ledgers: Mapping[str, 
 def _summary(column: _Column, ledgers: defaultdict[str, _Ledger], units: Units, confidence: float) -> Summary:
     ledger = [ledgers[evaluator] for evaluator in column.evaluators]
     lost = [part for entry in ledger for part in (entry.failures, entry.task_failures)]
-    graded = column.scores.mean(units, confidence)
+    graded = column.scores.mean(units, confidence, bounds=column.bounds)
     assertion = column.kind == "assertion"
-    if assertion and graded is not None and column.scores.are_shares:
-        graded = _within_0_and_1(graded)
     # Of an evaluator that never gave a result, nobody knows that it asserts: it has losses, but no rate.
     rated = column.passes.rate(units, lost, confidence) if assertion and column.count else None
     return Summary(
@@ -414,25 +426,6 @@ def _summary(column: _Column, ledgers: defaultdict[str, _Ledger], units: Units, 
         score=graded if assertion else None,
         all_or_nothing=assertion and graded is not None and column.all_or_nothing,
     )
-
-
-def _within_0_and_1(graded: Estimate) -> Estimate:
-    """The estimate without the part of its interval where the mean of shares cannot lie; that loses no coverage.
-
-    Shares that are all equal show no spread, and the interval would be a point, which a few cases cannot prove: Wilson's
-    is taken, with each case, or each cluster, for one trial. A share varies no more than what is all or nothing.
-    """
-    interval = graded.interval
-    if interval is None:
-        return graded
-    if interval.width <= _NO_WIDTH:
-        share, trials = min(1.0, max(0.0, graded.value)), graded.n_clusters or graded.n_units
-        cautious = wilson_of_rate(share, trials, confidence=interval.confidence, method="effective-wilson")
-        return msgspec.structs.replace(graded, interval=cautious)
-    if interval.low >= 0 and interval.high <= 1:
-        return graded
-    cut = msgspec.structs.replace(interval, low=max(0.0, interval.low), high=min(1.0, interval.high))
-    return msgspec.structs.replace(graded, interval=cut)
 
 
 def passes(

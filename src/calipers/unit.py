@@ -129,17 +129,22 @@ class Scores:
             self.units.append(unit)
             self.values.append(value)
 
-    @property
-    def are_shares(self) -> bool:
-        """Whether every one is from 0 to 1."""
-        return all(0 <= value <= 1 for part in (self.alone, self.values) for value in part)
+    def mean(
+        self, units: Units, confidence: float, *, bounds: tuple[float, float] | None = None
+    ) -> Estimate | None:
+        """The mean over cases; `None` if there is nothing to average, or numbers whose squares no float can hold.
 
-    def mean(self, units: Units, confidence: float) -> Estimate | None:
-        """The mean over cases; `None` if there is nothing to average, or numbers whose squares no float can hold."""
+        Args:
+            units: the cases.
+            confidence: of the interval.
+            bounds: between which they lie, where that was declared. Those that do not keep to them have none; those that are all
+                from 0 to 1 have these.
+        """
         largest = max((abs(value) for part in (self.alone, self.values) for value in part), default=None)
         if largest is None or largest > _LARGEST_SCORE:
             return None
-        if not units.clustered and not self.units:
+        bounds = self._kept(bounds)
+        if bounds is None and not units.clustered and not self.units:
             n = len(self.alone)
             average = fsum(self.alone) / n
             variance = fsum((value - average) ** 2 for value in self.alone) / (n - 1) if n > 1 else None
@@ -148,4 +153,14 @@ class Scores:
         for unit, value in zip(self.units, self.values, strict=True):
             by_unit.setdefault(unit, []).append(value)
         cases: list[Sequence[float]] = [*by_unit.values(), *((value,) for value in self.alone)]
-        return mean(cases, clusters=units.clusters_of(by_unit, len(self.alone)), confidence=confidence)
+        clusters = units.clusters_of(by_unit, len(self.alone))
+        return mean(cases, bounds=bounds, clusters=clusters, confidence=confidence)
+
+    def _kept(self, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+        """The bounds that all numbers keep to: those that were declared, else 0 and 1, else `None`."""
+        parts = [part for part in (self.alone, self.values) if part]
+        least, most = min(map(min, parts)), max(map(max, parts))
+        for low, high in ((0.0, 1.0),) if bounds is None else (bounds,):
+            if low <= least and most <= high:
+                return low, high
+        return None

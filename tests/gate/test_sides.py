@@ -40,9 +40,20 @@ def test_the_clusters_of_either_run_count(rules):
     assert len({finding.interval for finding in clustered.values()}) == 1
 
 
+def timed(report, step):
+    """The report, with times that are given and not measured."""
+    cases = [
+        msgspec.structs.replace(case, task_duration=1 + step * (number % 4) / 10)
+        for number, case in enumerate(report.cases)
+    ]
+    return msgspec.structs.replace(report, cases=cases)
+
+
 def test_growth_has_the_clusters_of_the_baseline_too():
     policy = Policy(duration=Growth(max_growth=1e9))
-    now, old = run(clustered=False, skill=1.0, seed=1), run(clustered=True, skill=1.0, seed=2)
+    now, old = (
+        timed(run(clustered=each, skill=1.0, seed=1), step) for each, step in ((False, 1), (True, 3))
+    )
     alone = [msgspec.structs.replace(case, cluster=None) for case in old.cases]
     other = msgspec.structs.replace(old, cases=alone)
     wide, narrow = (judge_run(now, policy, baseline=each).findings[-1].interval for each in (old, other))

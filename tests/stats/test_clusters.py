@@ -1,4 +1,6 @@
+from collections import Counter
 from math import nan
+from random import Random
 
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.stats.clusters import (
+    cluster_degrees,
     clustered_interval,
     clustered_variance,
     clusters_agree,
@@ -19,25 +22,58 @@ CLUSTERED = st.lists(st.tuples(st.floats(-100, 100), st.integers(0, 5)), min_siz
 )
 
 
-def double_sum(values: list[float], clusters: list[int]) -> float:
-    """Miller's formula by definition, every pair within a cluster, times C / (C - 1)."""
-    n, c = len(values), len(set(clusters))
-    mean = sum(values) / n
-    pairs = sum(
-        (values[i] - mean) * (values[j] - mean)
-        for i in range(n)
-        for j in range(n)
-        if clusters[i] == clusters[j]
-    )
-    return c / (c - 1) * pairs / n**2
+def quadratic_form(clusters: list[int]) -> np.ndarray:
+    """The matrix A with variance = values' A values: CR2 by its definition, for a regression on a constant."""
+    n = len(clusters)
+    residuals = np.eye(n) - 1 / n
+    form = np.zeros((n, n))
+    for cluster in set(clusters):
+        of = np.array([float(each == cluster) for each in clusters])
+        pulled = residuals @ of
+        form += np.outer(pulled, pulled) / (1 - of.sum() / n)
+    return form / n**2
 
 
 @given(pairs=CLUSTERED)
-def test_the_clustered_variance_is_millers_double_sum(pairs):
+def test_the_clustered_variance_is_cr2_by_its_definition(pairs):
     values, clusters = (list(column) for column in zip(*pairs, strict=True))
-    assert clustered_variance(values, clusters) == pytest.approx(
-        double_sum(values, clusters), rel=1e-6, abs=1e-8
-    )
+    expected = np.array(values) @ quadratic_form(clusters) @ np.array(values)
+    assert clustered_variance(values, clusters) == pytest.approx(expected, rel=1e-6, abs=1e-8)
+
+
+@given(pairs=CLUSTERED)
+def test_the_degrees_of_freedom_are_satterthwaites(pairs):
+    clusters = [cluster for _, cluster in pairs]
+    form = quadratic_form(clusters)
+    expected = np.trace(form) ** 2 / np.trace(form @ form)
+    found = cluster_degrees(Counter(clusters).values())
+    assert found == pytest.approx(expected, rel=1e-9)
+    assert 1 - 1e-9 <= found <= len(set(clusters)) - 1 + 1e-9
+
+
+@given(size=st.integers(1, 20), count=st.integers(2, 20))
+def test_equal_clusters_have_one_degree_less_than_there_are(size, count):
+    assert cluster_degrees([size] * count) == pytest.approx(count - 1)
+
+
+@pytest.mark.parametrize("sizes", [[], [5], [1, 0], [1, -1]])
+def test_degrees_need_two_clusters(sizes):
+    with pytest.raises(ValueError, match="at least two of them"):
+        cluster_degrees(sizes)
+
+
+def test_intervals_cover_where_one_cluster_holds_half_of_the_cases():
+    """With C - 1 degrees of freedom and no correction they cover some 70 %."""
+    draw = Random(7)
+    clusters = [0] * 58 + [c for c in range(1, 30) for _ in range(2)]
+    covered = 0
+    for _ in range(400):
+        shared = [draw.gauss(0, 1) for _ in range(30)]
+        values = [shared[c] + draw.gauss(0, 1) for c in clusters]
+        interval = clustered_interval(values, clusters)
+        assert interval is not None
+        covered += 0 in interval
+    assert covered / 400 > 0.92
 
 
 @given(values=st.lists(st.floats(-100, 100), min_size=2, max_size=30))
@@ -74,25 +110,25 @@ def test_groups_are_worth_their_number_when_they_are_equally_large(sizes, worth)
 
 
 def test_the_effective_size_is_n_for_independent_observations():
-    assert effective_size(0.3, 0.3 * 0.7 / 49, n_observations=50, n_groups=50) == pytest.approx(50)
+    assert effective_size(0.3, 0.3 * 0.7 / 49, n_observations=50, df=49) == pytest.approx(50)
 
 
 def test_the_effective_size_shrinks_with_the_design_effect_and_with_the_groups_that_measured_it():
     srs = 0.3 * 0.7 / 499
-    half = effective_size(0.3, 2 * srs, n_observations=500, n_groups=400)
-    few = effective_size(0.3, 2 * srs, n_observations=500, n_groups=4)
+    half = effective_size(0.3, 2 * srs, n_observations=500, df=399)
+    few = effective_size(0.3, 2 * srs, n_observations=500, df=3)
     assert half == pytest.approx(250, rel=0.01)
     assert few == pytest.approx(250 * (1.9647 / 3.1824) ** 2, rel=1e-3)  # t quantiles for 499 and 3 degrees
 
 
 @pytest.mark.parametrize("variance", [0.0, 1e-12])
 def test_the_effective_size_is_at_most_n(variance):
-    assert effective_size(0.3, variance, n_observations=50, n_groups=50) == 50
+    assert effective_size(0.3, variance, n_observations=50, df=49) == 50
 
 
 def test_the_effective_size_is_at_least_what_is_known_to_be_safe():
-    assert effective_size(0.3, 10.0, n_observations=50, n_groups=5) == 1
-    assert effective_size(0.3, 10.0, n_observations=50, n_groups=5, at_least=5) == 5
+    assert effective_size(0.3, 10.0, n_observations=50, df=4) == 1
+    assert effective_size(0.3, 10.0, n_observations=50, df=4, at_least=5) == 5
 
 
 @pytest.mark.parametrize(
@@ -103,13 +139,13 @@ def test_the_effective_size_is_at_least_what_is_known_to_be_safe():
         (lambda: clustered_interval([1.0, 2.0], ["a", "b"], confidence=2), "got 2"),
         (lambda: independent_groups([]), r"got \[\]"),
         (lambda: independent_groups([3, 0]), r"got \[3, 0\]"),
-        (lambda: effective_size(1.0, 0.1, n_observations=9, n_groups=3), "strictly between 0 and 1, got 1.0"),
+        (lambda: effective_size(1.0, 0.1, n_observations=9, df=2), "strictly between 0 and 1, got 1.0"),
         (
-            lambda: effective_size(0.5, 0.1, n_observations=9, n_groups=1),
-            "between 2 and n_observations=9, got 1",
+            lambda: effective_size(0.5, 0.1, n_observations=9, df=0),
+            "above 0 and below n_observations=9, got 0",
         ),
-        (lambda: effective_size(0.5, nan, n_observations=9, n_groups=3), "variance .* got nan"),
-        (lambda: effective_size(0.5, -0.1, n_observations=9, n_groups=3), "variance .* got -0.1"),
+        (lambda: effective_size(0.5, nan, n_observations=9, df=2), "variance .* got nan"),
+        (lambda: effective_size(0.5, -0.1, n_observations=9, df=2), "variance .* got -0.1"),
     ],
 )
 def test_impossible_input_is_refused_with_its_value(call, shown):

@@ -33,7 +33,13 @@ from typing import Literal
 import msgspec
 
 from calipers.stats.bootstrap import bootstrap_interval
-from calipers.stats.clusters import clustered_variance, clusters_agree, effective_size, independent_groups
+from calipers.stats.clusters import (
+    cluster_degrees,
+    clustered_variance,
+    clusters_agree,
+    effective_size,
+    independent_groups,
+)
 from calipers.stats.distributions import student_t_cdf, student_t_quantile
 from calipers.stats.estimate import Estimate, rate
 from calipers.stats.interval import Interval, Method, check_confidence
@@ -114,8 +120,9 @@ def compare_paired(
     if variance is not None and not equal:
         _check_scale(variance)
         plain = clusters is None
-        interval = t_around(value, variance, groups - 1, confidence, "t" if plain else "clustered-t")
-        p_value = two_sided(value, variance, groups - 1)
+        df = degrees_of(differences, clusters)
+        interval = t_around(value, variance, df, confidence, "t" if plain else "clustered-t")
+        p_value = two_sided(value, variance, df)
         test = "paired-t" if plain else "clustered-t"
     elif variance is not None:
         test, p_value = "sign-flip", (2.0 ** (1 - groups) if any(differences) else 1.0)
@@ -152,8 +159,8 @@ def compare_unpaired(
     Passed or not: the intervals of the two rates, put together as Newcombe does ("Interval Estimation for the Difference
     between Independent Proportions", 1998, method 10; with repeats and clusters: Zou & Donner 2008), and, with every
     case attempted once, Fisher's exact test, whose two sides hold every table no likelier than the one seen. Otherwise
-    Welch's t (1947) with Satterthwaite's degrees of freedom; with clusters, each variance is clustered and its degrees of
-    freedom are its clusters minus one. Where the spread cannot be known (one case or cluster on a side, clusters of unequal
+    Welch's t (1947) with Satterthwaite's degrees of freedom; with clusters, each variance is clustered and has the degrees of
+    freedom of its clusters (`cluster_degrees`). Where the spread cannot be known (one case or cluster on a side, clusters of unequal
     scores whose means agree, or equal scores on both) there is no t interval and no p-value.
     """
     check_confidence(confidence)
@@ -173,7 +180,9 @@ def compare_unpaired(
     if var_p is not None and var_q is not None and known and not (_equal(one) and _equal(two)):
         _check_scale(var_p + var_q)
         share = var_p / (var_p + var_q)  # of the whole: squares of tiny variances would vanish
-        df = 1 / (share**2 / (len(set(groups)) - 1) + (1 - share) ** 2 / (len(set(groups_too)) - 1))
+        df = 1 / (
+            share**2 / degrees_of(one, first_clusters) + (1 - share) ** 2 / degrees_of(two, second_clusters)
+        )
         interval = t_around(p - q, var_p + var_q, df, confidence, "welch")
         test, p_value = "welch-t", two_sided(p - q, var_p + var_q, df)
     if _passed_or_not(first) and _passed_or_not(second):
@@ -262,6 +271,11 @@ def without_rounding(
     return differences, equal
 
 
+def degrees_of(values: Sequence[float], clusters: Sequence[Hashable] | None) -> float:
+    """The degrees of freedom of the variance of a mean, of two cases or clusters at least."""
+    return len(values) - 1 if clusters is None else cluster_degrees(Counter(clusters).values())
+
+
 def t_around(value: float, variance: float, df: float, confidence: float, method: Method) -> Interval:
     """Student's t interval around a value whose variance is known with `df` degrees of freedom."""
     half = -student_t_quantile((1 - confidence) / 2, df) * sqrt(variance)
@@ -327,7 +341,7 @@ def _of_equal_differences(
     if clusters is not None:
         sizes = Counter(clusters).values()
         # A variance of 0 pays for few clusters only; cases of one may be no more than one case.
-        few = effective_size(0.5, 0.0, n_observations=n, n_groups=len(sizes), confidence=confidence)
+        few = effective_size(0.5, 0.0, n_observations=n, df=cluster_degrees(sizes), confidence=confidence)
         size = min(few, independent_groups(sizes))
     return newcombe_paired(*(count * size / n for count in counts), confidence=confidence)
 

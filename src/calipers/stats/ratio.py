@@ -144,7 +144,7 @@ def _of_counts(
             share,
             share_variance,
             n_observations=things,
-            n_groups=n,
+            df=n - 1,
             at_least=size,
             confidence=confidence,
         )

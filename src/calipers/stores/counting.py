@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from calipers.errors import StoreError
-from calipers.plain import plain
 from calipers.record import ReportCase
 from calipers.report import Report, after_attempts
 from calipers.result import EvaluatorSpec
@@ -20,7 +19,7 @@ from calipers.summary import Tally, Totals
 
 from .not_judged import NOT_JUDGED
 from .packing import Record, unpack
-from .panel import scored_places
+from .panel import plain_spec, scored_places
 from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
 
@@ -174,8 +173,7 @@ class Census:
         return self._place(name, EvaluatorSpec(name), None) if found is None else found
 
     def _place(self, name: str, spec: EvaluatorSpec, version: str | None) -> int:
-        told = EvaluatorSpec(spec.name, plain(spec.arguments))
-        evaluator = StoredEvaluator(name=name, spec=told, version=version, shared=False)
+        evaluator = StoredEvaluator(name=name, spec=plain_spec(spec), version=version, shared=False)
         key = msgspec.json.encode(evaluator)
         place = self._places.get(key)
         if place is None:

@@ -17,10 +17,9 @@ from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown, digest
 from calipers.identity.libraries import Libraries
 from calipers.identity.values import NoFormError, held, written
 from calipers.judge import Judge, Plan
-from calipers.plain import plain
-from calipers.result import EvaluatorSpec
 from calipers.work import REMEMBERED_NAMES, Work
 
+from .panel import plain_spec
 from .run_info import StoredEvaluator
 
 _MOST_KEPT = 10_000
@@ -124,7 +123,7 @@ class Columns:
             unknown = identity.reason
         stored = StoredEvaluator(
             name=judge.name,
-            spec=EvaluatorSpec(judge.source.name, plain(judge.source.arguments)),
+            spec=plain_spec(judge.source),
             version=judge.version,
             identity=key,
             shared=shared,

@@ -8,6 +8,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
+import msgspec
+
 from calipers.errors import StoreError
 from calipers.plain import plain
 from calipers.result import EvaluationResult, EvaluatorSpec, Scalar
@@ -122,7 +124,7 @@ def scored_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
 
 def plain_spec(spec: EvaluatorSpec) -> EvaluatorSpec:
     """A source as plain data."""
-    return EvaluatorSpec(spec.name, plain(spec.arguments))
+    return msgspec.structs.replace(spec, arguments=plain(spec.arguments))
 
 
 def quick_plain(value: Any) -> Any:

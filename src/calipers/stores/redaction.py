@@ -30,7 +30,6 @@ import msgspec
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.identity.fingerprint import digest
 from calipers.redaction import REDACTED
-from calipers.result import EvaluatorSpec
 
 from .records import StoredAttempt, StoredCell
 from .run_info import StoredEvaluator
@@ -159,7 +158,9 @@ def redacted_evaluator(evaluator: StoredEvaluator, hooks: Sequence[Redact]) -> S
     }
     return msgspec.structs.replace(
         evaluator,
-        spec=EvaluatorSpec(evaluator.spec.name, _hidden(evaluator.spec.arguments, dict, hooks)),
+        spec=msgspec.structs.replace(
+            evaluator.spec, arguments=_hidden(evaluator.spec.arguments, dict, hooks)
+        ),
         parts=parts,
         unknown=_hidden(evaluator.unknown, str, hooks),
     )

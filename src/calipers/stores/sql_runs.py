@@ -12,9 +12,9 @@ from calipers.errors import InvalidOptionError, StoreDamagedError, StoreError
 from calipers.gate.looks import Look
 from calipers.plain import plain
 from calipers.report import Report
-from calipers.result import EvaluatorSpec
 
 from .counting import Counted, ending_of
+from .panel import plain_spec
 from .redaction import redacted_ending, redacted_evaluator, redacted_metadata, redacted_parameters
 from .run_info import (
     Owner,
@@ -358,7 +358,7 @@ def to_json(data: Any) -> str:
 
 
 def _plain_evaluator(evaluator: StoredEvaluator) -> StoredEvaluator:
-    spec = EvaluatorSpec(plain(evaluator.spec.name), plain(evaluator.spec.arguments))
+    spec = msgspec.structs.replace(plain_spec(evaluator.spec), name=plain(evaluator.spec.name))
     return msgspec.structs.replace(evaluator, spec=spec, name=plain(evaluator.name))
 
 

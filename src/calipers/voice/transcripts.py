@@ -20,7 +20,7 @@ from calipers.errors import InvalidOptionError
 from calipers.record import ReportCase
 from calipers.report import Report
 from calipers.stats import Estimate, Interval, clustered_interval, clustered_variance
-from calipers.stats.clusters import effective_size, independent_groups
+from calipers.stats.clusters import cluster_degrees, effective_size, independent_groups
 from calipers.stats.interval import wilson_of_rate
 
 from .expectation import expected_calls
@@ -145,7 +145,7 @@ def _of_share(
             value,
             variance,
             n_observations=said,
-            n_groups=len(sizes),
+            df=cluster_degrees(sizes.values()),
             at_least=trials,
             confidence=confidence,
         )
