@@ -426,7 +426,7 @@ def test_what_was_given_is_stored_as_it_is_even_if_it_looks_like_part_of_a_repor
     report = run([named("same", lambda output: True)], lambda inputs: strange, inputs=(1,))
     [case] = report.to_dict()["cases"]
     assert case["output"] == [
-        {"name": "X", "arguments": {"original": 1}},
+        {"name": "X", "arguments": {"original": 1}, "score_range": None},
         [1, "<the list that contains this>"],
     ]
 

@@ -376,8 +376,11 @@ def test_summaries_agree_with_brute_force(found):
         if kind == "label":
             assert summary.labels == Counter(everything)
         elif kind == "score":
+            shares = all(0 <= value <= 1 for value in everything)
             expected = mean(
-                list(values.values()), clusters=[clusters[unit] for unit in values] if clustered else None
+                list(values.values()),
+                bounds=(0, 1) if shares else None,
+                clusters=[clusters[unit] for unit in values] if clustered else None,
             )
             assert summary.estimate == expected
         else:
@@ -550,9 +553,30 @@ def test_the_interval_of_graded_scores_stays_where_the_mean_of_shares_can_be():
         return summarise(cases, [])["v"].score.interval
 
     shares, others = interval(0.2, 0.9), interval(0.2, 1.9)
-    assert (shares.low, shares.high) == (0.0, 1.0)
+    assert 0.0 < shares.low < 0.2
+    assert 0.9 < shares.high < 1.0
     assert others.low < 0
     assert others.high > 1
+
+
+def test_scores_keep_to_the_range_that_their_evaluator_declares():
+    def interval(score_range, *scores):
+        cases = [
+            attempt(
+                str(number),
+                msgspec.structs.replace(result("v", score), source=EvaluatorSpec("v", {}, score_range)),
+            )
+            for number, score in enumerate(scores)
+        ]
+        return summarise(cases, [])["v"].estimate.interval
+
+    likert = interval((0.0, 10.0), 9.0, 10.0, 10.0)
+    assert (likert.method, likert.high < 10, likert.low > 0) == ("effective-wilson", True, True)
+    assert interval(None, 9.0, 10.0, 10.0).high > 10
+    assert interval((0.0, 9.5), 9.0, 10.0, 10.0).method == "t", "a range that does not hold says nothing"
+    tied = interval((0.0, 10.0), 10.0, 10.0, 10.0)
+    assert tied.low == pytest.approx(10 * wilson(3, 3).low)
+    assert interval(None, 10.0, 10.0, 10.0) is None
 
 
 @pytest.mark.parametrize(("cases", "clusters", "trials"), [(3, None, 3), (4, ("a", "a", "b", "b"), 2)])

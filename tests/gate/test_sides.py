@@ -51,9 +51,7 @@ def timed(report, step):
 
 def test_growth_has_the_clusters_of_the_baseline_too():
     policy = Policy(duration=Growth(max_growth=1e9))
-    now, old = (
-        timed(run(clustered=each, skill=1.0, seed=1), step) for each, step in ((False, 1), (True, 3))
-    )
+    now, old = (timed(run(clustered=each, skill=1.0, seed=1), step) for each, step in ((False, 1), (True, 3)))
     alone = [msgspec.structs.replace(case, cluster=None) for case in old.cases]
     other = msgspec.structs.replace(old, cases=alone)
     wide, narrow = (judge_run(now, policy, baseline=each).findings[-1].interval for each in (old, other))

@@ -1,4 +1,5 @@
 from math import fsum, nan
+from random import Random
 
 import msgspec
 import numpy as np
@@ -117,11 +118,12 @@ def test_scores_are_judged_by_their_case_means(cases):
     means = [fsum(scores) / len(scores) for scores in cases]
     found = mean(cases)
     assert found.value == pytest.approx(sum(means) / len(means), abs=1e-9)
-    assert found.interval == t_interval(means)
+    tied = max(means) - min(means) <= 1e-12 * max(map(abs, means))
+    assert found.interval == (None if tied else t_interval(means))
     assert (found.n_units, found.n_observations) == (len(cases), sum(map(len, cases)))
     clusters = [i % 2 for i in range(len(cases))]
     grouped = mean(cases, clusters=clusters)
-    assert grouped.interval == clustered_interval(means, clusters)
+    assert grouped.interval == (None if tied else clustered_interval(means, clusters))
     assert grouped.n_clusters == 2
 
 
@@ -131,7 +133,8 @@ def test_moments_give_the_estimate_of_the_listed_scores(values):
     fast = mean_from_moments(moments.n, moments.mean, moments.variance)
     slow = mean([[value] for value in values])
     assert fast.value == pytest.approx(slow.value, abs=1e-9)
-    assert (fast.interval is None) == (slow.interval is None) == (len(values) == 1)
+    if len(values) == 1 or max(values) == min(values):
+        assert slow.interval is None
     if fast.interval and slow.interval:
         assert (fast.interval.low, fast.interval.high) == pytest.approx(
             (slow.interval.low, slow.interval.high), abs=1e-5
@@ -246,3 +249,52 @@ def test_the_method_says_whether_every_attempt_counted():
     assert mean([[1.0], [0.0]]).interval == Interval(
         *(lambda i: (i.low, i.high))(t_interval([1.0, 0.0])), method="t"
     )
+
+
+# ---------------------------------------------------------------------- scores between bounds
+
+
+@given(
+    values=st.lists(st.floats(0, 1), min_size=2, max_size=30),
+    scale=st.tuples(st.floats(-50, 50), st.floats(0.1, 50)),
+)
+def test_the_interval_of_bounded_scores_stays_between_the_bounds_and_moves_with_the_scale(values, scale):
+    low, width = scale
+    share = mean([[value] for value in values], bounds=(0, 1)).interval
+    assert 0 <= share.low <= fsum(values) / len(values) + 1e-12
+    assert fsum(values) / len(values) - 1e-12 <= share.high <= 1
+    scaled = [min(max(low + width * value, low), low + width) for value in values]
+    other = mean([[value] for value in scaled], bounds=(low, low + width)).interval
+    assert other.low == pytest.approx(low + width * share.low, abs=1e-3 * width)
+    assert other.high == pytest.approx(low + width * share.high, abs=1e-3 * width)
+
+
+@given(n=st.integers(2, 50), value=st.sampled_from([0.0, 0.25, 1.0]))
+def test_tied_scores_are_as_sure_as_their_number_allows(n, value):
+    found = mean([[value]] * n, bounds=(0, 1)).interval
+    expected = wilson(value * n, n)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert mean([[value]] * n).interval is None, "without bounds nothing tells what else there could be"
+
+
+def test_far_from_the_bounds_it_is_the_t_interval():
+    values = [0.5 + 0.01 * (i % 7 - 3) for i in range(100)]
+    bounded, plain = mean([[v] for v in values], bounds=(0, 1)).interval, t_interval(values)
+    assert (bounded.low, bounded.high) == pytest.approx((plain.low, plain.high), abs=1e-4)
+
+
+@pytest.mark.parametrize("n", [10, 30])
+def test_scores_of_which_most_are_1_are_covered(n):
+    """Student's t covers 18 % and 42 %."""
+    draw = Random(n)
+    covered = 0
+    for _ in range(500):
+        values = [1.0 if draw.random() < 0.98 else draw.random() for _ in range(n)]
+        covered += 0.99 in mean([[v] for v in values], bounds=(0, 1)).interval
+    assert covered / 500 > 0.9
+
+
+@pytest.mark.parametrize("bounds", [(1, 0), (0, 0), (0, nan), (0, 0.4)])
+def test_bounds_that_cannot_be_are_refused(bounds):
+    with pytest.raises(ValueError, match="bounds"):
+        mean([[0.2], [0.5]], bounds=bounds)

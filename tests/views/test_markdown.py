@@ -77,7 +77,7 @@ GOLDEN = """\
 | Evaluator | Kind | Result | 95 % interval | n | task failed |
 | --- | --- | ---: | --- | ---: | ---: |
 | `right` | assertion | 33.3 % | [6.1, 79.2] | 3 | 1 |
-| `right`, graded | score | 0.600 | [0.000, 1.000] | 2 |  |
+| `right`, graded | score | 0.600 | [0.132, 0.937] | 2 |  |
 | `sure` | score | 0.5 |  | 1 | 0 |
 | `route` | label | `south` 50.0 %, `north` 50.0 % |  | 2 | 0 |
 
@@ -116,7 +116,7 @@ Task time  p50 250 ms · longest 250 ms · p90 needs 36 cases · (finished tasks
 Metrics    tokens 1,200 · (means per case)
 ```
 
-<sub>[low, high] is a 95 % interval (Wilson; Student t): with fresh cases of the same kind, 95 % of such intervals would contain the true value.</sub>
+<sub>[low, high] is a 95 % interval (Wilson; Wilson with an effective sample size): with fresh cases of the same kind, 95 % of such intervals would contain the true value.</sub>
 
 <sub>A graded row is the mean of the scores behind a verdict, over the n attempts that have one; a failed task or evaluator gives none.</sub>
 """

@@ -37,7 +37,7 @@ def test_a_wide_table_shows_all(mixed):
         == """
 Evaluator       Kind        Result  [95 % interval]    0 %                      100 %   n  errors  skipped  task failed
 EqualsExpected  assertion   80.0 %  [49.0, 94.3]                     ├─────────●───┤   10                             1
-similarity      score        0.700  [0.595, 0.805]                                      9                             1
+similarity      score        0.700  [0.587, 0.793]                                      9                             1
 tone            label      polite 66.7 %, rude 33.3 %                                   9                             1
 Judge           assertion   80.0 %  [49.0, 94.3]                     ├─────────●───┤   10       1                     1
 Spelling                   no result                                                    0                9            1
@@ -51,7 +51,7 @@ def test_at_80_columns_the_least_important_columns_are_gone(mixed):
         == """
 Evaluator        Result  [95 % interval]    0 %      100 %   n  errors  skipped
 EqualsExpected   80.0 %  [49.0, 94.3]             ├────●─┤  10
-similarity        0.700  [0.595, 0.805]                      9
+similarity        0.700  [0.587, 0.793]                      9
 tone            polite 66.7 %, rude 33.3 %                   9
 Judge            80.0 %  [49.0, 94.3]             ├────●─┤  10       1
 Spelling        no result                                    0                9
@@ -63,7 +63,7 @@ def test_at_40_columns_results_and_intervals_are_whole(mixed):
     assert table(mixed, 40) == [
         "Evaluator    Result  [95 % interval]   n",
         "EqualsExp…   80.0 %  [49.0, 94.3]     10",
-        "similarity    0.700  [0.595, 0.805]    9",
+        "similarity    0.700  [0.587, 0.793]    9",
         "tone        polite 66.7 %, rude 33.…   9",
         "Judge        80.0 %  [49.0, 94.3]     10",
         "Spelling    no result                  0",
@@ -111,7 +111,7 @@ def test_the_graded_score_behind_an_assertion_has_its_own_line(records):
     )
     assert [line[:50].rstrip() for line in table(report)[1:]] == [
         "Judge          assertion   80.0 %  [37.6, 96.4]",
-        "Judge, graded  score        0.500  [0.009, 0.991]",
+        "Judge, graded  score        0.500  [0.170, 0.830]",
     ]
 
 

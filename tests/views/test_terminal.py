@@ -24,13 +24,14 @@ Passed 4 of 4 cases   100.0 %  [51.0, 100.0]   95 % Wilson interval
 
 Evaluator       Kind        Result  [95 % interval]  0 %      100 %  n
 EqualsExpected  assertion  100.0 %  [51.0, 100.0]           ├─────●  4
-similarity      score        0.925  [0.879, 0.971]                   4
+similarity      score        0.925  [0.865, 0.959]                   4
 
 Task time  p50 250 ms · longest 250 ms · p90 needs 36 cases
 Metrics    tokens 115 · (means per case)
 
-[low, high] is a 95 % interval (Wilson; Student t): with fresh cases of the same
-kind, 95 % of such intervals would contain the true value.
+[low, high] is a 95 % interval (Wilson; Wilson with an effective sample size):
+with fresh cases of the same kind, 95 % of such intervals would contain the true
+value.
 """
 
 

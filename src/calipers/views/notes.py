@@ -138,10 +138,30 @@ def footnote(
             methods[estimate.interval.method] = None
     if methods:
         yield page.line((_intervals(report, methods, confidence), "dim"))
+    if (why := without_interval(summaries)) is not None:
+        yield page.line((why, "dim"))
     if any(summary.graded is not None for summary in summaries.values()):
         lost = any(summary.failures or summary.task_failures for summary in summaries.values())
         text = "A graded row is the mean of the scores behind a verdict, over the n attempts that have one"
         yield page.line((text + ("; a failed task or evaluator gives none." if lost else "."), "dim"))
+
+
+def without_interval(summaries: Mapping[str, Summary]) -> str | None:
+    """Why scores that are all equal have no interval, and what to do; `None` where there are none."""
+    names = [
+        name
+        for name, summary in summaries.items()
+        if (found := summary.estimate)
+        and summary.kind == "score"
+        and not found.interval
+        and found.n_units > 1
+    ]
+    if not names:
+        return None
+    return (
+        f"No interval for {', '.join(names)}: the cases do not differ, and without the smallest and the largest possible score "
+        "that says nothing of other cases. Give the evaluator a score_range, such as (0, 10)."
+    )
 
 
 def _intervals(report: Report, methods: "Iterable[Method]", confidence: float) -> str:

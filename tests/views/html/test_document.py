@@ -423,7 +423,7 @@ def test_a_graded_row_says_how_many_it_is_over_and_is_left_out_where_it_says_no_
         return Reader(report_html(records.report(*cases, records.failure("lost", not_run=("ok",))))).text
 
     graded = page(0.0, 0.5, 1.0)
-    assert "ok, gradedscore0.500[0.000, 1.000]013" in graded, "0 and 1 are the ends of the drawing"
+    assert "ok, gradedscore0.500[0.125, 0.875]013" in graded, "0 and 1 are the ends of the drawing"
     assert "over the n attempts that have one; a failed task or evaluator gives none." in graded
     assert "graded" not in page(0.0, 1.0, 1.0).partition("Did not pass")[0]
 
