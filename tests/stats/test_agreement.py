@@ -1,7 +1,7 @@
 """Raters who agree, more or less."""
 
 import random
-from math import nan
+from math import exp, log, nan
 
 import msgspec
 import numpy as np
@@ -43,7 +43,8 @@ def test_kappa_is_the_textbook_one():
     assert (found.same, found.chance_disagreement) == pytest.approx((0.7, 0.5))
     assert dict(found.base_rates) == pytest.approx({"yes": 0.55, "no": 0.45})
     # Fleiss, Cohen and Everitt's large-sample standard error is 0.1277 here.
-    assert found.interval.width / 2 == pytest.approx(2.01 * 0.1277, rel=0.06)
+    assert found.interval.high - found.value == pytest.approx(2.01 * 0.1277, rel=0.06)
+    assert log((1 - found.interval.low) / 0.6) == pytest.approx(2.01 * 0.1277 / 0.6, rel=0.06)
 
 
 def by_the_matrix(pairs, power):
@@ -106,7 +107,24 @@ def test_the_interval_leaves_out_one_unit_at_a_time():
     n = len(values)
     deviation = ((n - 1) / n * sum((v - sum(values) / n) ** 2 for v in values)) ** 0.5
     found = krippendorff_alpha(PUBLISHED)
-    assert found.interval.low == pytest.approx(found.value - 2.228 * deviation, abs=1e-3)
+    assert found.interval.high == pytest.approx(min(1, found.value + 2.228 * deviation), abs=1e-3)
+    other = 1 - found.value
+    assert found.interval.low == pytest.approx(1 - other * exp(2.228 * deviation / other), abs=1e-3)
+
+
+@pytest.mark.parametrize(("kappa", "passes", "n"), [(0.6, 0.8, 100), (0.8, 0.5, 50), (0.8, 0.9, 100)])
+def test_a_kappa_at_a_limit_rarely_passes_for_one_above_it(kappa, passes, n):
+    """At most 2.5 % is what a gate states; without the logarithm it was 4 to 10 %."""
+    chance = passes**2 + (1 - passes) ** 2
+    apart = (1 - chance) * (1 - kappa) / 2
+    draw = random.Random(n)
+    pairs = [(1, 1), (1, 0), (0, 1), (0, 0)]
+    weights = [passes - apart, apart, apart, 1 - passes - apart]
+    above = 0
+    for _ in range(800):
+        found = cohen_kappa(*columns(draw.choices(pairs, weights, k=n)))
+        above += found.interval is not None and found.interval.low > kappa
+    assert above / 800 <= 0.03
 
 
 @pytest.mark.parametrize(

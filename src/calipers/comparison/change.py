@@ -14,7 +14,7 @@ Times spread by factors, and a user waits for one answer: the logarithm asks how
 case that hung does not drown the others. A bill is a sum: the ratio of totals asks how much larger it got, and the one case that
 costs as much as all others has to count.
 
-The p-value on the same cases is exact (McNemar's, or the sign-flip test) where no more than 28 cases or clusters differ,
+The p-value on the same cases is McNemar's (mid-p), or that of the sign-flip test, exact where no more than 28 cases or clusters differ,
 since a t test of a handful of cases is surer than they allow; with more it is that of the t test.
 
 The *outcome* is `better` or `worse` only if the interval excludes 0 and the adjusted p-value says the same: where many

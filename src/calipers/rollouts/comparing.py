@@ -8,7 +8,7 @@ attempt, not the words.
 The unit is the goal, as everywhere in this package: with several seeds per goal, each goal counts once, by the mean over
 its seeds, and fifty seeds do not make two goals a hundred. The interval is then Student's t over the goals' differences, and
 the p-value that of the sign-flip test (`calipers.stats.permutation_test`), which with five goals cannot fall below 6 %, for
-five goals prove no more. With one seed per goal they are Newcombe's interval and the exact McNemar test. Of a single goal
+five goals prove no more. With one seed per goal they are Newcombe's interval and the mid-p test of McNemar. Of a single goal
 the seeds are the units, and what is found speaks of that goal alone.
 """
 

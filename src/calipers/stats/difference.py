@@ -6,7 +6,7 @@ certainty that is not there.
 
 | front door         | data                                              | interval          | p-value               |
 |--------------------|---------------------------------------------------|-------------------|-----------------------|
-| `compare_paired`   | passed or not, each case once                     | Newcombe, paired  | McNemar, exact        |
+| `compare_paired`   | passed or not, each case once                     | Newcombe, paired  | McNemar, mid-p        |
 |                    | scores, or repeated cases                         | t of the paired differences | paired t    |
 |                    | clusters of cases                                 | t, clustered variance | clustered t       |
 | `compare_unpaired` | passed or not, each case once                     | Newcombe, independent | Fisher, exact     |

@@ -6,7 +6,7 @@ Wilson intervals of the two rates, put together with the correlation between the
 to a point where the two ways never disagreed, which a few cases cannot prove.
 """
 
-from math import sqrt
+from math import exp, lgamma, log, sqrt
 
 import msgspec
 
@@ -42,13 +42,18 @@ class PairedDifference(msgspec.Struct, frozen=True):
 
     @property
     def p_value(self) -> float:
-        """How likely so lopsided a disagreement is between two ways that are equally good: the exact McNemar test.
+        """How likely so lopsided a disagreement is between two ways that are equally good: McNemar's mid-p test.
 
-        Two-sided, over the cases on which the two disagree (McNemar 1947; exact by the binomial distribution). 1 where
-        they never do.
+        Two-sided, over the cases on which the two disagree (McNemar 1947), by the binomial distribution, with half of the
+        chance of what was seen: the exact test is so cautious with few disagreements that it misses up to 18 points of power,
+        and the mid-p test stays within its level (Fagerland, Lydersen & Laake, "The McNemar Test for Binary Matched-Pairs Data:
+        Mid-p and Asymptotic Are Better than Exact Conditional", 2013). 1 where they never disagree.
         """
         fewer, both = min(self.first_only, self.second_only), self.first_only + self.second_only
-        return min(1.0, 2 * beta_cdf(0.5, both - fewer, fewer + 1)) if both else 1.0
+        if not both:
+            return 1.0
+        seen = exp(lgamma(both + 1) - lgamma(fewer + 1) - lgamma(both - fewer + 1) - both * log(2))
+        return min(1.0, 2 * beta_cdf(0.5, both - fewer, fewer + 1) - seen)
 
 
 def paired_difference(
