@@ -45,7 +45,7 @@ def test_what_is_right_as_text_and_wrong_as_speech_was_lost_in_hearing(split, mu
         "as text      75.0% [30.1%, 95.4%] right\n"
         "as speech     0.0% [0.0%, 49.0%] right\n"
         "deciding     25.0% [4.6%, 69.9%] lost: wrong even as text\n"
-        "hearing      75.0% [8.5%, 95.4%] lost: right as text, wrong as speech\n"
+        "hearing      75.0% [8.5%, 95.4%] lost, net: 75.0% right only as text, 0.0% right only as speech\n"
         "            right only as text: 3, only as speech: 0, neither: 1\n"
         "word error rate     30.8% [8.6%, 67.9%] of 13 words\n"
         "entity error rate   50.0% [12.5%, 87.5%] of 6 expected values"
@@ -77,7 +77,8 @@ def test_where_requests_are_repeated_the_request_is_the_unit(split, mumble):
     assert (found.hearing.value, found.hearing.n_units) == (1.0, 3)
     assert found.hearing.interval == paired_difference(0, 3, 0, 0).interval, "no spread is no certainty"
     assert (found.speech.n_units, found.speech.n_observations) == (3, 12)
-    assert "only as text" not in found.summary()
+    assert "100.0% right only as text, 0.0% right only as speech" in found.summary()
+    assert (found.misheard, found.gained) == (1.0, 0.0)
 
 
 def test_requests_of_one_cluster_stand_or_fall_together(split):

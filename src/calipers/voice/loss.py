@@ -4,8 +4,8 @@ An agent that fails a spoken request may have misheard it, or may not have known
 text, it cannot mishear. So:
 
 - what it gets wrong as **text** is lost in *deciding*, with the interval of that rate;
-- what it gets right as text and wrong as **speech** is lost in *hearing*; the difference between the two rates says how
-  much, and has an interval made for pairs, since both come from the same requests.
+- what it gets right as text and wrong as **speech** is lost in *hearing*. Some requests may go the other way, by luck, so both
+  directions are told; their difference, the net loss, has an interval made for pairs, since both come from the same requests.
 
 A request whose run failed was not done, whichever way it was given. Where requests are repeated, or belong to clusters, the
 difference is the mean over requests of the difference between their two shares.
@@ -13,6 +13,7 @@ difference is the mean over requests of the difference between their two shares.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import fsum
 from typing import Any
 
 import msgspec
@@ -44,7 +45,11 @@ class LossSplit:
     speech: Estimate
     """The share that is right as speech."""
     hearing: PairedDifference | Estimate
-    """What is lost in hearing: the share right as text minus the share right as speech, over the same requests."""
+    """The net loss in hearing: the share right as text minus the share right as speech, over the same requests."""
+    misheard: float
+    """The share that is right as text and wrong as speech; of repeated requests, by how much their shares fell."""
+    gained: float
+    """The share that is wrong as text and right as speech; `hearing.value` is `misheard` less this."""
     transcripts: TranscriptErrors | None
     """What was misheard; `None` if the agent does not tell what it heard, or jiwer is not installed."""
     text_report: Report = field(repr=False)
@@ -70,7 +75,11 @@ class LossSplit:
         except MissingExtraError:
             transcripts = None
         hearing = _difference(text, read, heard, confidence)
-        return cls(as_text, as_speech, hearing, transcripts, text, speech)
+        changes = [_share(read[name]) - _share(heard[name]) for name in read]
+        misheard, gained = (
+            fsum(max(0.0, sign * each) for each in changes) / len(changes) for sign in (1, -1)
+        )
+        return cls(as_text, as_speech, hearing, misheard, gained, transcripts, text, speech)
 
     @property
     def deciding(self) -> Estimate:
@@ -82,11 +91,12 @@ class LossSplit:
     def summary(self, *, columns: int | None = None) -> str:
         """The split for a person, in lines of at most so many columns."""
         lost = self.hearing
+        ways = f"{self.misheard:.1%} right only as text, {self.gained:.1%} right only as speech"
         lines = [
             f"as text     {shown_rate(self.text)} right",
             f"as speech   {shown_rate(self.speech)} right",
             f"deciding    {shown_rate(self.deciding)} lost: wrong even as text",
-            f"hearing     {lost.value:6.1%} {shown_interval(lost.interval)} lost: right as text, wrong as speech",
+            f"hearing     {lost.value:6.1%} {shown_interval(lost.interval)} lost, net: {ways}",
         ]
         if isinstance(lost, PairedDifference):
             counts = f"only as text: {lost.first_only}, only as speech: {lost.second_only}, neither: {lost.neither}"
@@ -167,7 +177,7 @@ def _difference(
     differences = [text - speech for text, speech in shares]
     found = mean([[each] for each in differences], clusters=clusters, confidence=confidence)
     assert found is not None
-    if found.interval is None or len(set(differences)) > 1:
+    if len(set(differences)) > 1 or found.n_units < 2 or found.n_clusters == 1:
         return found
     # Without a spread between requests the interval would be a point, which a few requests cannot prove.
     return msgspec.structs.replace(found, interval=paired.interval)
