@@ -47,7 +47,7 @@ def test_what_is_right_as_text_and_wrong_as_speech_was_lost_in_hearing(split, mu
         "deciding     25.0% [4.6%, 69.9%] lost: wrong even as text\n"
         "hearing      75.0% [8.5%, 95.4%] lost, net: 75.0% right only as text, 0.0% right only as speech\n"
         "            right only as text: 3, only as speech: 0, neither: 1\n"
-        "word error rate     30.8% [8.6%, 67.9%] of 13 words\n"
+        "word error rate     30.8% [8.4%, 68.2%] of 13 words\n"
         "entity error rate   50.0% [12.5%, 87.5%] of 6 expected values"
     )
     narrow = found.summary(columns=40)
