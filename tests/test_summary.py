@@ -22,7 +22,9 @@ from calipers import (
     Skipped,
     as_evaluator,
 )
+from calipers.comparison import compare_reports
 from calipers.errors import InvalidOptionError
+from calipers.evaluators import CloseTo, EqualsExpected
 from calipers.result import EvaluatorSpec, SkippedEvaluation
 from calipers.stats import mean, rate, wilson
 from calipers.summary import durations, passes, summarise, tally
@@ -707,3 +709,43 @@ def test_graded_scores_count_only_where_they_say_more_than_the_assertions(scores
     assert (summary.graded is not None) is says_more
     given = [score for _, score in scores if score is not None]
     assert summary.score is None if not given else summary.score.n_observations == len(given)
+
+
+# ---------------------------------------------------------------------- what a crash counts against
+
+
+def test_a_crash_counts_against_the_evaluators_that_would_have_judged_it():
+    """Of 25 cases, 16 state an expectation; every fifth crashes."""
+
+    def task(number):
+        if number % 5 == 0:
+            raise ValueError(number)
+        return number
+
+    def same(expected, actual):
+        return expected == actual
+
+    def close(output, expected_output):
+        return abs(output - expected_output) < 1
+
+    def small(output):
+        return output < 100
+
+    stated = [Case(name=str(n), inputs=n, expected_output=n) for n in range(16)]
+    bare = [Case(name=str(n), inputs=n) for n in range(16, 25)]
+    dataset = Dataset(
+        name="d", cases=[*stated, *bare], evaluators=[EqualsExpected(), same, close, CloseTo(3), small]
+    )
+    report = dataset.evaluate_sync(task, progress=False)
+    found = {name: (one.estimate.n_units, one.task_failures) for name, one in report.summaries().items()}
+    assert found == {
+        "EqualsExpected": (16, 4),
+        "same": (16, 4),
+        "close": (16, 4),
+        "CloseTo": (25, 5),
+        "small": (25, 5),
+    }
+    assert (report.pass_rate().n_units, report.counts().failed_tasks) == (25, {"ValueError": 5})
+    compared = compare_reports(report, report)
+    (change,) = [one for one in compared.evaluators if one.name == "EqualsExpected"]
+    assert change.candidate == report.summaries()["EqualsExpected"].estimate.value

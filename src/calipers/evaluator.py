@@ -40,6 +40,14 @@ class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
         """What it reads of the expectations that a case states; `None`: not known, since `evaluate` is given all of them."""
         return None
 
+    def needs_expectation(self) -> bool:
+        """Whether it skips every case that states no expected output and no expected tool calls.
+
+        A task that crashes counts as not passed for each evaluator that would have judged it. One that needs an expectation
+        would not have judged a case without one. Unless it says otherwise, what it is known to read is what it needs.
+        """
+        return bool(self.reads_expectations())
+
     @abstractmethod
     def evaluate(
         self, ctx: EvaluatorContext[InputsT, OutputT, MetadataT]

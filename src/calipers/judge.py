@@ -9,6 +9,7 @@ import types
 from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
+from .case import Case
 from .errors import NotAnEvaluatorError
 from .evaluator import Evaluator, Expectation
 from .interrupt import is_interrupt
@@ -140,6 +141,12 @@ class Plan:
             self.unread = _NOTHING_UNREAD if judge.reads is None else self.unread - judge.reads
         self.nothing_noted = dict.fromkeys(self.names, _NOTHING)
         """What is noted of most attempts: every judge was asked, and none looked beyond the attempt."""
+
+    def awaiting(self, case: Case[Any, Any, Any]) -> tuple[str, ...]:
+        """The names of the judges that would have judged the case, as far as it tells; others are taken to."""
+        if case.has_expected_output or case.expected_tool_calls is not None:
+            return self.names
+        return tuple(judge.name for judge in self.judges if not judge.evaluator.needs_expectation())
 
     def name_of(self, judge: Judge, key: str) -> str:
         """What a key of an evaluator's mapping is called in this run."""

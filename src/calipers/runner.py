@@ -379,7 +379,7 @@ class Run:
             error_type=kind,
             error_message=message,
             error_stacktrace=stack,
-            not_run=work.plan.names,
+            not_run=work.plan.awaiting(case),
             task_duration=attempt.duration,
             total_duration=perf_counter() - start,
             source_case_name=attempt.case_name if attempt.name is not attempt.case_name else None,

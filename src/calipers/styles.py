@@ -266,6 +266,12 @@ class InjectedEvaluator(_Adapter):
             return None
         return frozenset(each for p in self.parameters for each in _READS.get(p.name, ()))
 
+    def needs_expectation(self) -> bool:
+        """Whether it asks for what a case expects, or says itself that it needs it."""
+        wanted = {"expected", "expected_output", "expected_tool_calls"}
+        says = _has(self.origin, "needs_expectation") and bool(self.origin.needs_expectation())
+        return says or any(p.name in wanted and p.default is _REQUIRED for p in self.parameters)
+
     def evaluate(self, ctx: EvaluatorContext) -> Output:
         """Call the function with what it asks for, or say what the attempt lacks."""
         positional: list[Any] = []

@@ -6,6 +6,7 @@ attempt counts, since attempts at one case are no independent evidence.
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
 from typing import Literal
 
@@ -101,13 +102,14 @@ class Ratings:
         if interval.method == "clopper-pearson" and found is not None:  # nobody disagreed
             share = 1 - (1 - limit) * found.chance_disagreement
             return _labels_to_clear(1.0, max(0.0, share), confidence)
-        # The interval ends at 1 and -1, so the wider half is the one that is not cut off.
-        half = max(value - interval.low, interval.high - value)
-        error = half / -student_t_quantile((1 - confidence) / 2, self.n - 1)
+        # The upper end is the value and its error times t, unless it is cut off at 1; the lower one that of log(1 - kappa).
+        apart = 1 - value
+        reach = interval.high - value if interval.high < 1 else apart * log((1 - interval.low) / apart)
+        error, distance = reach / -student_t_quantile((1 - confidence) / 2, self.n - 1), limit - value
+        if value > limit:
+            error, distance = error / apart, log((1 - limit) / apart)
         try:
-            return cases_needed(
-                value - limit, VarianceComponents(self.n * error**2, 0.0), confidence=confidence
-            )
+            return cases_needed(distance, VarianceComponents(self.n * error**2, 0.0), confidence=confidence)
         except ValueError:  # the distance is too small beside the spread for any plan
             return None
 

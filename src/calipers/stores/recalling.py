@@ -176,7 +176,7 @@ def _make_present(record: Any, work: Work) -> None:
     record.expected_tool_calls = None if calls is None else told_calls(calls)
     record.cluster, record.tags = case.cluster, case.tags
     if not isinstance(record, ReportCase):
-        record.not_run = work.plan.names
+        record.not_run = work.plan.awaiting(case)
 
 
 def _seen_of(work: Work) -> set[str]:

@@ -51,6 +51,10 @@ class EmbeddingSimilarityEvaluator(BaseEvaluator):
                 f"EmbeddingSimilarityEvaluator needs a function of a list of texts as embed, got {self.embed!r:.200}"
             )
 
+    def needs_expectation(self) -> bool:
+        """Always: that is what it compares with."""
+        return True
+
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:
         expected = test_case.expected_output
         if expected is None:
