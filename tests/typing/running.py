@@ -73,7 +73,6 @@ async def run() -> Report:
     await dataset.evaluate(3)  # type: ignore[arg-type]
     await dataset.evaluate(count, max_concurrency="8")  # type: ignore[arg-type]
     await dataset.evaluate(count, retries=3)  # type: ignore[call-arg]
-    await dataset.evaluate(count, 8)  # type: ignore[call-arg]
     return await dataset.evaluate(count)
 
 
