@@ -134,6 +134,7 @@ nested = st.recursive(
 @given(nested, st.lists(calls, max_size=4), st.sampled_from(["allowed", "forbidden"]))
 @example(Repeated(Optionally("a")), [], "allowed")
 @example(Repeated(Optionally("a"), 2), [ToolCall("a")], "forbidden")
+@example(Optionally("a", Repeated("b")), [ToolCall("b")], "forbidden")
 @example(Repeated(Either("a", ["b", "b"])), [ToolCall("b"), ToolCall("a"), ToolCall("b")], "forbidden")
 def test_a_trajectory_is_followed_exactly_if_one_of_all_its_plans_is(part, path, extra):
     plans = every_plan(InOrder(part), len(path))
@@ -152,6 +153,51 @@ def test_a_trajectory_is_followed_exactly_if_one_of_all_its_plans_is(part, path,
     assert match.score <= best + 1e-9
     if is_chain(InOrder(part)) and len(plans_of(InOrder(part), len(path))) > 1:
         assert match.score == pytest.approx(best)
+
+
+def paths_of(part, most):
+    """Every path of at most so many calls that a part allows, by the names of the tools."""
+    if isinstance(part, Step):
+        return {part.call.name}
+    if isinstance(part, Either):
+        return set().union(*(paths_of(each, most) for each in part.parts))
+    if isinstance(part, Repeated):
+        once = paths_of(part.part, most)
+        found, now = set(), {""}
+        for times in range(part.at_least + most + 1 if part.at_most is None else part.at_most + 1):
+            found |= now if times >= part.at_least else set()
+            now = {path + more for path in now for more in once if len(path + more) <= most}
+        return found
+    found = {""}
+    for each in part.parts:
+        inside = paths_of(each, most)
+        found = {path + more for path in found for more in inside if len(path + more) <= most}
+    return found | {""} if isinstance(part, Optionally) else found
+
+
+def around(inner):
+    """Every group of one or two of these parts."""
+    for one in inner:
+        yield from (Optionally(one), Repeated(one), Repeated(one, 0), Repeated(one, 2), Repeated(one, 0, 2))
+        for other in inner:
+            yield from (group(one, other) for group in (InOrder, Optionally, Either))
+
+
+def test_every_small_nest_of_groups_allows_exactly_the_paths_that_it_stands_for():
+    choices = (Either("a", "b"), Optionally("a", "b"), InOrder("a", Optionally("b")))
+    small = [
+        "a",
+        "b",
+        *choices,
+        *(Repeated("a", least, most) for least, most in ((1, None), (0, None), (2, 3))),
+    ]
+    every_path = ["".join(names) for count in range(4) for names in product("ab", repeat=count)]
+    asked = {path: [ToolCall(name) for name in path] for path in every_path}
+    for part in around(small):
+        trajectory = Trajectory([part], extra="forbidden")
+        allowed = paths_of(part, 3)
+        passed = {path for path in every_path if trajectory.match(asked[path]).passed}
+        assert passed == allowed, part
 
 
 @given(st.lists(calls, min_size=1, max_size=5), st.data())

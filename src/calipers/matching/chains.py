@@ -113,7 +113,9 @@ class Chain:
             loop = self._place()
             self.free[end].append(loop)
             self.free[self._add_once_more(part.part, loop)].append(loop)
-            return loop
+            end = self._place()  # one that leads nowhere: what skips this part does not enter the loop
+            self.free[loop].append(end)
+            return end
         last = self._place()
         for _ in range(more):
             self.free[end].append(last)
