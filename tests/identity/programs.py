@@ -101,6 +101,45 @@ SEEN: dict[str, list[Program]] = {
             "= '4'",
         ),
     ],
+    "which function, class or module a name stands for": [
+        Program("NUMBER = int\ndef task(x): return str(NUMBER(x))", "= int", "= float"),
+        Program("MAKE = list\ndef task(x): return str(MAKE([x]))", "= list", "= tuple"),
+        Program(
+            "from decimal import Decimal\nfrom fractions import Fraction\nNUMBER = Decimal\n"
+            "def task(x): return repr(NUMBER(x))",
+            "= Decimal",
+            "= Fraction",
+        ),
+        Program(
+            "from collections import OrderedDict as Made\ndef task(x): return Made([x] if x > 9 else {}).__class__.__name__",
+            "OrderedDict as",
+            "Counter as",
+        ),
+        Program("from statistics import mean as f\ndef task(x): return f([x, 1, 0])", "mean as", "median as"),
+        Program("from operator import add as f\ndef task(x): return f(x, 2)", "add as", "mul as"),
+        Program("import decimal as m\ndef task(x): return m.__name__", "decimal as", "fractions as"),
+        Program(
+            "from one import a as g\ndef task(x): return g(x)\n"
+            "# file: one.py\ndef a(x): return x + 1\ndef b(x): return x + 2\n",
+            "a as g",
+            "b as g",
+        ),
+        Program(
+            "def a(x): return x + 1\ndef b(x): return x * 2\nf, g = a, b\ndef task(x): return f(g(x))",
+            "f, g = a, b",
+            "g, f = a, b",
+        ),
+        Program(
+            "def make(kind):\n    def task(x): return str(kind(x))\n    return task\ntask = make(int)",
+            "make(int)",
+            "make(float)",
+        ),
+        Program(
+            "NUMBER = int\ndef task(x): return x\ndef judge(output): return str(NUMBER(output))\nevaluators = [judge]",
+            "= int",
+            "= float",
+        ),
+    ],
     "default arguments": [
         Program("def task(x, n=3): return x + n", "n=3", "n=4"),
         Program("N = 3\ndef task(x, *, n=N): return x + n", "N = 3", "N = 4"),

@@ -384,6 +384,7 @@ class Walk:
     def _name(self, label: str, value: Any, attributes: tuple[str, ...], *, handed: bool = True) -> None:
         while isinstance(value, types.ModuleType):
             if is_library_module(value.__name__):
+                self._stands_for(label, value.__name__)
                 self._note_library(value.__name__)
                 self._replaced(value, attributes)
                 return
@@ -394,9 +395,15 @@ class Walk:
         if value is os.environ:
             return  # those variables count that are read
         if isinstance(value, type | types.FunctionType):
-            self.refer(value, handed=handed)
+            self._stands_for(label, self.refer(value, handed=handed))
         else:
             self.value(label, value, texts=False)
+
+    def _stands_for(self, label: str, thing: str) -> None:
+        """Add which function, class or module a name stands for, unless it is the name that the thing has itself."""
+        name = label.removeprefix("global ")
+        if thing not in {f"helper {name}", f"helper {name}()", name.rpartition(".")[2]}:
+            self.add(label, thing)
 
     def _replaced(self, module: types.ModuleType, attributes: tuple[str, ...]) -> None:
         """Look at a function of the project that stands in the place of a library's."""
