@@ -2,12 +2,14 @@
 
 import json
 import string
+from collections import namedtuple
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, SecretStr
 
 from calipers.redaction import REDACTED, is_secret_name, masked, masked_text, secrets_in, without
 
@@ -246,3 +248,56 @@ def test_what_contains_itself_hides_its_secrets_all_the_way():
 
 def test_the_secrets_in_a_value_are_those_under_secret_names():
     assert secrets_in({"deps": Deps("hunter2"), "q": "x", "auth": ["user1", "pw"]}) == ["hunter2", "user1"]
+
+
+class Plain:
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
+
+
+class Slotted:
+    __slots__ = ("api_key",)
+
+    def __init__(self, api_key):
+        self.api_key = api_key
+
+
+Pair = namedtuple("Pair", "name password")  # noqa: PYI024 - without types, as older code has it
+
+
+class Settings(BaseModel):
+    api_key: SecretStr
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        {"a": [{"password": ["s3cr3t"]}]},
+        Plain(api_key="s3cr3t"),
+        Plain(deps=Plain(settings=Plain(api_key="s3cr3t"))),
+        Slotted("s3cr3t"),
+        Pair("ann", "s3cr3t"),
+        Settings(api_key=SecretStr("s3cr3t")),
+        Plain(token=Plain(value="s3cr3t")),
+    ],
+    ids=range(7),
+)
+def test_secrets_are_found_in_whatever_holds_them(holder):
+    assert secrets_in(holder) == ["s3cr3t"]
+
+
+def test_an_object_that_contains_itself_or_does_not_tell_holds_what_can_be_read():
+    class Broken:
+        @property
+        def get_secret_value(self):
+            raise RuntimeError
+
+    loop = Plain(api_key="s3cr3t")
+    loop.loop = loop
+    assert secrets_in([Broken(), loop]) == ["s3cr3t"]
+
+
+def test_known_secrets_are_masked_wherever_they_stand():
+    data = {"a": ["x=s3cr3t", ("s3cr3t",)], "b": 1}
+    assert masked(data, ["s3cr3t"]) == {"a": ["x=[redacted]", ("[redacted]",)], "b": 1}
+    assert masked(data, ["other"]) is data

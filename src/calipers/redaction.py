@@ -11,12 +11,14 @@ otherwise, such as a half of it, is not found.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from .plain import loaded_types, plain, safe_repr
@@ -28,6 +30,10 @@ _DEEPEST = 100
 """Nesting beyond this is recorded as its repr."""
 _DEEPEST_SECRET = 20
 """Nesting beyond this is not looked into for the parts of a secret."""
+_DEEPEST_OBJECT = 4
+"""How many objects deep secrets are looked for: `ctx.deps.settings.api_key` is one of three."""
+_MOST_LOOKED_AT = 1_000
+"""How many objects are looked into for secrets."""
 _SHORTEST = 4
 """A shorter value is found all over an ordinary text."""
 
@@ -141,12 +147,16 @@ def _hide(found: re.Match[str]) -> str:
 # ---------------------------------------------------------------------- data
 
 
-def masked(value: Any) -> Any:
+def masked(value: Any, known: Collection[str] = ()) -> Any:
     """A value with `[redacted]` for each secret in it, however nested; the value itself where it holds none.
 
     An object with fields that holds a secret becomes plain data, and one whose repr shows a secret its repr, without it.
+
+    Args:
+        value: the value.
+        known: texts that are known to be secret, whatever they look like.
     """
-    mask = _Mask()
+    mask = _Mask(known)
     try:
         made = mask.of(value, ())
     except Exception:  # changed by another thread meanwhile, or raises when it is read
@@ -158,13 +168,17 @@ _SAFE: Final = (int, float, complex, Enum, date, time, timedelta, Decimal)
 """Types whose values hold no text."""
 
 
+_CLOSED: Final = (*_SAFE, bytes, bytearray, type, ModuleType, FunctionType, MethodType)
+"""Types whose values are not looked into for secrets."""
+
 _PLAIN_NUMBERS: Final = frozenset({bool, int, float})
 
 
 class _Mask:
     """One walk through a value."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Collection[str]) -> None:
+        self.known = known
         self.found = False
 
     def of(self, value: Any, above: tuple[int, ...]) -> Any:
@@ -198,7 +212,7 @@ class _Mask:
 
     def _text(self, text: str) -> str | None:
         """The text without what looks like a key; `None` where nothing does."""
-        made = masked_text(text)
+        made = masked_text(without(text, self.known) if self.known else text)
         if made == text:
             return None
         self.found = True
@@ -220,7 +234,7 @@ class _Mask:
             getattr(type(value), "plain_data", None)
         ):  # says itself what is kept of it, as a sound does
             return value
-        told, inner = plain(value), _Mask()
+        told, inner = plain(value), _Mask(self.known)
         made = inner.of(told, above)
         self.found = self.found or inner.found
         return made if inner.found else value
@@ -237,21 +251,61 @@ def _is_something(value: Any) -> bool:
 
 
 def secrets_in(value: Any) -> list[str]:
-    """The texts that stand under secret names somewhere in a value, to be taken out of others with `without`."""
+    """The texts that stand under secret names somewhere in a value, to be taken out of others with `without`.
+
+    They are looked for in containers, and in the attributes of objects, a few objects deep.
+    """
     found: list[str] = []
+    seen: set[int] = set()
 
-    def look(data: Any, *, secret: bool) -> None:
-        if isinstance(data, dict):
-            for key, item in data.items():
-                look(item, secret=secret or is_secret_name(key))
-        elif isinstance(data, list):
+    def look(data: Any, deep: int, *, secret: bool) -> None:
+        if isinstance(data, str):
+            if secret and len(data) >= _SHORTEST and data != REDACTED:
+                found.append(data)
+            return
+        if data is None or isinstance(data, _CLOSED) or id(data) in seen or len(seen) >= _MOST_LOOKED_AT:
+            return
+        seen.add(id(data))
+        if isinstance(data, tuple) and (fields := getattr(data, "_fields", None)) is not None:
+            data = dict(zip(fields, data, strict=True))
+        if isinstance(data, list | tuple | AbstractSet):
             for item in data:
-                look(item, secret=secret)
-        elif secret and isinstance(data, str) and len(data) >= _SHORTEST and data != REDACTED:
-            found.append(data)
+                look(item, deep, secret=secret)
+        elif isinstance(data, Mapping):
+            for key, item in data.items():
+                look(item, deep, secret=secret or (isinstance(key, str) and is_secret_name(key)))
+        elif callable(reveal := _attribute(data, "get_secret_value")):  # pydantic's SecretStr
+            look(reveal(), deep, secret=True)
+        elif deep < _DEEPEST_OBJECT:
+            for name in (*getattr(data, "__dict__", ()), *_slots(type(data))):
+                look(_attribute(data, name), deep + 1, secret=secret or is_secret_name(name))
 
-    look(plain(value), secret=False)
+    # Of what another thread changes meanwhile, or what is nested too deeply, the secrets found until then count.
+    with suppress(Exception):
+        look(value, 0, secret=False)
     return found
+
+
+def _attribute(holder: Any, name: str) -> Any:
+    """An attribute; `None` where there is none, or where it cannot be read."""
+    try:
+        return getattr(holder, name, None)
+    except Exception:
+        return None
+
+
+def _slots(kind: type) -> list[str]:
+    """The attributes that objects of a class have without a dictionary."""
+    return [
+        name
+        for each in kind.__mro__
+        for name in _as_names(vars(each).get("__slots__", ()))
+        if not name.startswith("__")
+    ]
+
+
+def _as_names(slots: Any) -> tuple[str, ...]:
+    return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
 def without(text: str, secrets: Iterable[Any]) -> str:
