@@ -179,6 +179,7 @@ class Run:
             self.options.seed,
             {},
             {},
+            function=self.task.function,
             spans=self.no_spans,
             recalled=work.recalled,
         )

@@ -39,6 +39,13 @@ class Recorded(Protocol):
         ...
 
 
+class RecordedCalls(Recorded, Protocol):
+    """The part of an attempt that holds the calls of marked tools outside of any other part."""
+
+    def end(self) -> None:
+        """Record nothing more."""
+
+
 class Attempt(msgspec.Struct):
     """One execution of one case."""
 
@@ -63,6 +70,10 @@ class Attempt(msgspec.Struct):
     trace: Trace | None = None
     recorded: list[Recorded] = []
     """The parts of it that were recorded, in the order in which they began. Their traces make its trace."""
+    function: Any = None
+    """The task's function; `None` in an attempt built by hand."""
+    calls: RecordedCalls | None = None
+    """That of the parts which holds the calls of marked tools outside of the others; `None` while there are none."""
     spans: Any = None
     """A `SpanTree`, or the error that says why there is none."""
     trace_id: str | None = None
@@ -85,9 +96,14 @@ class Attempt(msgspec.Struct):
         """The trace; of a task that was given up while it was recorded, what it had done by then."""
         return joined([part.trace for part in self.recorded]) if self.recorded else self.trace
 
+    @property
+    def takes_parts(self) -> bool:
+        """Whether this code runs outside of a part that tells all there is to tell."""
+        return not _INSIDE.get()
+
     def record(self, part: Recorded) -> None:
         """Make something that is recorded a part of the attempt, unless this code runs inside of another part."""
-        if not _INSIDE.get():
+        if self.takes_parts:
             with _COUNTING:
                 self.recorded.append(part)
 
@@ -248,7 +264,7 @@ def record_trace(trace: Trace) -> None:
         raise InvalidTraceError(f"record_trace takes a Trace, got {safe_repr(trace):.200}")
     attempt = running_attempt()
     if attempt is not None:
-        attempt.recorded = [_Told(trace)]
+        attempt.recorded, attempt.calls = [_Told(trace)], None
         attempt.trace = trace
 
 
@@ -406,6 +422,8 @@ def settle(attempt: Attempt, output: Any) -> None:
     Raises:
         TaskContractError: the output is a generator that nobody has run.
     """
+    if attempt.calls is not None:
+        attempt.calls.end()
     if isinstance(output, Trace):
         parts = [part.trace for part in attempt.recorded]
         is_part = any(part.trace_id == output.trace_id for part in parts)
@@ -418,10 +436,26 @@ def settle(attempt: Attempt, output: Any) -> None:
         )
     else:
         attempt.output = output
-        if attempt.trace is None and callable(getattr(type(output), "attempt_trace", None)):
-            attempt.trace = output.attempt_trace()
+        is_rollout = callable(getattr(type(output), "attempt_trace", None))
+        told = output.attempt_trace() if is_rollout and attempt.trace is None else None
+        if told is not None:
+            attempt.trace = told
+        elif attempt.calls is not None:
+            attempt.trace = attempt.trace_so_far
+        elif attempt.trace is None and _silent is not None and not (is_rollout or attempt.recorded):
+            attempt.trace = _silent(attempt)
         if attempt.trace is not None:
             attempt.trace = _with_texts(attempt.trace, attempt.inputs, output)
+
+
+_silent: Callable[[Attempt], Trace | None] | None = None
+"""What finds the trace of an attempt that called no tool; `None` while no tool is marked in this process."""
+
+
+def tell_silence_with(find: Callable[[Attempt], Trace | None]) -> None:
+    """Have attempts that recorded nothing told by a function: a trace without calls, or `None` where they are unknown."""
+    global _silent  # noqa: PLW0603
+    _silent = find
 
 
 def _with_texts(trace: Trace, inputs: Any, output: Any) -> Trace:
@@ -440,5 +474,6 @@ def begin(attempt: Attempt) -> None:
         attempt.attributes = {}
         attempt.trace = None
         attempt.recorded = []
+        attempt.calls = None
         attempt.error = None
     _CURRENT.set(attempt)

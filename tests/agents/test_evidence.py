@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
@@ -18,6 +19,7 @@ from calipers.agents import (
     ToolUsageAuditor,
     TraceComparisonEvaluator,
     TraceRecorder,
+    carry,
     current_recording,
     tool,
 )
@@ -419,3 +421,99 @@ def test_traces_are_compared_by_calls_only_where_both_tell_them():
     for trace, left_out in ((Trace(output_text="no"), True), (Trace(output_text="no", tool_calls=[]), False)):
         result = asyncio.run(TraceComparisonEvaluator(reference).evaluate(Case(name="x", inputs=""), trace))
         assert ("tool_sequence" in result.metadata["left_out"]) is left_out
+
+
+def test_a_plain_task_records_the_calls_of_marked_tools():
+    for task in (with_tools, functools.partial(with_tools), Worker().run, by_thread, by_awaiting):
+        dataset = Dataset(
+            cases=[Case(inputs="please"), Case(inputs="hello")],
+            evaluators=[ToolCallCount(tool="search", minimum=1)],
+        )
+        called, silent = dataset.evaluate_sync(task, progress=False).cases
+        assert [call.name for call in called.trace.tool_calls] == ["search"]
+        assert (called.passed, silent.passed) == (True, False), "that it called nothing is known, too"
+        assert called.trace.recorded_tools == silent.trace.recorded_tools == ("search",)
+        assert (called.trace.input_text, called.trace.output_text) == ("please", "please")
+        assert not called.trace.latency_measured
+
+
+async def by_awaiting(request):
+    return await asyncio.to_thread(with_tools, request)
+
+
+def by_thread(request):
+    with ThreadPoolExecutor() as pool:
+        return pool.submit(carry(with_tools), request).result()
+
+
+def test_a_plain_task_whose_tools_are_not_marked_is_not_judged():
+    record = judged(without_tools)
+    assert record.trace is None
+    assert not record.results
+    assert NO_TOOL_CALLS in {skip.reason for skip in record.skipped}
+    assert not judged(by_current).results, "without a recording, nothing is recorded by hand"
+
+
+def test_calls_beside_a_recording_are_in_the_trace_of_the_attempt():
+    def task(request):
+        find(request)
+        with TraceRecorder("bot") as recording:
+            recording.output_text = search(request)
+        return "done"
+
+    (record,) = Dataset(cases=[Case(inputs="x")]).evaluate_sync(task, progress=False).cases
+    assert [call.name for call in record.trace.tool_calls] == ["find", "search"]
+
+
+def test_what_an_evaluator_calls_is_no_call_of_the_agent():
+    def judge(output):
+        return find(output) == "no"
+
+    (record,) = (
+        Dataset(cases=[Case(inputs="x")], evaluators=[judge]).evaluate_sync(with_tools, progress=False).cases
+    )
+    assert record.passed
+    assert record.trace.tool_calls == ()
+
+
+def test_a_further_try_starts_without_the_calls_of_the_one_before():
+    tries = []
+
+    def task(request):
+        search(request)
+        tries.append(request)
+        if len(tries) == 1:
+            raise ConnectionError("try again")
+        return request
+
+    report = Dataset(cases=[Case(inputs="x")]).evaluate_sync(
+        task, progress=False, retry_task={"attempts": 2, "backoff": 0}
+    )
+    assert len(report.cases[0].trace.tool_calls) == 1
+
+
+def test_a_plain_task_that_fails_has_its_calls_in_the_report():
+    def task(request):
+        search(request)
+        raise ValueError("broken")
+
+    (failure,) = Dataset(cases=[Case(inputs="x")]).evaluate_sync(task, progress=False).failures
+    assert [call.name for call in failure.trace.tool_calls] == ["search"]
+
+
+def test_a_conversation_without_a_call_is_judged_where_the_tools_are_marked():
+    def chat(messages):
+        return with_tools(messages[-1]["content"])
+
+    def silent(messages):
+        return without_tools(messages[-1]["content"])
+
+    dataset = Dataset(
+        cases=[Case(turns=["hello", "goodbye"])],
+        evaluators=[ToolCallCount(tool="search", maximum=0), ToolCallCount(tool="delete", maximum=0)],
+    )
+    (record,) = dataset.evaluate_sync(chat, progress=False).cases
+    assert [result.value for result in record.results] == [True]
+    assert [skip.reason.partition(" ")[0] for skip in record.skipped] == ["'delete'"]
+    (record,) = dataset.evaluate_sync(silent, progress=False).cases
+    assert {skip.reason for skip in record.skipped} == {NO_TOOL_CALLS}

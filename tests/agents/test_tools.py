@@ -4,9 +4,11 @@ import asyncio
 import functools
 import inspect
 import threading
+from dataclasses import dataclass
 
 import pytest
 
+from calipers import Case, Dataset
 from calipers.agents import TraceRecorder, tool
 from calipers.errors import InvalidOptionError
 from calipers.redaction import REDACTED
@@ -512,3 +514,55 @@ def test_a_tool_may_be_called_by_many_threads_at_once():
         thread.join()
     for number, calls in results.items():
         assert [call.arguments for call in calls] == [{"query": f"q{number}"}]
+
+
+@dataclass
+class Deps:
+    api_key: str
+
+
+class Service:
+    def __init__(self):
+        self.api_key = "kx9-plainkey-4411"
+
+    @tool
+    def of_self(self, city):
+        return {"asked": [f"/w?k={self.api_key}"], "city": city}
+
+
+@tool(exclude=["deps"])
+def of_deps(deps, city):
+    return {"asked": [f"/w?k={deps.api_key}"], "city": city}
+
+
+@tool(exclude=["deps"])
+def failing(deps, city):
+    raise RuntimeError(f"/w?k={deps.api_key} gave 401")
+
+
+@tool
+def of_arguments(password, city):
+    return {"asked": [f"/w?k={password}"], "city": city}
+
+
+def test_an_output_does_not_repeat_a_secret_that_the_tool_was_given():
+    deps = Deps("kx9-plainkey-4411")
+    with TraceRecorder("bot") as recording:
+        outputs = [of_deps(deps, "Rome"), Service().of_self("Rome"), of_arguments(deps.api_key, "Rome")]
+    assert all("plainkey" in str(output) for output in outputs), "the agent gets what the tool returned"
+    for call in recording.trace.tool_calls:
+        assert call.output == {"asked": [f"/w?k={REDACTED}"], "city": "Rome"}
+    with TraceRecorder("bot", keep_secrets=True) as recording:
+        of_deps(deps, "Rome")
+    assert "plainkey" in str(recording.trace.tool_calls[0].output)
+
+
+def test_a_plain_task_fails_without_telling_the_secret_of_its_tool():
+    (failure,) = (
+        Dataset(cases=[Case(inputs="Rome")])
+        .evaluate_sync(lambda city: failing(Deps("kx9-plainkey-4411"), city), progress=False)
+        .failures
+    )
+    assert failure.error_message == f"RuntimeError: /w?k={REDACTED} gave 401"
+    assert failure.trace.tool_calls[0].error == failure.error_message
+    assert "plainkey" not in failure.error_stacktrace.replace('Deps("kx9-plainkey-4411")', "")

@@ -14,6 +14,7 @@ takes the context there. Two recordings in different tasks or threads know nothi
 - What looks like a secret (`calipers.redaction`) is recorded as `[redacted]`: in calls, in metadata, in errors. What the
   agent was asked and what it said stands as it is, for that is what evaluators judge.
 - If the block is left by an exception, the trace so far is kept and has it under `metadata["error"]`.
+- An attempt of a run records the calls of functions marked with `@tool` also outside of any recording.
 - In a run, the outermost recordings of an attempt make its trace: evaluators find it as `ctx.trace`. Several, one after the
   other or side by side, are one trace, in the order in which they began. A task that fails or runs out of time leaves the
   trace so far in the report.
@@ -21,12 +22,13 @@ takes the context there. Two recordings in different tasks or threads know nothi
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.redaction import masked, masked_text, secrets_in, without
@@ -34,11 +36,13 @@ from calipers.task import Attempt, running_attempt
 from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
 
 from .event_log import Event, EventLog, error_text, turn_of
-from .evidence import Found, tools_reached_by_caller
+from .evidence import Found, tools_reached, tools_reached_by_caller
 from .snapshot import snapshot
 
 ArgumentsT = ParamSpec("ArgumentsT")
 ResultT = TypeVar("ResultT")
+
+_OPENING = threading.Lock()
 
 _CURRENT: ContextVar["Recording | None"] = ContextVar("calipers_recording", default=None)
 
@@ -49,6 +53,36 @@ def current_recording() -> "Recording | None":
     while recording is not None and recording.log.ended:
         recording = recording.outer
     return recording
+
+
+def place_to_record() -> "Recording | None":
+    """Where a call of a tool is recorded: the current recording, else that of the attempt this code runs in."""
+    recording, attempt = current_recording(), running_attempt()
+    if recording is None and attempt is not None and attempt.takes_parts:
+        with _OPENING:
+            if attempt.calls is None:
+                attempt.calls = opened = _of_attempt(attempt)
+                opened.log.begin(None)
+                attempt.record(opened)
+            recording = cast("Recording | None", attempt.calls)
+    return None if recording is None or recording.log.ended else recording
+
+
+def trace_without_calls(attempt: Attempt) -> Trace | None:
+    """The trace of an attempt that called no tool, where its task reaches tools that would have been recorded."""
+    reached = attempt.function is not None and tools_reached(attempt.function).tools
+    return _of_attempt(attempt).trace if reached else None
+
+
+def _of_attempt(attempt: Attempt) -> "Recording":
+    """A recording of an attempt whose task is not recorded otherwise. It measures no time."""
+    function = attempt.function
+
+    def marked() -> Found:
+        return Found(tools_reached(function).tools)  # without a recording, nothing is recorded by hand
+
+    name = getattr(function, "__name__", "")
+    return Recording(name if isinstance(name, str) else "", records_calls=marked, is_timed=False)
 
 
 class Recording:
@@ -64,6 +98,7 @@ class Recording:
         metadata: Mapping[str, Any] | None = None,
         keep_secrets: bool = False,
         records_calls: bool | Callable[[], Found] | None = None,
+        is_timed: bool = True,
     ) -> None:
         self.agent_name = agent_name
         self.model = model
@@ -76,6 +111,8 @@ class Recording:
         """Whether what looks like a secret is recorded as it is."""
         self.records_calls = records_calls
         """Whether every tool call would be recorded here, or a function that looks for evidence; `None`: look at the caller."""
+        self.is_timed = is_timed
+        """Whether it takes as long as the agent; else the total latency of the trace is unknown."""
         self.by_hand = False
         """Whether a call was recorded by hand, here or in a recording inside."""
         self.log = EventLog()
@@ -270,9 +307,11 @@ class Recording:
                     call.error = error_text(error)
                 raise
             finally:
-                call.output = self.recorded(snapshot(call.output))
-                if call.error is not None and not self.keep_secrets:
-                    call.error = masked_text(without(call.error, secrets_in(given)))
+                call.output = snapshot(call.output)
+                if not self.keep_secrets:
+                    secrets = secrets_in(given)
+                    call.output = masked(call.output, secrets)
+                    call.error = None if call.error is None else masked_text(without(call.error, secrets))
 
     @contextmanager
     def llm_call(self, model: str | None = None, *, input_text: str = "") -> Iterator[LLMCall]:
@@ -309,7 +348,7 @@ class Recording:
             input_text=self.input_text or next(asked, ""),
             output_text=output,
             turns=turns,
-            total_latency_ms=log.seconds * 1000,
+            total_latency_ms=log.seconds * 1000 if self.is_timed else 0,
             tags=self.tags,
             metadata=self.recorded(dict(self.metadata)),
             records_calls=records_calls,
@@ -321,6 +360,10 @@ class Recording:
     def recorded(self, value: Any) -> Any:
         """A value as it is recorded: without secrets, unless they are to be kept."""
         return value if self.keep_secrets else masked(value)
+
+    def end(self) -> None:
+        """Record nothing more. A block does this by itself."""
+        self.log.end()
 
     def attach(self) -> None:
         """Give the trace to the attempt it was recorded in, if this is one of its outermost recordings."""

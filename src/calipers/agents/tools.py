@@ -1,14 +1,16 @@
 """`@tool`: a function whose calls are recorded.
 
-Where nothing is recorded, the function is just called. Inside a recording each call becomes a `ToolCall`: its arguments,
-what it returned or why it failed, and how long it took. Errors and cancellations go on to the caller.
+Where nothing is recorded, the function is just called. Inside a recording, and in an attempt of a run, each call becomes a
+`ToolCall`: its arguments, what it returned or why it failed, and how long it took. Errors and cancellations go on to the
+caller.
 
 - Arguments stand under the names of their parameters. Only those that were given: a default is the tool's choice, not the
   agent's. `*args` is a list under its own name, `**kwargs` are arguments like others.
 - What the agent did not choose is no argument, and is not recorded: a method's `self`, what a framework fills in, such as
   the `RunContext` of pydantic-ai or the `RunnableConfig` of LangChain (`injected.py`), and the parameters in `exclude`.
 - Secrets are recorded as `[redacted]`: what `redact` names, and what looks like a key or stands under a name such as
-  `password` (`calipers.redaction`), in arguments, outputs and errors.
+  `password` (`calipers.redaction`), in arguments, outputs and errors. Outputs and errors do not repeat the secrets that stand
+  under such names in the arguments, or in what is no argument, such as `ctx.deps.api_key`.
 - A call that the function's signature refuses is a failed call. Its positional arguments stand under `args`; where there
   is something to redact or to leave out, they are not recorded.
 - Arguments are recorded as they were before the call, the output as it was when it was returned (see `snapshot.py`).
@@ -24,12 +26,13 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
 from calipers.errors import InvalidOptionError
 from calipers.redaction import REDACTED, masked, masked_text, secrets_in, without
 from calipers.result import tell_error_as
+from calipers.task import tell_silence_with
 from calipers.trace import ToolCall
 
 from .event_log import error_text
 from .evidence import MARK
 from .injected import injected_parameters, is_injected_value
-from .recording import Recording, current_recording
+from .recording import Recording, place_to_record, trace_without_calls
 from .snapshot import snapshot
 
 ArgumentsT = ParamSpec("ArgumentsT")
@@ -88,7 +91,7 @@ def tool(
     described = _Tool(function, name, exclude, redact, keep_secrets=keep_secrets)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        recording = current_recording()
+        recording = place_to_record()
         if recording is None:
             return function(*args, **kwargs)
         with ExitStack() as block:
@@ -100,7 +103,7 @@ def tool(
             return output
 
     async def call_later(*args: Any, **kwargs: Any) -> Any:
-        recording = current_recording()
+        recording = place_to_record()
         if recording is None:
             return await function(*args, **kwargs)
         with described.recorded(recording, args, kwargs) as returned:
@@ -110,6 +113,7 @@ def tool(
 
     marked = functools.wraps(function)(call_later if described.is_async else call)
     setattr(marked, MARK, described.name)
+    tell_silence_with(trace_without_calls)
     return marked
 
 
@@ -181,7 +185,7 @@ class _Tool:
 
         def returned(output: Any) -> None:
             told = self._shown("return", snapshot(output))
-            call.output = told if keep else masked(told)
+            call.output = told if keep else masked(told, secrets_in([given, rest]))
 
         with recording.log.tool_call(call):
             try:
