@@ -104,6 +104,23 @@ def covers_t(draw, n, truth):
     return truth in t_interval(scores(draw, n, truth))
 
 
+def covers_share(draw, n, truth):
+    return truth in mean([[score] for score in scores(draw, n, truth)], bounds=(0, 1)).interval
+
+
+def covers_mostly_best(draw, n, truth):
+    """Scores of which most lie at the better end, and the others anywhere."""
+    kept = 2 * truth - 1 if truth > 0.5 else 1 - 2 * min(truth, 1 - truth)
+    drawn = [1.0 if draw.random() < kept else draw.random() for _ in range(n)]
+    return kept + (1 - kept) / 2 in mean([[score] for score in drawn], bounds=(0, 1)).interval
+
+
+def covers_share_of_two_kinds(draw, n, truth):
+    at_end = [float(draw.random() < truth) for _ in range(n)]
+    drawn = [[0.99 * end + 0.01 * draw.random()] for end in at_end]
+    return 0.99 * truth + 0.005 in mean(drawn, bounds=(0, 1)).interval
+
+
 def covers_bca(draw, n, truth):
     return truth in bootstrap_interval(scores(draw, n, truth), seed=draw.getrandbits(32), resamples=RESAMPLES)
 
@@ -111,13 +128,40 @@ def covers_bca(draw, n, truth):
 def covers_repeated_mean(draw, n, truth):
     shared = scores(draw, n, truth)
     cases = [[0.5 * own + 0.5 * score for score in scores(draw, REPEATS, truth)] for own in shared]
-    return truth in mean(cases).interval
+    return truth in mean(cases, bounds=(0, 1)).interval
 
 
 def covers_clustered_mean(draw, n, truth):
     shared = scores(draw, n // CLUSTER, truth)
     cases = [[0.5 * shared[i // CLUSTER] + 0.5 * score] for i, score in enumerate(scores(draw, n, truth))]
-    return truth in mean(cases, clusters=[i // CLUSTER for i in range(n)]).interval
+    return truth in mean(cases, bounds=(0, 1), clusters=[i // CLUSTER for i in range(n)]).interval
+
+
+def one_large(n):
+    """Clusters of two cases each, but for one that holds half of all cases."""
+    return [0] * (n - n // 2) + [1 + i // 2 for i in range(n // 2)]
+
+
+def covers_unequal_rate(draw, n, truth):
+    clusters = one_large(n)
+    chances = {cluster: mixed(draw, truth) for cluster in sorted(set(clusters))}
+    return truth in rate([(int(draw.random() < chances[c]), 1) for c in clusters], clusters=clusters).interval
+
+
+def unequal_scores(draw, n, truth, clusters):
+    shared = scores(draw, len(set(clusters)), truth)
+    return [[0.5 * shared[c] + 0.5 * own] for c, own in zip(clusters, scores(draw, n, truth), strict=True)]
+
+
+def covers_unequal_mean(draw, n, truth):
+    clusters = one_large(n)
+    return truth in mean(unequal_scores(draw, n, truth, clusters), bounds=(0, 1), clusters=clusters).interval
+
+
+def covers_unequal_difference(draw, n, truth):
+    clusters = one_large(n)
+    first, second = (unequal_scores(draw, n, truth, clusters) for _ in "ab")
+    return 0 in compare_paired(first, second, clusters=clusters).interval
 
 
 def covers_gated_score(draw, n, truth):
@@ -201,18 +245,24 @@ ROWS = {
     "rate: upper bound (rule of three)": covers_upper_bound,
     f"rate, {REPEATS} repeats: two levels": covers_repeated_rate,
     f"rate, clusters of {CLUSTER}": covers_clustered_rate,
+    "rate, half of the cases in one cluster": covers_unequal_rate,
     "rate, looked at after every case: betting": covers_anytime,
-    "score: Student t": covers_t,
+    "score between bounds: Wilson of an effective size": covers_share,
+    "score between bounds, most at the upper one: the same": covers_mostly_best,
+    "score without bounds: Student t": covers_t,
     "score: BCa bootstrap": covers_bca,
-    f"score, {REPEATS} repeats: t over cases": covers_repeated_mean,
-    f"score, clusters of {CLUSTER}: clustered t": covers_clustered_mean,
+    f"score between bounds, {REPEATS} repeats: the same": covers_repeated_mean,
+    f"score between bounds, clusters of {CLUSTER}: the same": covers_clustered_mean,
+    "score between bounds, half of the cases in one cluster: the same": covers_unequal_mean,
     "score in a gate: Gaffke": covers_gated_score,
     f"score in a gate, clusters of {CLUSTER}: Gaffke": covers_gated_clusters,
     "score of two kinds, near 0 and near 1: Student t": covers_rare_loss,
+    "score of two kinds: Wilson of an effective size": covers_share_of_two_kinds,
     "score of two kinds in a gate: Gaffke": covers_gated_rare_loss,
     "difference, paired rates: Newcombe": covers_paired_rates,
     f"difference, paired, {REPEATS} repeats: t": covers_paired_repeats,
     "difference, paired scores: t": covers_paired_scores,
+    "difference, half of the cases in one cluster: clustered t": covers_unequal_difference,
     "difference, paired scores: BCa": covers_paired_bootstrap,
     "difference, paired rates in a gate: Gaffke": covers_gated_rates,
     "difference, paired scores in a gate: Gaffke": covers_gated_differences,

@@ -91,7 +91,7 @@ def check_score(score: Any) -> None:
         InvalidOutputError: it is no number from 0 to 1. A bool is never a number.
     """
     is_number = isinstance(score, Real | Decimal) and not isinstance(score, bool)
-    if not is_number or not 0 <= score <= 1:
+    if not is_number or not 0 <= float(score) <= 1:
         raise InvalidOutputError(f"the score of an EvalResult is a number from 0 to 1, got {score!r:.200}")
 
 

@@ -32,7 +32,7 @@ def test_the_page_shows_every_interval():
 
 
 @pytest.mark.parametrize(
-    "row", ["rate: Wilson", "rate: Clopper-Pearson", "rate: Jeffreys", "score: Student t"]
+    "row", ["rate: Wilson", "rate: Clopper-Pearson", "rate: Jeffreys", "score without bounds: Student t"]
 )
 def test_a_cell_of_the_page_is_what_the_script_finds(row):
     found = 100 * COVERAGE.share_covered((row, 10, 0.05, COVERAGE.SETS))

@@ -104,7 +104,6 @@ def use() -> None:
         assert_type(manager.get("attributes"), PluginBase)
         dataset = Dataset(cases=[Case(inputs="x")], evaluators=manager.get_evaluators())
         report = dataset.evaluate_sync(str, plugins=manager)
-        assert_type(report, Report)
         write_report(report, "properties:report.txt", views=manager.views)
         write_report(report, "mine:report.txt", views={"mine": str, "other": Printer(80)})
         write_report(report, "mine:report.txt", views={"mine": Printer})  # type: ignore[dict-item]

@@ -352,7 +352,8 @@ async def evaluate_calls(
         return await judged(judge, expected, actual, by_name=by_name)
 
     dataset: Dataset[str, Any, Any] = Dataset(name=name, cases=listed, evaluators=[calls])
-    return await dataset.evaluate(task, name=name, **{"progress": False, **options})
+    chosen: dict[str, Any] = {"progress": False, **options}
+    return await dataset.evaluate(task, name=name, **chosen)
 
 
 def whole(report: Report) -> Report:
