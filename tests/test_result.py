@@ -6,7 +6,7 @@ import httpx
 import openai
 import pytest
 
-from calipers import EvaluationReason, EvaluationResult, EvalVerdict, Retry
+from calipers import Case, Dataset, EvaluationReason, EvaluationResult, EvalVerdict, Retry
 from calipers.errors import InvalidOutputError
 from calipers.result import EvalResult, EvaluatorSpec, describe_error, kind_of
 
@@ -99,6 +99,46 @@ def test_an_error_whose_own_text_fails_is_described_all_the_same():
     assert kind == "Speechless"
     assert message == "Speechless: (the error's own text could not be read)"
     assert "Speechless" in stack
+
+
+class Closed(Exception):
+    def __getattribute__(self, name):
+        raise RuntimeError("no attributes here")
+
+
+def test_an_error_whose_attributes_cannot_be_read_is_described_all_the_same():
+    kind, message, stack = describe_error(Closed("busy"))
+    assert (kind, message, stack) == ("Closed", "Closed: busy", "Closed: busy")
+
+
+def fail_on_1(inputs):
+    if inputs == 1:
+        raise Closed("busy")
+    return inputs
+
+
+async def fail_on_1_async(inputs):
+    return fail_on_1(inputs)
+
+
+def judge(output):
+    return fail_on_1(output - 1) != 5
+
+
+async def judge_async(output):
+    return judge(output)
+
+
+@pytest.mark.parametrize("retry", [None, Retry(attempts=2, backoff=0)])
+@pytest.mark.parametrize("task", [fail_on_1, fail_on_1_async])
+def test_an_error_whose_attributes_cannot_be_read_is_a_failure_and_the_run_goes_on(task, retry):
+    cases = [Case(name=str(number), inputs=number) for number in range(4)]
+    report = Dataset(cases=cases, evaluators=[judge, judge_async]).evaluate_sync(
+        task, progress=False, retry=retry, retry_evaluators=retry
+    )
+    assert [(failure.name, failure.error_message) for failure in report.failures] == [("1", "Closed: busy")]
+    failed = {case.name: [each.error_message for each in case.evaluator_failures] for case in report.cases}
+    assert failed == {"0": [], "2": ["Closed: busy"] * 2, "3": []}
 
 
 def came_from(error, cause, *, silent=False):

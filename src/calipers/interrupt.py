@@ -43,7 +43,7 @@ def is_interrupt(error: BaseException) -> bool:
     Python delivers signals to the main thread alone. Where another handler than ours is in place, every one counts as the user's.
     """
     return (
-        isinstance(error, KeyboardInterrupt)
+        issubclass(type(error), KeyboardInterrupt)  # the error may not say its own class
         and not _calm
         and threading.current_thread() is threading.main_thread()
     )

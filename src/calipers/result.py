@@ -192,8 +192,9 @@ def describe_error(error: BaseException) -> tuple[str, str, str]:
     """
     where = ""
     shown = error
-    if isinstance(error, RolloutError) and error.where and error.__cause__ is not None:
-        shown, where = error.__cause__, f" ({error.where})"
+    with suppress(Exception):  # an error whose attributes cannot be read
+        if isinstance(error, RolloutError) and error.where and error.__cause__ is not None:
+            shown, where = error.__cause__, f" ({error.where})"
     if (other_loop := OtherLoopError.found_in(error)) is not None:
         shown = error = other_loop
     kind = type(shown).__name__

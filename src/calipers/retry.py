@@ -68,7 +68,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
         """
         if tries >= self.attempts or OtherLoopError.found_in(error) is not None:
             return False
-        player = error.__cause__ if isinstance(error, RolloutError) else None
+        player = error.__cause__ if issubclass(type(error), RolloutError) else None
         try:
             return self._covers(error) or (player is not None and self._covers(player))
         except BaseException as failure:
@@ -79,7 +79,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
             return False
 
     def _covers(self, error: BaseException) -> bool:
-        return isinstance(error, self.on) if isinstance(self.on, type | tuple) else bool(self.on(error))
+        return issubclass(type(error), self.on) if isinstance(self.on, type | tuple) else bool(self.on(error))
 
     def pause(self, tries: int, seed: int) -> float:
         """Seconds to wait after the given try."""

@@ -413,8 +413,8 @@ class Run:
         """Whether what an attempt raised is meant for the run: Ctrl-C, a cancellation of ours, the end of the event loop."""
         return (
             is_interrupt(error)
-            or isinstance(error, GeneratorExit)
-            or (self.stopping and isinstance(error, asyncio.CancelledError))
+            or issubclass(type(error), GeneratorExit)  # the error may not say its own class
+            or (self.stopping and issubclass(type(error), asyncio.CancelledError))
         )
 
     def broken_off(self, work: Work, error: GeneratorExit) -> Record:

@@ -115,7 +115,7 @@ class Scoring:
 
     def ends(self, error: BaseException) -> bool:
         """Whether what an evaluator raised is meant for the run: Ctrl-C, or a cancellation of ours."""
-        return is_interrupt(error) or (self.stopping and isinstance(error, asyncio.CancelledError))
+        return is_interrupt(error) or (self.stopping and issubclass(type(error), asyncio.CancelledError))
 
     def note(self, name: str, seconds: float, *, is_async: bool = False) -> None:
         """Note who has held the event loop; who did for too long is named in the report."""
@@ -419,7 +419,7 @@ class _Hearing(msgspec.Struct):
             except EvaluatorContractError as lost:
                 error = lost
         retry = self.scoring.retry
-        if retry is not None and not isinstance(error, _NOT_AGAIN) and retry.again(error, 1):
+        if retry is not None and not issubclass(type(error), _NOT_AGAIN) and retry.again(error, 1):
             self.wait_for(asked)
         else:
             self.current[1].append(judge.failure(error))
