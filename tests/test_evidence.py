@@ -114,6 +114,55 @@ def test_what_was_empty_is_empty_for_everyone(tmp_path):
         assert (report.cases[0].metrics, report.cases[0].attributes) == ({}, {})
 
 
+async def add_and_count(ctx):
+    await asyncio.sleep(0)
+    ctx.output.append("!")
+    ctx.metrics["added"] = 1
+    return len(ctx.output)
+
+
+class ReturnsACoroutine(Evaluator):
+    def evaluate(self, ctx):
+        return add_and_count(ctx)
+
+
+class ReturnsATask(Evaluator):
+    def evaluate(self, ctx):
+        return asyncio.ensure_future(add_and_count(ctx))
+
+
+class ChangesBeforeItReturnsACoroutine(ReturnsACoroutine):
+    def evaluate(self, ctx):
+        ctx.output.clear()
+        return super().evaluate(ctx)
+
+
+def counts_output_later(output):
+    async def later():
+        await asyncio.sleep(0)
+        output.append("!")
+        return len(output)
+
+    return later()
+
+
+def test_an_evaluator_that_is_no_async_function_but_has_to_be_waited_for_has_data_of_its_own():
+    for judge, expected in (
+        (ReturnsACoroutine(), 2),
+        (ReturnsATask(), 2),
+        (ChangesBeforeItReturnsACoroutine(), 1),
+        (counts_output_later, 2),
+    ):
+        cases = [Case(name=str(number), inputs=number) for number in range(3)]
+        report = Dataset(cases=cases, evaluators=[judge] * 3).evaluate_sync(
+            lambda inputs: ["a"], progress=False
+        )
+        for case in report.cases:
+            assert not case.evaluator_failures, judge
+            assert [result.value for result in case.results] == [expected] * 3, judge
+            assert (case.output, case.metrics) == (["a"], {}), judge
+
+
 @dataclasses.dataclass
 class Answer:
     text: str

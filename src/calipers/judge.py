@@ -47,6 +47,7 @@ class Judge:
         self.version = None if version is None else str(version)
         called = evaluator.function if isinstance(evaluator, InjectedEvaluator) else evaluator.evaluate
         self.is_async = inspect.iscoroutinefunction(called)
+        """Whether it has to be waited for, as far as its definition tells, or as it has shown."""
         self.may_look = not isinstance(evaluator, InjectedEvaluator) or evaluator.may_look
         """Whether it has the context itself, and so may look beyond the attempt."""
         self.looks = self.may_look and (

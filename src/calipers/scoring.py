@@ -214,7 +214,7 @@ class Scoring:
 class _Asked:
     """A judge that is waited for."""
 
-    __slots__ = ("awaitable", "ctx", "error", "judge", "notes", "output", "said", "tries")
+    __slots__ = ("alone", "awaitable", "ctx", "error", "judge", "notes", "output", "said", "tries")
 
     def __init__(
         self,
@@ -232,6 +232,8 @@ class _Asked:
         self.output: Any = None
         self.notes: Notes | None = None
         self.tries = 1
+        self.alone = False
+        """Whether no other may be waited for at the same time."""
         self.said: _Said = ([], [], [])
         """What judges said who came after it and did not have to be waited for."""
 
@@ -303,7 +305,7 @@ class _Hearing(msgspec.Struct):
                     if attributes or metrics:  # they were empty
                         attributes.clear()
                         metrics.clear()
-                elif not judge.is_harmless and evidence.has_changed():
+                elif not judge.is_harmless and evidence.has_changed() and not isawaitable(output):
                     self.put_back(judge.name)
                 # The common outputs come first: this loop is most of what a run costs beyond the user's own code.
                 if output is True or output is False:
@@ -313,7 +315,7 @@ class _Hearing(msgspec.Struct):
                 elif type(output) is str:
                     results.append(judge.label(output))
                 elif isawaitable(output):
-                    self.wait_for(_Asked(judge, own, awaitable=output))
+                    self.promised(judge, own, output)
                 else:
                     take(output, judge, self.plan, results, skipped)
             except BaseException as error:
@@ -352,7 +354,7 @@ class _Hearing(msgspec.Struct):
             if asked.looked_too_early:  # and it took no notice of what would have ended it
                 self.wait_for(asked)
             elif isawaitable(output):
-                self.wait_for(_Asked(judge, own, awaitable=output))
+                self.promised(judge, own, output)
             else:
                 if self.evidence is not None and self.evidence.has_changed():
                     self.put_back(judge.name)
@@ -361,6 +363,23 @@ class _Hearing(msgspec.Struct):
             self.failed(judge, own, error)
         self.note_down(judge, own, notes, said)
         self.scoring.note(judge.name, perf_counter() - start)
+
+    def promised(self, judge: Judge, own: EvaluatorContext[Any, Any, Any], awaitable: Any) -> None:
+        """Have what a judge returned waited for; alone, if the judge shows only now that it waits, and so shares its data."""
+        asked = _Asked(judge, own, awaitable=awaitable)
+        if not judge.is_async:
+            judge.is_async = True
+            if (
+                self.evidence is not None and self.evidence.has_changed()
+            ):  # from now on it changes its own data
+                asyncio.ensure_future(awaitable).cancel()
+                self.put_back(judge.name)
+                self.ask(judge)
+                return
+            asked.alone = self.evidence is not None
+            if own is not self.ctx:  # a task that runs already looks at the context later
+                self._separate(own)
+        self.wait_for(asked)
 
     def note_down(
         self,
@@ -387,11 +406,16 @@ class _Hearing(msgspec.Struct):
             own._asked = set()  # noqa: SLF001 - as above
         if self.waiting:
             own._earlier = _NotYet()  # noqa: SLF001
+        if self.evidence is None or judge.is_async or self.scoring.timeout is not None:
+            self._separate(own)
+        return own
+
+    def _separate(self, own: EvaluatorContext[Any, Any, Any]) -> None:
+        """Give a context data of its own."""
         if self.evidence is None:  # all that could change is empty
             own.attributes, own.metrics = {}, {}
-        elif judge.is_async or self.scoring.timeout is not None:
+        else:
             self.evidence.private(own)
-        return own
 
     def put_back(self, *judges: str) -> None:
         """Put back what judges changed in place.
@@ -433,9 +457,11 @@ class _Hearing(msgspec.Struct):
         """Wait for the judges that have to be waited for, and add what they said in its place."""
         waiting, self.current = list(self.waiting), self.said
         self.waiting.clear()
-        await self._wait([asked for asked in waiting if not asked.looked_too_early])
+        await self._wait([asked for asked in waiting if not asked.looked_too_early and not asked.alone])
         for asked in waiting:
             judge = asked.judge
+            if asked.alone:
+                await self._wait([asked])
             if asked.looked_too_early:
                 judge.looks = True
                 asked.ctx, asked.awaitable, asked.error = self.own(judge), None, None
