@@ -287,6 +287,42 @@ def test_an_evaluator_that_reads_the_name_is_asked_again_for_a_renamed_case(stor
     assert report.reuse.attempts_made == 0
 
 
+@dataclass
+class Named(Evaluator):
+    """Reads the name of the case."""
+
+    version: int
+
+    def evaluate(self, ctx):
+        return f"{ctx.name} {self.version}"
+
+
+@dataclass
+class Seeded(Evaluator):
+    """Asks for the seed, which depends on the name of the case."""
+
+    version: int
+
+    def evaluate(self, ctx):
+        return f"{ctx.seed} {self.version}"
+
+
+@pytest.mark.parametrize("kind", [Named, Seeded])
+def test_a_judgement_holds_for_the_name_that_the_case_had_in_the_run_it_comes_from(store, kind):
+    def says(name, version, **options):
+        cases = [Case(name=name, inputs="a")]
+        report = run(Dataset(name="kept", cases=cases, evaluators=[kind(version)]), Task(), **options)
+        return report.cases[0].results[0].value, report.reuse
+
+    says("old", 0, store=store)
+    says("new", 1, store=store, reuse=True)
+    found, reuse = says("new", 0, store=store, reuse=True)
+    assert found == says("new", 0)[0]
+    assert (reuse.attempts_made, reuse.cells_computed) == (0, 1)
+    found, reuse = says("new", 0, store=store, reuse=True)
+    assert reuse.cells_computed == 0
+
+
 @pytest.mark.parametrize(
     ("case", "judged"),
     [

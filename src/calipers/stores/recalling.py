@@ -142,10 +142,12 @@ class Recaller:
         self, work: Work, judge: Judge, attempt: StoredAttempt, stored: StoredCell, source: Source
     ) -> Cell | None:
         """A stored cell, if it holds."""
-        if self.columns.of(judge).reads_name and attempt.case_name != work.case_name:
+        judged_as = attempt.case_name if stored.case_name is None else stored.case_name
+        renamed = judged_as != work.case_name
+        if self.columns.of(judge).reads_name and renamed:
             return None
         notes = cell_notes(stored.body)
-        if notes.seed is not None and (notes.seed != self.seed or attempt.case_name != work.case_name):
+        if notes.seed is not None and (notes.seed != self.seed or renamed):
             return None
         if notes.case is not None and (
             not notes.case or notes.case != setting_key(work.case, work.case_name)

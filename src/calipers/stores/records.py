@@ -69,6 +69,8 @@ class StoredCell(msgspec.Struct, kw_only=True, gc=False):
     """The id of the run from which it was taken over; `None`: it was computed in this one."""
     run: str = ""
     """The id of its run; filled in by the store when it is read."""
+    case_name: str | None = None
+    """The name of the case in its run; filled in where a cell is found apart from the attempt of its run."""
 
 
 class Known(msgspec.Struct, kw_only=True):

@@ -40,6 +40,7 @@ def find_known(db: Session, keys: Sequence[bytes], *, failed: bool) -> dict[byte
         known = Known(attempt=attempts[same[0][1:3]], origin=same[0][3], cells={})
         for row in same:
             for identity, cell in cells.get(row[1:3], ()):
+                cell.case_name = attempts[row[1:3]].case_name
                 known.cells.setdefault(identity, cell)
         found[key] = known
     return found

@@ -30,9 +30,9 @@ _MOST_TEXT = 4_000_000
 """Characters of large values that are read at once."""
 
 # The columns are the fields of the records, but for the run, of which a table has the number instead. The cells in the row
-# of an attempt are read apart from it.
+# of an attempt are read apart from it, and the name of a cell's case is that of its attempt.
 _ATTEMPT_FIELDS = StoredAttempt.__struct_fields__[:-2]
-_CELL_FIELDS = StoredCell.__struct_fields__[:-1]
+_CELL_FIELDS = StoredCell.__struct_fields__[:-2]
 _ATTEMPT = ", ".join(_ATTEMPT_FIELDS)
 _HEAD = ", ".join(_ATTEMPT_FIELDS[:-3])
 _CELL = ", ".join(_CELL_FIELDS)
