@@ -51,8 +51,8 @@ def runs(once, calipers, write):
         ("good", None, "evaluators: {positive: {margin: 0.1}}", "INCONCLUSIVE", 5),
         ("good", None, "evaluators: {positive: {at_least: 0.9}}", "INCONCLUSIVE", 5),
         ("good", None, "evaluators: {positive: {at_least: 0.7}}", "PASS", 0),
-        ("good", None, "evaluators: {missing: }", "FAIL", 1),
-        ("good", None, "{min_cases: 500, evaluators: {positive: }}", "INCONCLUSIVE", 5),
+        ("good", None, "evaluators: {missing: {at_least: 0.5}}", "FAIL", 1),
+        ("good", None, "{min_cases: 500, evaluators: {positive: {max_errors: 0}}}", "INCONCLUSIVE", 5),
     ],
 )
 def test_each_outcome_has_its_exit_code(calipers, runs, write, run, baseline, policy, word, code):

@@ -105,7 +105,7 @@ def even(number):
 
 def test_false_for_bad_and_a_number_for_good_is_not_judged_by_its_good_half():
     half, good = run(steady, only_if_even), run(even, only_if_even)
-    for rules in (Rules(at_least=0.5), Rules(margin=0.1), Rules()):
+    for rules in (Rules(at_least=0.5), Rules(margin=0.1), Rules(min_cases=1)):
         verdict = judge_run(half, Policy(evaluators={"only_if_even": rules}), baseline=good)
         assert verdict.outcome == "INCONCLUSIVE"
         said = verdict.findings[-1].said

@@ -82,7 +82,7 @@ def only(verdict, subject):
         (WORSE, Rules(at_most=0.7), "PASS"),
         (SAME, Rules(at_most=0.7), "FAIL"),
         (SAME, Rules(min_cases=301), "INCONCLUSIVE"),
-        (SAME, Rules(), "PASS"),
+        (SAME, Rules(min_cases=300), "PASS"),
     ],
 )
 def test_the_interval_decides_and_not_the_point(report, rules, outcome):
@@ -138,7 +138,7 @@ def test_how_many_more_cases_are_needed_is_told():
 @pytest.mark.parametrize(
     ("policy", "baseline", "outcome"),
     [
-        (Policy(evaluators={"gone": Rules()}), None, "FAIL"),
+        (Policy(evaluators={"gone": Rules(min_cases=1)}), None, "FAIL"),
         (Policy(evaluators={"gone": Rules(at_least=0.0)}), None, "FAIL"),
         (Policy(metrics={"tokens": Growth(at_most=5)}), None, "FAIL"),
         (Policy(evaluators={"right": Rules(margin=0.5)}), None, "INCONCLUSIVE"),
@@ -158,7 +158,7 @@ def test_what_is_missing_never_passes(policy, baseline, outcome):
 
 def test_a_run_without_cases_passes_nothing():
     empty = run("empty", 0.9, n=0)
-    for rules in (Rules(), Rules(margin=1.0), Rules(at_least=0.0)):
+    for rules in (Rules(min_cases=1), Rules(margin=1.0), Rules(at_least=0.0)):
         assert judge_run(empty, Policy(evaluators={"right": rules}), baseline=OLD).outcome == "FAIL"
     policy = Policy(pass_rate=Rules(at_most=0.9), max_task_failures=1.0)
     assert judge_run(empty, policy).outcome != "PASS"
@@ -211,7 +211,7 @@ def test_an_incomplete_baseline_is_noted():
 
 
 def test_labels_have_no_mean():
-    assert judge_run(SAME, Policy(evaluators={"kind": Rules()})).outcome == "PASS"
+    assert judge_run(SAME, Policy(evaluators={"kind": Rules(min_cases=1)})).outcome == "PASS"
     with pytest.raises(InvalidOptionError, match="labels"):
         judge_run(SAME, Policy(evaluators={"kind": Rules(at_least=0.5)}))
 
@@ -243,7 +243,7 @@ def test_failures_count_as_not_passed_and_have_limits_of_their_own():
     lost = sum(bool(case.evaluator_failures) for case in broken.cases) / 300
     assert judge_run(broken, Policy(evaluators={"fragile": Rules(at_least=0.99)})).outcome == "FAIL"
     for limits in ({"max_evaluator_errors": 0.01}, {"max_evaluator_errors": lost}):
-        verdict = judge_run(broken, Policy(evaluators={"fragile": Rules()}, **limits))
+        verdict = judge_run(broken, Policy(evaluators={"fragile": Rules(min_cases=1)}, **limits))
         assert verdict.outcome == ("FAIL" if limits["max_evaluator_errors"] < lost else "PASS")
     assert judge_run(broken, Policy(evaluators={"fragile": Rules(max_errors=0.01)})).outcome == "FAIL"
 
@@ -426,7 +426,7 @@ def test_a_run_that_is_never_decided_runs_to_its_end_and_has_been_looked_at():
     ("policy", "baseline", "words"),
     [
         (Policy(evaluators={"right": Rules(margin=0.1)}), None, "baseline"),
-        (Policy(evaluators={"right": Rules()}), None, "could decide"),
+        (Policy(evaluators={"right": Rules(min_cases=1)}), None, "could decide"),
         (Policy(evaluators={"right": Rules(at_least=0.5)}, duration=Growth(at_most=1)), None, "bounds"),
         (Policy(evaluators={"right": Rules(at_least=1.0)}), None, "inside the bounds"),
         (Policy(evaluators={"gone": Rules(margin=0.1)}), OLD, "no result of 'gone'"),
@@ -520,14 +520,15 @@ def test_a_rule_for_a_tag_is_held_against_the_cases_with_the_tag():
     assert few.outcome == "INCONCLUSIVE", "three cases prove little"
 
 
-def test_a_tag_that_no_case_has_fails_and_one_without_limits_has_to_have_cases():
+def test_a_tag_that_no_case_has_fails_and_one_may_be_asked_only_for_cases():
     cases = [Case(name=str(i), inputs=i, tags=["de"]) for i in range(5)]
     report = Dataset(cases=cases, evaluators=[right]).evaluate_sync(
         lambda i: {"right": False}, progress=False
     )
-    verdict = judge_run(report, Policy(tags={"de": Rules(), "fr": Rules(at_least=0.5)}))
+    verdict = judge_run(report, Policy(tags={"de": Rules(min_cases=1), "fr": Rules(at_least=0.5)}))
     assert verdict.outcome == "FAIL"
-    assert only(verdict, "pass rate of 'de'").outcome == "PASS"
+    asked = [each for each in verdict.findings if each.subject == "pass rate of 'de'"]
+    assert {each.outcome for each in asked} == {"PASS"}
     missing = only(verdict, "pass rate of 'fr'")
     assert (missing.outcome, missing.said) == ("FAIL", "no case of this run has the tag; there are 'de'")
 

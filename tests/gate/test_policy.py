@@ -19,7 +19,7 @@ pass_rate: {at_least: 0.8}
 evaluators:
   accuracy: {margin: 0.03, at_least: 0.8, max_errors: 0.01, min_cases: 40}
   toxicity: {at_most: 0.1, better: lower, margin: 0, bounds: [0, 5]}
-  tone:
+  tone: {min_cases: 1}
   judge: {agreement: {labels: labels.csv, kappa: 0.6, share: 0.8}}
 duration: {max_growth: 0.2, at_most: 3}
 metrics:
@@ -41,7 +41,7 @@ def test_a_file_gives_the_policy_that_it_describes(tmp_path):
         evaluators={
             "accuracy": Rules(margin=0.03, at_least=0.8, max_errors=0.01, min_cases=40),
             "toxicity": Rules(at_most=0.1, better="lower", margin=0, bounds=(0, 5)),
-            "tone": Rules(),
+            "tone": Rules(min_cases=1),
             "judge": Rules(agreement=HumanAgreement(labels=labels, kappa=0.6, share=0.8)),
         },
         duration=Growth(max_growth=0.2, at_most=3),
@@ -91,12 +91,23 @@ def test_a_file_that_asks_for_nothing_is_refused(tmp_path, text):
         load_policy(tmp_path / "gate.yaml")
 
 
+@pytest.mark.parametrize("where", ["evaluators", "tags"])
+@pytest.mark.parametrize("rules", ["", "{}", "{better: lower}"])
+def test_an_evaluator_or_tag_without_a_limit_is_refused_with_the_way_out(tmp_path, where, rules):
+    (tmp_path / "gate.yaml").write_text(f"pass_rate: {{at_least: 0.5}}\n{where}:\n  ok: {rules}\n")
+    with pytest.raises(
+        DatasetFileError, match="would let everything pass: set margin, at_least or at_most"
+    ) as raised:
+        load_policy(tmp_path / "gate.yaml")
+    assert [(each.line, each.path) for each in raised.value.problems] == [(3, f"{where}.ok")]
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "evaluators: {a: {at_least: }}",
-        "{evaluators: {a: }, duration: }",
-        "{evaluators: {a: }, max_task_failures: null}",
+        "{evaluators: {a: {at_least: 0.5}}, duration: }",
+        "{evaluators: {a: {at_least: 0.5}}, max_task_failures: null}",
     ],
 )
 def test_a_limit_that_was_left_empty_is_refused(tmp_path, text):
@@ -119,9 +130,11 @@ def test_only_documents_are_policies(tmp_path):
     ("make", "words"),
     [
         (lambda: Policy(), "without a rule"),
-        (lambda: Policy(evaluators={"a": Rules()}, confidence=1.0), "confidence"),
-        (lambda: Policy(evaluators={"a": Rules()}, correction="bonferroni"), "correction"),
-        (lambda: Policy(evaluators={"a": Rules()}, min_cases=0), "min_cases"),
+        (lambda: Rules(), "without a limit"),
+        (lambda: Rules(better="lower", bounds=(0, 5)), "without a limit"),
+        (lambda: Policy(evaluators={"a": Rules(at_least=0.5)}, confidence=1.0), "confidence"),
+        (lambda: Policy(evaluators={"a": Rules(at_least=0.5)}, correction="bonferroni"), "correction"),
+        (lambda: Policy(evaluators={"a": Rules(at_least=0.5)}, min_cases=0), "min_cases"),
         (lambda: Policy(evaluators={"a": {"margin": 1}}), "evaluators"),
         (lambda: Rules(margin=float("nan")), "finite"),
         (lambda: Rules(margin=float("inf")), "finite"),
@@ -281,15 +294,16 @@ def test_schema_and_reader_agree_on_what_may_stand_in_every_place(tmp_path, is_v
         # That a limit lies inside the bounds is between two values, which no schema can say.
         against_bounds = steps[-1] in {"margin", "at_least", "at_most"} and isinstance(value, int | float)
         assert valid == read or (against_bounds and valid), value
-    only_required = steps in {("evaluators", "a"), ("evaluators", "b"), ("tags", "hard")}
-    assert is_valid(changed(steps, None)) == only_required
+    assert not is_valid(changed(steps, None))
 
 
 @pytest.mark.parametrize(
     ("data", "fine"),
     [
         (WHOLE, True),
-        ({"evaluators": {"a": None}}, True),
+        ({"evaluators": {"a": None}}, False),
+        ({"evaluators": {"a": {"better": "lower", "bounds": [0, 5]}}}, False),
+        ({"evaluators": {"a": {"min_cases": 1}}}, True),
         ({"evaluators": {"a": {"margni": 1}}}, False),
         ({"evaluators": {"": {}}}, False),
         ({"duration": {}}, False),
@@ -298,7 +312,7 @@ def test_schema_and_reader_agree_on_what_may_stand_in_every_place(tmp_path, is_v
         ({"pass_rate": {"at_least": 0.5, "bounds": [0, 1]}}, False),
         ({"pass_rate": {"at_least": 0.5, "agreement": {"labels": "a", "kappa": 0.5}}}, False),
         ({"pass_rate": {"at_least": 0.5, "min_cases": 3, "max_skipped": 0.1}}, True),
-        ({"tags": {"hard": None}}, True),
+        ({"tags": {"hard": None}}, False),
         ({"tags": {"hard": {"at_least": 0.5, "max_errors": 0.1}}}, False),
         ({"evaluators": {"a": {"agreement": {"labels": "a", "kappa": -1}}}}, False),
         ({"evaluators": {"a": {"agreement": {"labels": "a", "share": 0}}}}, False),

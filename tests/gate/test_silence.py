@@ -111,10 +111,10 @@ def test_labels_have_to_be_given_to_as_many_cases_as_the_policy_says():
     )
     for policy, outcome in (
         (Policy(evaluators={"kind": Rules(min_cases=50)}), "INCONCLUSIVE"),
-        (Policy(evaluators={"kind": Rules()}, min_cases=50), "INCONCLUSIVE"),
+        (Policy(evaluators={"kind": Rules(max_errors=0)}, min_cases=50), "INCONCLUSIVE"),
         (Policy(evaluators={"kind": Rules(max_skipped=0.5)}), "FAIL"),
         (Policy(evaluators={"kind": Rules(min_cases=1, max_skipped=0.99)}, min_cases=50), "PASS"),
-        (Policy(evaluators={"kind": Rules()}), "PASS"),
+        (Policy(evaluators={"kind": Rules(min_cases=1)}), "PASS"),
     ):
         assert judge_run(report, policy).outcome == outcome
 
@@ -124,7 +124,8 @@ def tone(output):
 
 
 @pytest.mark.parametrize(
-    ("rules", "decided"), [(Rules(), True), (Rules(max_skipped=0.5), True), (Rules(max_skipped=0.1), False)]
+    ("rules", "decided"),
+    [(Rules(max_errors=0), True), (Rules(max_skipped=0.5), True), (Rules(max_skipped=0.1), False)],
 )
 def test_labels_stand_in_the_way_of_stopping_only_if_they_are_missing(rules, decided):
     cases = [Case(name=f"case {number}", inputs=number) for number in range(60)]
@@ -142,8 +143,10 @@ def test_labels_stand_in_the_way_of_stopping_only_if_they_are_missing(rules, dec
         assert (judge_run(report, policy, baseline=baseline).outcome == "PASS") == decided
 
 
-def test_an_evaluator_without_limits_only_has_to_give_results():
-    assert judge_run(SKIPPING, Policy(evaluators={"good": Rules()}), baseline=OLD).outcome == "PASS"
+def test_an_evaluator_may_be_asked_only_for_results():
+    assert (
+        judge_run(SKIPPING, Policy(evaluators={"good": Rules(min_cases=1)}), baseline=OLD).outcome == "PASS"
+    )
 
 
 def test_a_growth_needs_the_metric_in_the_baseline_too():

@@ -1,7 +1,6 @@
 """The policy of a gate as a YAML or JSON file: read with all that is wrong, each problem at its place.
 
-`$schema` is for editors and is not read. An evaluator with nothing behind its name only has to give results, and a tag to have cases. Paths count from
-where the policy is.
+`$schema` is for editors and is not read. Paths count from where the policy is.
 """
 
 import errno
@@ -12,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from calipers.errors import InvalidOptionError
-from calipers.gate.policy import NOT_OF_A_PASS_RATE, Growth, HumanAgreement, Policy, Rules, wrong_with
+from calipers.gate.policy import LIMITS, NOT_OF_A_PASS_RATE, Growth, HumanAgreement, Policy, Rules, wrong_with
 
 from .case_data import check_keys
 from .document import read_data
@@ -71,6 +70,7 @@ def policy_schema() -> dict[str, Any]:
         part["additionalProperties"] = False
         part["properties"] = {name: _not_null(field) for name, field in part["properties"].items()}
     parts["Growth"]["anyOf"] = [{"required": ["max_growth"]}, {"required": ["at_most"]}]
+    parts["Rules"]["anyOf"] = [{"required": [name]} for name in LIMITS]
     parts["HumanAgreement"] |= {
         "oneOf": [{"required": ["labels"]}, {"required": ["run"]}],
         "anyOf": [{"required": ["kappa"]}, {"required": ["share"]}],
@@ -85,10 +85,6 @@ def policy_schema() -> dict[str, Any]:
     parts["Growth"]["not"] = {"allOf": [{"required": ["max_missing"]}, is_zero]}
     rules["duration"]["not"] = {"anyOf": [{"required": ["max_missing"]}, is_zero]}
     rules["$schema"] = {"type": "string"}
-    for name in ("evaluators", "tags"):
-        rules[name]["additionalProperties"] = {
-            "anyOf": [rules[name]["additionalProperties"], {"type": "null"}]
-        }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
@@ -161,6 +157,5 @@ def _read_named(kind: type[_Part], data: Any, steps: Steps, problems: Problems) 
         if not isinstance(name, str) or not name:
             problems.add((*steps, name), "expected a name, as text", of_key=True)
             continue
-        is_required_only = value is None and kind.__name__ == Rules.__name__
-        found[name] = _read(kind, {} if is_required_only else value, (*steps, name), problems)
+        found[name] = _read(kind, {} if value is None else value, (*steps, name), problems)
     return found

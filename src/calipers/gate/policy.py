@@ -28,6 +28,9 @@ Population: TypeAlias = Literal["cases-like-these", "these-cases"]
 RATE = (0.0, 1.0)
 """The bounds of what passes or does not."""
 
+LIMITS = ("margin", "at_least", "at_most", "min_cases", "max_errors", "max_skipped", "agreement")
+"""Rules that can be missed; the others only say how these are read."""
+
 NOT_OF_A_PASS_RATE = ("max_errors", "bounds", "agreement")
 """Rules that only an evaluator can have."""
 
@@ -72,7 +75,7 @@ class HumanAgreement(_Checked, frozen=True, kw_only=True):
 
 
 class Rules(_Checked, frozen=True, kw_only=True):
-    """What one evaluator, or the pass rate, has to meet. Without any limit, it only has to give results."""
+    """What one evaluator, the pass rate, or a tag has to meet; `min_cases=1` alone asks for results, whatever they are."""
 
     margin: NotNegative | None = None
     """Against the baseline: the largest loss that would not matter, in the units of the result (0.02 is 2 points)."""
@@ -107,6 +110,11 @@ class Rules(_Checked, frozen=True, kw_only=True):
         if self.at_least is not None and self.at_most is not None and self.at_least >= self.at_most:
             raise InvalidOptionError(
                 f"at_least {self.at_least!r} and at_most {self.at_most!r} leave nothing between them"
+            )
+        if all(getattr(self, name) is None for name in LIMITS):
+            raise InvalidOptionError(
+                "rules without a limit would let everything pass: set margin, at_least or at_most, or min_cases: 1 to ask only "
+                "for results"
             )
 
     @property
