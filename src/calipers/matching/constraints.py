@@ -17,7 +17,7 @@ from calipers.errors import InvalidOptionError
 from calipers.trace import ToolCall
 
 from .call import compare_calls, show_call
-from .numbers import holds_number, is_number, is_number_text
+from .numbers import holds_number, is_number, is_number_text, without_dates
 from .rules import CallOf, CallRules
 from .showing import show
 from .values import matches
@@ -191,8 +191,8 @@ class Flow(Constraint):
     """An argument of one tool must come from what an earlier call of another gave back.
 
     A value comes from a result if it stands somewhere in it: as a value, or within a text, a number as a number (420.0 in
-    "420 EUR", but not 42 in "3.42"); of a list or mapping, each part must. A text that is JSON is read as what it says. Give
-    `by` to say it otherwise.
+    "420 EUR", but not 42 in "3.42" nor 5 in "2024-01-05"); of a list or mapping, each part must. A text that is JSON is
+    read as what it says. Give `by` to say it otherwise.
     """
 
     source: str | ToolCall
@@ -274,8 +274,10 @@ def _is_or_holds(found: Any, part: Any) -> bool:
         if is_number(part):
             return holds_number(found, part)
         text = str(part)
-        if _PLAIN_NUMBER.fullmatch(text) and holds_number(found, text):
-            return True
+        if _PLAIN_NUMBER.fullmatch(text):
+            if holds_number(found, text):
+                return True
+            found = without_dates(found)
         # As a word, or as a number of its own: "4" does not come from "40", nor "42" from "3.42".
         bounded = rf"(?<!\w)(?<!\d[.,])(?<!\d['\u2019]){re.escape(text)}(?!\w|[.,'\u2019]\d)"
         return bool(text) and re.search(bounded, found) is not None
