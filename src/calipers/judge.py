@@ -38,11 +38,10 @@ class Judge:
         self.evaluator = evaluator
         self.evaluate = evaluator.evaluate
         self.name = name
-        self.source = evaluator.as_spec()
-        if not isinstance(self.source, EvaluatorSpec):
-            raise NotAnEvaluatorError(
-                f"as_spec of {evaluator!r} must give an EvaluatorSpec, got {self.source!r}"
-            )
+        spec = evaluator.as_spec()
+        if not isinstance(spec, EvaluatorSpec):
+            raise NotAnEvaluatorError(f"as_spec of {evaluator!r} must give an EvaluatorSpec, got {spec!r}")
+        self.source = spec.without_secrets()
         version = evaluator.get_evaluator_version()
         self.version = None if version is None else str(version)
         called = evaluator.function if isinstance(evaluator, InjectedEvaluator) else evaluator.evaluate

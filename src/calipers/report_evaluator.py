@@ -209,7 +209,7 @@ async def run_report_evaluators(report: Report, evaluators: Iterable[Any], plan:
         try:
             evaluator = as_report_evaluator(x)
             name = unique(evaluator.get_default_evaluation_name(), taken)
-            spec = evaluator.as_spec()
+            spec = evaluator.as_spec().without_secrets()
         except BaseException as error:
             if is_interrupt(error):
                 raise

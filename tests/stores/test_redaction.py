@@ -14,7 +14,17 @@ from calipers import (
     set_eval_attribute,
 )
 from calipers.errors import InvalidOptionError, StoreError
-from calipers.stores import Panel, RunInfo, SqliteStore, hide_keys, hide_matches, pack, score_again
+from calipers.stores import (
+    Panel,
+    RunInfo,
+    SqliteStore,
+    hide_keys,
+    hide_matches,
+    open_store,
+    pack,
+    score_again,
+    why,
+)
 from calipers.stores.notes import attempt_notes, cell_notes
 from calipers.testing.stores import _EVALUATORS, record
 from calipers.trace import ToolCall, Trace, Turn, TurnType
@@ -290,3 +300,44 @@ def test_keys_to_hide_have_names(names):
 def test_a_pattern_to_hide_is_a_regular_expression(pattern):
     with pytest.raises(InvalidOptionError, match="takes a regular expression"):
         hide_matches(pattern)
+
+
+@dataclass
+class Calls(Evaluator):
+    """An evaluator that is given keys."""
+
+    api_key: str
+    url: str = ""
+    token: int = 0
+    limit: int = 0
+
+    def evaluate(self, ctx):
+        return True
+
+
+def shout(text):
+    return text.upper()
+
+
+def test_keys_among_the_arguments_of_an_evaluator_are_neither_stored_nor_reported(tmp_path):
+    hidden = ("plain-Key-77", "sk-proj-abcdEFGH1234567890", "40414243")
+    asks = Calls(hidden[0], f"https://host/?key={hidden[1]}", int(hidden[2]), limit=515253)
+    cases = [Case(name="a", inputs="a"), Case(name="b", inputs="b", evaluators=[Calls(hidden[0], limit=1)])]
+    with open_store(tmp_path / "runs.db") as store:
+        dataset = Dataset(name="d", cases=cases, evaluators=[asks])
+        report = dataset.evaluate_sync(shout, store=store, progress=False)
+        told = str(report.to_dict())
+        again = dataset.evaluate_sync(shout, store=store, reuse=True, progress=False)
+        assert (again.reuse.cells_computed, again.reuse.cells_reused) == (0, 3), (
+            "without keys it is known, too"
+        )
+        asks.api_key = "another-Key-78"
+        other = Dataset(name="d", cases=cases[:1], evaluators=[asks])
+        report = other.evaluate_sync(shout, store=store, reuse=True, progress=False)
+        assert report.reuse.cells_computed == 1
+        assert "parameter api_key changed" in str(why(store, "latest", "a", "Calls"))
+    stored = b"".join(file.read_bytes() for file in tmp_path.iterdir()).decode("latin-1")
+    for text in (told, stored):
+        assert not [secret for secret in (*hidden, "another-Key-78") if secret in text]
+        assert "515253" in text
+    assert report.cases[0].results[0].source.arguments["api_key"] == "[redacted]"

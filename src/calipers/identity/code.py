@@ -174,7 +174,8 @@ class Walk:
         if says_nothing(value, type(value)) or is_type_variable(value):
             return
         try:
-            self.add(label, shown(value, written(value, self.refer), texts=texts))
+            text = shown(value, written(value, self.refer), name=_last_word(label), texts=texts)
+            self.add(label, text)
         except NoFormError as error:
             raise UnknowableError(f"{label}: {error}") from None
 
@@ -460,6 +461,11 @@ def defaults_of(function: types.FunctionType) -> list[Any]:
 
 def _full_name(thing: Any) -> str:
     return f"{thing.__module__ or ''}.{getattr(thing, '__qualname__', type(thing).__qualname__)}"
+
+
+def _last_word(label: str) -> str:
+    """The name that a label ends with, without a number that tells it from others."""
+    return label.rstrip(" 0123456789").replace(".", " ").rpartition(" ")[2]
 
 
 def _helper(thing: Any) -> str:

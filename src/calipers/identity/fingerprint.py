@@ -3,7 +3,7 @@
 The key is a digest of the parts and of nothing else. Two identities are the same if their keys are; if they are not,
 their parts tell why. A part is a line of text under a label: a parameter's value, a digest of some source, the version of
 a library. Texts are never shown in parts that come from global variables or from the fields of a task, since those may
-be secrets; a digest stands for them.
+be secrets, nor is what is a secret by the rule of `calipers.redaction`; a digest stands for them.
 """
 
 import hashlib
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import msgspec
+
+from calipers.redaction import masked
 
 _SHOWN = 80
 """The longest value that a part shows as it is."""
@@ -59,13 +61,20 @@ def identity_of(parts: Mapping[str, str], *, reads_name: bool = False) -> Identi
     return Identity(digest("\n".join(lines).encode("utf-8", "surrogatepass")), dict(parts), reads_name)
 
 
-def shown(value: Any, written: bytes, *, texts: bool = True) -> str:
-    """A value as a part: itself where it is short and may be shown, else what kind it is and a digest of it."""
+def shown(value: Any, written: bytes, *, name: str = "", texts: bool = True) -> str:
+    """A value as a part: itself where it is short and may be shown, else what kind it is and a digest of it.
+
+    Args:
+        value: what to show.
+        written: its bytes.
+        name: under which it stands; what is a secret by its name or by its shape is not shown.
+        texts: show texts.
+    """
     kind = type(value)
     large = kind is int and value.bit_length() > _LARGE
     if value is None or kind in {bool, float} or (kind is int and not large) or (texts and kind is str):
         text = repr(value)
-        if len(text) <= _SHOWN:
+        if len(text) <= _SHOWN and masked(named := {name: value}) is named:
             return text
     return f"{kind.__name__} {digest(written)}"
 

@@ -32,6 +32,7 @@ from uuid import UUID
 import msgspec
 
 from calipers.plain import loaded_types
+from calipers.redaction import masked_text
 
 from .in_use import is_coordinating, settings_in
 from .members import vars_of
@@ -396,7 +397,7 @@ def _is_code(value: Any) -> bool:
 
 def _short(value: Any) -> str:
     try:
-        text = repr(value)
+        text = masked_text(repr(value))
     except Exception:
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= 80 else text[:80] + "…"
