@@ -187,13 +187,15 @@ class _Handlers:
 
     def before_fork(self) -> None:
         """Hold back signals until it is clear who gets them."""
-        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, self.before)
+        if sys.platform != "win32":  # which never forks
+            self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, self.before)
 
     def after_fork(self, *, is_child: bool) -> None:
         """A child that a task forked ends by these signals like any other process."""
         if is_child:
             self.put_back()
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+        if sys.platform != "win32":
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
 
 def _is_default(number: int, handler: Any) -> bool:
