@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calipers import Case, Dataset
+from calipers import Case, Dataset, ToolCall
 from calipers.context import EvaluatorContext
 from calipers.evaluator import Evaluator
 from calipers.evidence import evidence
 from calipers.task import increment_eval_metric, set_eval_attribute
+from calipers.trace import LLMCall, Trace
 
 FIELDS = ("inputs", "metadata", "expected_output", "output", "attributes", "metrics")
 
@@ -112,6 +113,85 @@ def test_what_was_empty_is_empty_for_everyone(tmp_path):
         )
         assert (found[0]["metrics"], found[0]["attributes"]) == ("{}", "{}")
         assert (report.cases[0].metrics, report.cases[0].attributes) == ({}, {})
+
+
+def pays(inputs):
+    call = ToolCall("pay", {"amount": 100, "to": ["ann"]}, output={"id": 7})
+    asked = LLMCall(model="small", metadata={"region": "eu"})
+    return Trace(output_text="ok", tool_calls=[call], llm_calls=[asked], metadata={"k": [1]})
+
+
+def told(trace, expected):
+    made = [(call.name, call.arguments, call.output, call.success) for call in trace.tool_calls]
+    assert [turn.tool_call for turn in trace.turns if turn.tool_call] == list(trace.tool_calls)
+    return repr((made, [call.metadata for call in trace.llm_calls], trace.metadata, expected))
+
+
+class SpoilsCalls(Evaluator):
+    """Changes the calls that were made and those that were expected."""
+
+    def evaluate(self, ctx):
+        [call] = ctx.tool_calls
+        call.arguments["to"].append("bob")
+        call.arguments = {"amount": 1}
+        call.name, call.success = "refund", False
+        call.output.clear()
+        ctx.trace.llm_calls[0].metadata["region"] = "us"
+        ctx.trace.metadata["k"].append(2)
+        ctx.expected_tool_calls[0].arguments.clear()
+        ctx.expected_tool_calls.pop()
+        return not ctx.expected_tool_calls and ctx.tool_calls[0].name == "refund"
+
+
+class SpoilsCallsLater(SpoilsCalls):
+    async def evaluate(self, ctx):
+        await asyncio.sleep(0)
+        return super().evaluate(ctx)
+
+
+class LooksAtCalls(Looks):
+    def evaluate(self, ctx):
+        self.found.append(told(ctx.trace, ctx.expected_tool_calls))
+        return True
+
+
+class LooksAtCallsLater(LooksAtCalls):
+    async def evaluate(self, ctx):
+        await asyncio.sleep(0)
+        return super().evaluate(ctx)
+
+
+def test_no_evaluator_changes_the_calls_of_the_trace_or_those_of_the_case():
+    for spoils, looks, timeout in itertools.product(
+        (SpoilsCalls, SpoilsCallsLater), (LooksAtCalls, LooksAtCallsLater), (None, 10)
+    ):
+        found = []
+        case = Case(name="one", inputs=1, expected_tool_calls=[ToolCall("pay", {"amount": 100})])
+        before = told(pays(1), case.expected_tool_calls)
+        judges = [looks(found), spoils(), spoils(), looks(found), looks(found)]
+        report = Dataset(cases=[case], evaluators=judges).evaluate_sync(
+            pays, progress=False, evaluator_timeout=timeout, repeat=2
+        )
+        about = (spoils, looks, timeout)
+        assert found == [before] * 6, about
+        for record in report.cases:
+            assert record.passed, (about, record.evaluator_failures)
+            assert told(record.trace, case.expected_tool_calls) == before, about
+            assert record.expected_tool_calls == report.cases[0].expected_tool_calls != [], about
+
+
+def test_an_object_among_the_arguments_of_a_call_stays_the_same_object():
+    session = object()
+
+    async def same(ctx: EvaluatorContext):
+        await asyncio.sleep(0)
+        return ctx.tool_calls == ctx.expected_tool_calls and ctx.tool_calls[0].arguments["session"] is session
+
+    case = Case(inputs=1, expected_tool_calls=[ToolCall("pay", {"session": session})])
+    report = Dataset(cases=[case], evaluators=[same, same]).evaluate_sync(
+        lambda inputs: Trace(tool_calls=[ToolCall("pay", {"session": session})]), progress=False
+    )
+    assert [result.value for result in report.cases[0].results] == [True, True]
 
 
 async def add_and_count(ctx):

@@ -75,6 +75,8 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
     """What the agent did, where the task returned or recorded a trace."""
     _attempt: AttemptFacts | None = None
     _earlier: Iterable[EvaluationResult] = ()
+    _expected_calls: list[ToolCall] | None = None
+    """The expected tool calls as this context alone has them; `None`: those of the case."""
     _asked: set[str] | None = None
     """What evaluators looked at beyond the attempt, noted where somebody wants to know; copies share it."""
 
@@ -102,6 +104,8 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
     @property
     def expected_tool_calls(self) -> list[ToolCall] | None:
         """The tools that the case expects to be called, none if it is empty; `None` if it says nothing about calls."""
+        if self._expected_calls is not None:
+            return self._expected_calls
         return None if self._attempt is None else self._attempt.case.expected_tool_calls
 
     @property

@@ -5,11 +5,17 @@ list that it sorts. Plain data (lists, dictionaries, tuples and sets of numbers 
 looks; evaluators that are waited for side by side have copies of their own. An object of another kind cannot be put back: the
 evaluator that changed one fails, and those after it are not asked, since they would judge something else.
 
+The calls of the trace and the calls that the case expects are put back and copied in the same way, with what they are made of.
+
 What an object says is its plain form (`calipers.plain`); what that does not show is not noticed.
 """
 
 import marshal
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from copy import copy
+from datetime import datetime
+from operator import attrgetter, is_not
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -17,10 +23,15 @@ from .context import EvaluatorContext
 from .errors import EvaluatorContractError
 from .interrupt import is_interrupt
 from .plain import plain
+from .trace import LLMCall, ToolCall, Trace, Turn
+
+_T = TypeVar("_T", Trace, Turn)
 
 _UNCHANGING: Final = frozenset({type(None), str, int, float, bool, bytes})
 _FIELDS: Final = ("inputs", "metadata", "expected_output", "output", "attributes", "metrics")
-_WORDS: Final = {"expected_output": "expected output"}
+_WORDS: Final = {"expected_output": "expected output", "expected_tool_calls": "expected tool calls"}
+_CALL_FIELDS: Final = {ToolCall: ToolCall.__slots__, LLMCall: LLMCall.__struct_fields__}
+_READ: Final = {kind: attrgetter(*names) for kind, names in _CALL_FIELDS.items()}
 
 _VERSION: Final = 2
 """Of the format of `marshal`: from the next one on, what it writes depends on who else holds an object."""
@@ -32,10 +43,10 @@ _encode: Final = msgspec.json.Encoder(enc_hook=plain).encode
 class Evidence:
     """The data of one attempt that an evaluator could change in place, and what it says."""
 
-    __slots__ = ("_before", "_each", "_quick", "_values", "spoiled")
+    __slots__ = ("_before", "_calls", "_each", "_names", "_quick", "_values", "spoiled")
 
     def __init__(self, ctx: EvaluatorContext[Any, Any, Any]) -> None:
-        self._values = values = (
+        values: tuple[Any, ...] = (
             ctx.inputs,
             ctx.metadata,
             ctx.expected_output,
@@ -43,10 +54,16 @@ class Evidence:
             ctx.attributes,
             ctx.metrics,
         )
+        names: tuple[str, ...] = _FIELDS
+        self._calls: _Calls | None = None
+        if ctx.trace is not None or ctx.expected_tool_calls is not None:
+            self._calls = calls = _Calls(ctx.trace, ctx.expected_tool_calls)
+            values, names = (*values, *calls.values), (*names, *calls.names)
+        self._values, self._names = values, names
         self._before: bytes | None
         """What it all says, if all of it is plain data."""
         self._each: list[_Written] = []
-        """What each part says, otherwise."""
+        """What each part says, otherwise, or once that is asked."""
         self._quick: bytes | None = None
         """What it all says, in a form that is written in no time; `None` if it is not plain data."""
         try:
@@ -60,6 +77,8 @@ class Evidence:
 
     def has_changed(self) -> bool:
         """Whether it says something else than at first."""
+        if self._calls is not None and self._calls.are_others():
+            return True
         if self._quick is None:
             return [_written(value) for value in self._values] != self._each
         try:
@@ -69,14 +88,22 @@ class Evidence:
 
     def private(self, ctx: EvaluatorContext[Any, Any, Any]) -> None:
         """Give a context its own copies of plain data."""
-        for name, value, written in zip(_FIELDS, self._values, self._parts(), strict=True):
-            if type(value) not in _UNCHANGING and (copy := written.copy()) is not None:
-                setattr(ctx, name, copy)
+        copies = [
+            None if type(value) in _UNCHANGING else written.copy()
+            for value, written in zip(self._values, self._parts(), strict=True)
+        ]
+        for name, own in zip(_FIELDS, copies, strict=False):
+            if own is not None:
+                setattr(ctx, name, own)
+        if self._calls is not None:
+            ctx.trace, ctx._expected_calls = self._calls.copies(copies[len(_FIELDS) :])  # noqa: SLF001 - the scorer fills it in
 
     def put_back(self, *evaluators: str) -> EvaluatorContractError | None:
         """Put back what these evaluators changed; an error if it cannot be."""
         lost: dict[str, Any] = {}
-        for name, value, before in zip(_FIELDS, self._values, self._parts(), strict=True):
+        if self._calls is not None:
+            self._calls.put_back()
+        for name, value, before in zip(self._names, self._values, self._parts(), strict=True):
             now = _written(value)
             if now == before or (not now.is_plain and now != _written(value)):  # it never says the same twice
                 continue
@@ -104,9 +131,87 @@ class Evidence:
 
     def _parts(self) -> "list[_Written]":
         """What each part said at first."""
-        if self._before is None:
-            return self._each
-        return [_Written(marshal.dumps(each, _VERSION), True) for each in marshal.loads(self._before)]  # noqa: S302 - our own
+        if self._before is not None and not self._each:
+            values = marshal.loads(self._before)  # noqa: S302 - our own
+            self._each = [_Written(marshal.dumps(each, _VERSION), True) for each in values]
+        return self._each
+
+
+class _Calls:
+    """The calls of a trace and those that a case expects: which they are, and what they are made of."""
+
+    __slots__ = ("_each", "_expected", "_listed", "_trace", "names", "values")
+
+    def __init__(self, trace: Trace | None, expected: list[ToolCall] | None) -> None:
+        self._trace, self._expected = trace, expected
+        self._listed = list(expected or ())
+        made: list[ToolCall | LLMCall] = [] if trace is None else [*trace.tool_calls, *trace.llm_calls]
+        found: list[tuple[str, Any]] = [] if trace is None else [("trace", trace.metadata)]
+        self._each: list[tuple[Any, type, tuple[Any, ...]]] = []
+        for name, calls in (("trace", made), ("expected_tool_calls", self._listed)):
+            for call in calls:
+                kind: type = ToolCall if isinstance(call, ToolCall) else LLMCall
+                fields = _READ[kind](call)
+                self._each.append((call, kind, fields))
+                found += [
+                    (name, value)
+                    for value in fields
+                    if type(value) not in _UNCHANGING and not isinstance(value, datetime)
+                ]
+        self.names = [name for name, _ in found]
+        self.values = [value for _, value in found]
+        """What could change in place."""
+
+    def are_others(self) -> bool:
+        """Whether there are other calls than at first, or one has other values, whatever these say."""
+        expected = self._expected
+        if expected is not None and (
+            len(expected) != len(self._listed) or any(map(is_not, expected, self._listed))
+        ):
+            return True
+        return any(any(map(is_not, _READ[kind](call), fields)) for call, kind, fields in self._each)
+
+    def put_back(self) -> None:
+        """Have the calls of the beginning again, each with its own values."""
+        if self._expected is not None:
+            self._expected[:] = self._listed
+        for call, kind, fields in self._each:
+            for name, value in zip(_CALL_FIELDS[kind], fields, strict=True):
+                if getattr(call, name) is not value:
+                    setattr(call, name, value)
+
+    def copies(self, values: Sequence[Any]) -> tuple[Trace | None, list[ToolCall] | None]:
+        """The trace and the expected calls again, made of these values; in the place of a `None` the old one stays."""
+        known = {id(old): new for old, new in zip(self.values, values, strict=True) if new is not None}
+        again: dict[int, Any] = {id(None): None}
+        for call, kind, fields in self._each:
+            again[id(call)] = one = copy(call)
+            for name, value in zip(_CALL_FIELDS[kind], fields, strict=True):
+                if id(value) in known:
+                    setattr(one, name, known[id(value)])
+        expected = None if self._expected is None else [again[id(call)] for call in self._listed]
+        if self._trace is None:
+            return None, expected
+        trace = self._trace
+        turns = tuple(
+            _with(turn, tool_call=again[id(turn.tool_call)], llm_call=again[id(turn.llm_call)])
+            for turn in trace.turns
+        )
+        own = _with(
+            trace,
+            turns=turns,
+            tool_calls=tuple(again[id(call)] for call in trace.tool_calls),
+            llm_calls=tuple(again[id(call)] for call in trace.llm_calls),
+            metadata=known.get(id(trace.metadata), trace.metadata),
+        )
+        return own, expected
+
+
+def _with(frozen: _T, **changes: Any) -> _T:
+    """A trace or turn once more, with its id, and some fields changed; it agrees with itself as before."""
+    found = object.__new__(type(frozen))
+    vars(found).update(vars(frozen), **changes)
+    return found
 
 
 class _Written(NamedTuple):
@@ -137,6 +242,8 @@ def evidence(ctx: EvaluatorContext[Any, Any, Any]) -> Evidence | None:
         and type(ctx.metadata) in unchanging
         and not ctx.attributes
         and not ctx.metrics
+        and ctx.trace is None
+        and ctx.expected_tool_calls is None
     ):
         return None
     return Evidence(ctx)

@@ -45,7 +45,7 @@ class Judge:
         version = evaluator.get_evaluator_version()
         self.version = None if version is None else str(version)
         called = evaluator.function if isinstance(evaluator, InjectedEvaluator) else evaluator.evaluate
-        self.is_async = inspect.iscoroutinefunction(called)
+        self.is_async: bool = inspect.iscoroutinefunction(called)
         """Whether it has to be waited for, as far as its definition tells, or as it has shown."""
         self.may_look = not isinstance(evaluator, InjectedEvaluator) or evaluator.may_look
         """Whether it has the context itself, and so may look beyond the attempt."""
