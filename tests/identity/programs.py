@@ -619,6 +619,16 @@ SEEN: dict[str, list[Program]] = {
     ],
     "environment variables that are read by their names": [
         Program(
+            "import os\nos.environ['HOME'] = '/a'\ndef task(x): return os.path.expanduser('~/x')",
+            "= '/a'",
+            "= '/b'",
+        ),
+        Program(
+            "import os\nfrom pathlib import Path\nos.environ['HOME'] = '/a'\ndef task(x): return str(Path.home())",
+            "= '/a'",
+            "= '/b'",
+        ),
+        Program(
             "import os\nos.environ['CALIPERS_TEST_MODEL'] = 'a'\ndef task(x): return os.environ['CALIPERS_TEST_MODEL']",
             "= 'a'",
             "= 'b'",
@@ -691,6 +701,9 @@ SEEN: dict[str, list[Program]] = {
 """What reuse notices, by the line that the documentation has of it."""
 
 
+_WORDS = ("brief", "polite")
+_NAMES = ("file: prompts/a", "file: prompts/b")
+
 UNKNOWN: dict[str, list[Program]] = {
     "code without source: typed into a shell, or made by `exec` or `eval`": [
         Program("task = eval('lambda x: x + 1')", "+ 1", "+ 2"),
@@ -718,8 +731,46 @@ UNKNOWN: dict[str, list[Program]] = {
             "= 'a'",
             "= 'b'",
         ),
+        *(
+            Program(f"import os\nos.environ['CALIPERS_TEST_MODEL'] = 'a'\n{source}", "= 'a'", "= 'b'")
+            for source in (
+                "E = os.environ\ndef task(x): return E['CALIPERS_TEST_MODEL']",
+                "from os import environ as e\ndef task(x): return e.get('CALIPERS_TEST_MODEL')",
+                "from os import getenv as read\ndef task(x): return read('CALIPERS_TEST_MODEL')",
+                "import one\ndef task(x): return one.environ['CALIPERS_TEST_MODEL']\n# file: one.py\nfrom os import environ\n",
+                "def make(environ): return lambda x: environ['CALIPERS_TEST_MODEL']\ntask = make(os.environ)",
+                "def task(x): return os.path.expandvars('$CALIPERS_TEST_MODEL')",
+                "def task(x): return os.environb[b'CALIPERS_TEST_MODEL'].decode()",
+            )
+        ),
     ],
     "files that the code reads": [
+        *(
+            Program(
+                f"import sys, {head}\nfrom pathlib import Path\ndef task(x):\n    here = sys.path[0]\n    {body}\n"
+                "# file: prompts/a.txt\nBe brief.",
+                *edit,
+            )
+            for head, body, edit in (
+                ("io", "with io.open(here + '/prompts/a.txt') as f: return f.read()", _WORDS),
+                (
+                    "codecs",
+                    "with codecs.open(here + '/prompts/a.txt', 'r', 'utf-8') as f: return f.read()",
+                    _WORDS,
+                ),
+                ("os", "return os.read(os.open(here + '/prompts/a.txt', os.O_RDONLY), 99).decode()", _WORDS),
+                ("linecache", "return linecache.getline(here + '/prompts/a.txt', 1)", _WORDS),
+                (
+                    "fileinput",
+                    "with fileinput.FileInput(here + '/prompts/a.txt') as f: return list(f)",
+                    _WORDS,
+                ),
+                ("os", "return os.listdir(here + '/prompts')", _NAMES),
+                ("glob", "return glob.glob('*', root_dir=here + '/prompts')", _NAMES),
+                ("os", "return [p.name for p in Path(here, 'prompts').iterdir()]", _NAMES),
+                ("os", "return [p.name for p in Path(here).rglob('*.txt')]", _NAMES),
+            )
+        ),
         Program(
             "import sys\nfrom pathlib import Path\ndef task(x): return Path(sys.path[0], 'prompt.txt').read_text()\n"
             "# file: prompt.txt\nBe brief.",
@@ -772,10 +823,26 @@ NOT_SEEN: dict[str, list[Program]] = {
             "polite",
         ),
         Program(
-            "import linecache, sys\ndef task(x): return linecache.getline(sys.path[0] + '/prompt.txt', 1)\n"
+            "import sys\nfrom configparser import ConfigParser\ndef task(x):\n    found = ConfigParser()\n"
+            "    found.read(sys.path[0] + '/a.ini')\n    return found['a']['b']\n# file: a.ini\n[a]\nb = 3\n",
+            "b = 3",
+            "b = 4",
+        ),
+    ],
+    "programs that the code runs, and the files that these read": [
+        Program(
+            "import subprocess, sys\ndef task(x): return subprocess.check_output(['cat', sys.path[0] + '/prompt.txt'], text=True)\n"
             "# file: prompt.txt\nBe brief.",
             "brief",
             "polite",
+        ),
+    ],
+    "classes that are found by `__subclasses__()`": [
+        Program(
+            "class Base: pass\nclass Part(Base):\n    def says(self): return 3\n"
+            "def task(x): return [kind().says() for kind in Base.__subclasses__()]",
+            "return 3",
+            "return 4",
         ),
     ],
     "functions that are fetched by a computed name": [

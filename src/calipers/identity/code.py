@@ -32,6 +32,7 @@ from .origin import (
     wrapped_by,
 )
 from .syntax import (
+    ENVIRONMENT,
     Definition,
     NoSourceError,
     Variable,
@@ -383,6 +384,7 @@ class Walk:
             self._imports(found.imports, str(namespace.get("__package__") or module.rpartition(".")[0]))
 
     def _name(self, label: str, value: Any, attributes: tuple[str, ...], *, handed: bool = True) -> None:
+        moved = False
         while isinstance(value, types.ModuleType):
             if is_library_module(value.__name__):
                 self._stands_for(label, value.__name__)
@@ -392,8 +394,10 @@ class Walk:
             if not attributes or not hasattr(value, attributes[0]):
                 return  # the module by itself says nothing; the longer chain is looked at, too
             label = f"global {value.__name__}.{attributes[0]}"
-            value, attributes = getattr(value, attributes[0]), attributes[1:]
-        if value is os.environ:
+            value, attributes, moved = getattr(value, attributes[0]), attributes[1:], True
+        if any(value is each for each in _environment()):
+            if not label.startswith("global ") or label.rpartition(".")[2] not in ENVIRONMENT or moved:
+                raise UnknowableError(f"{label}: it is the environment by another name")
             return  # those variables count that are read
         if isinstance(value, type | types.FunctionType):
             self._stands_for(label, self.refer(value, handed=handed))
@@ -418,7 +422,7 @@ class Walk:
         """Look at environment variables that are read by their names."""
         for variable in variables:
             first = namespace.get(variable.source[0])
-            is_environment = first is os or first is os.environ or first is os.getenv
+            is_environment = first is os or any(first is each for each in _environment())
             if not is_environment and (first is not None or variable.source[0] != "os"):
                 continue
             name = namespace.get(variable.named_by) if variable.named_by else variable.name
@@ -440,6 +444,11 @@ class Walk:
                 self.add(f"module {module}", shape(definition_of_file(file)))
             if len(self.parts) > _MOST_HELPERS:
                 raise UnknowableError(f"it imports more than {_MOST_HELPERS} modules")
+
+
+def _environment() -> list[Any]:
+    """The environment, and the functions that read it."""
+    return [vars(os)[name] for name in sorted(ENVIRONMENT) if name in vars(os)]
 
 
 def closure_of(function: types.FunctionType) -> dict[str, Any]:

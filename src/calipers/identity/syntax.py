@@ -32,7 +32,31 @@ _SILENT = frozenset(
 )  # fmt: skip
 """Decorators and base classes that do nothing with a docstring or a method."""
 
-_ENVIRONMENT = frozenset({"environ", "getenv"})
+ENVIRONMENT = frozenset({"environ", "environb", "getenv", "getenvb"})
+
+_HOME_FOLDER = frozenset({"HOME", "USERPROFILE"})
+"""The variables that `expanduser` and `Path.home` read."""
+
+_FILE_READERS = frozenset(
+    {
+        "glob", "iglob", "iterdir", "listdir", "open_binary", "open_code", "open_text", "read_bytes", "read_text", "rglob",
+        "run_path", "scandir",
+    }
+)  # fmt: skip
+"""Functions and methods that read files or folders, whatever they are asked of."""
+
+_FILE_READERS_OF_MODULES = frozenset(
+    {
+        ("ET", "parse"), ("ElementTree", "parse"), ("dbm", "open"), ("etree", "parse"), ("fileinput", "FileInput"),
+        ("fileinput", "input"), ("linecache", "getline"), ("linecache", "getlines"), ("minidom", "parse"), ("mmap", "mmap"),
+        ("os", "open"), ("os", "walk"), ("pkgutil", "get_data"), ("shelve", "open"), ("sqlite3", "connect"),
+        ("tarfile", "open"), ("zipfile", "ZipFile"),
+    }
+)  # fmt: skip
+"""Those whose names alone say too little."""
+
+_OPENERS = frozenset({"bz2", "codecs", "gzip", "io", "lzma"})
+"""Modules with an `open` that takes a file and a mode, as the built-in one does."""
 
 _IMPORTERS = frozenset({"__import__", "import_module"})
 
@@ -214,14 +238,15 @@ def reads(node: ast.AST) -> Reads:
 def _reads_files(node: ast.AST) -> bool:
     """Whether code reads files. What an object reads when it is made is among its attributes by now."""
     if isinstance(node, ast.Call):
-        name = _last_name(node.func)
-        if name in {"read_text", "read_bytes"}:
+        name, chain = _last_name(node.func), _chain(node.func) or ()
+        if name in _FILE_READERS or chain[-2:] in _FILE_READERS_OF_MODULES:
             return True
         if name == "open":
-            given = [*node.args[0 if isinstance(node.func, ast.Attribute) else 1 :]]
+            function = isinstance(node.func, ast.Name) or bool(_OPENERS & {*chain[:1]})
+            given = [*node.args[1 if function else 0 :]]
             modes = [*given[:1], *(each.value for each in node.keywords if each.arg == "mode")]
             named = [mode.value for mode in modes if isinstance(mode, ast.Constant)]
-            if isinstance(node.func, ast.Name) or not node.args or named:
+            if function or not node.args or named:
                 return not any(
                     isinstance(mode, str) and set("wax") & set(mode) and "+" not in mode for mode in named
                 )
@@ -240,6 +265,8 @@ def _variables(node: ast.AST) -> Iterator[Variable]:
     explained: set[int] = set()
     for child in ast.walk(node):  # what holds an expression comes before it
         found: tuple[ast.expr, ast.expr] | None = None
+        if isinstance(child, ast.Call):
+            yield from _variables_of_paths(child)
         match child:
             case ast.Subscript(value=source, slice=key):
                 explained.update({id(source)} if not isinstance(child.ctx, ast.Load) else ())
@@ -253,7 +280,7 @@ def _variables(node: ast.AST) -> Iterator[Variable]:
             case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[source]):
                 found = (source, key)
             case ast.Name() | ast.Attribute() if (
-                _last_name(child) in _ENVIRONMENT and id(child) not in explained
+                _last_name(child) in ENVIRONMENT and id(child) not in explained
             ):
                 if isinstance(child.ctx, ast.Load) and (chain := _chain(child)):
                     yield Variable(chain)
@@ -261,13 +288,22 @@ def _variables(node: ast.AST) -> Iterator[Variable]:
                 pass
         if found is None or id(found[0]) in explained or not (chain := _chain(found[0])):
             continue
-        if chain[-1] in _ENVIRONMENT:
+        if chain[-1] in ENVIRONMENT:
             explained.add(id(found[0]))
             key = found[1]
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 yield Variable(chain, key.value)
             else:
                 yield Variable(chain, named_by=key.id if isinstance(key, ast.Name) else None)
+
+
+def _variables_of_paths(call: ast.Call) -> Iterator[Variable]:
+    """The variables that are read to complete a path."""
+    name = _last_name(call.func)
+    if name == "expandvars":
+        yield Variable(("os", "environ"))
+    elif name == "expanduser" or (_chain(call.func) or ())[-2:] == ("Path", "home"):
+        yield from (Variable(("os", "environ"), variable) for variable in sorted(_HOME_FOLDER))
 
 
 def is_handed_on(node: ast.ClassDef) -> bool:
