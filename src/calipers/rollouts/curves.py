@@ -13,8 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, get_args
 
-import msgspec
-
 from calipers.analysis import (
     Analysis,
     Cell,
@@ -28,7 +26,7 @@ from calipers.errors import InvalidOptionError
 from calipers.record import ReportCase
 from calipers.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 from calipers.stats import Interval, mean
-from calipers.stats.interval import check_confidence, wilson_of_rate
+from calipers.stats.interval import check_confidence
 from calipers.views.line_plot import some
 from calipers.views.numbers import number, plural, rate_text
 
@@ -206,19 +204,12 @@ def _score_points(graphs: Sequence[Graph[Any, Any]], name: Score, confidence: fl
             turns[turn][unit].append(sum(scores) / len(scores))
     points: list[PlotPoint] = []
     for turn in sorted(turns):
-        found = mean(list(turns[turn].values()), confidence=confidence)
+        cases = list(turns[turn].values())
+        # A moderator's scores lie between 0 and 1; how far a reward may go, nothing tells.
+        bounded = name != "reward" and all(0 <= score <= 1 for case in cases for score in case)
+        found = mean(cases, bounds=(0, 1) if bounded else None, confidence=confidence)
         assert found is not None
-        interval = found.interval
-        # The moderator's scores lie between 0 and 1, and so does their mean, whatever a t interval says.
-        bounded = name != "reward" and 0 <= found.value <= 1
-        if interval is not None and interval.width <= 1e-12 * abs(found.value):
-            # All agree, and a t interval then knows no doubt.
-            n = found.n_units
-            interval = wilson_of_rate(found.value, n, confidence=confidence) if bounded else None
-        elif interval is not None and bounded:
-            low, high = max(0.0, interval.low), min(1.0, interval.high)
-            interval = msgspec.structs.replace(interval, low=low, high=high)
-        points.append(PlotPoint(x=turn, y=found.value, interval=interval, n=found.n_observations))
+        points.append(PlotPoint(x=turn, y=found.value, interval=found.interval, n=found.n_observations))
     return points
 
 
