@@ -38,6 +38,8 @@ from .interrupt import claim_main, is_interrupt, release_main
 
 _T = TypeVar("_T")
 
+_GLANCE = 1.0
+"""Seconds after which a wait for another thread looks for signals."""
 GRACE_SECONDS: Final = 1.0
 """How long to wait for tasks that were cancelled, and for the judgements that are left when a run stops; what takes longer
 is left behind."""
@@ -260,6 +262,9 @@ class _Helper:
 
         try:
             self._jobs.put(job)
+            # A signal that comes just as the wait begins is noticed when it ends, so no wait is for ever.
+            while timeout is None and not wait([future], _GLANCE).done:
+                pass
             return future.result(timeout)
         except BaseException as error:
             if not future.done():
