@@ -274,5 +274,6 @@ def _sampler_name(provider: "TracerProvider") -> str:
 def _note_error(span: "Span", error: BaseException) -> None:
     from opentelemetry.trace import Status, StatusCode
 
-    span.record_exception(error)
-    span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
+    with contextlib.suppress(Exception):  # an error whose attributes or text cannot be read
+        span.record_exception(error)
+        span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
