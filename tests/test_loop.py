@@ -437,7 +437,9 @@ def test_a_forked_child_has_loops_of_its_own_and_the_parent_keeps_its_own():
                 sys.exit(0)  # with all that Python does at exit
             parent += [rate(), os.waitpid(child, 0)[1], rate()]
         print(parent)
-        """
+        """,
+        "-W",
+        "ignore::DeprecationWarning",  # from Python 3.12 on, of a fork beside threads
     )
     assert done.stdout == "[1.0, 1.0]\n" * 5 + f"{[1.0] + [1.0, 0, 1.0] * 5}\n", done.stderr
     assert done.stderr == ""
@@ -456,6 +458,8 @@ def test_a_loop_of_uvloop_is_kept_too():
         """,
         "-W",
         "error",
+        "-W",
+        "ignore::DeprecationWarning",  # from Python 3.12 on, of uvloop.install
     )
     assert (done.stdout, done.stderr) == ("[1.0, 1.0, 1.0, 1.0, 1.0] uvloop\n", "")
 

@@ -35,6 +35,7 @@ SAME_EVERYWHERE = {
     "tests/rollouts/test_demo.py": "a table of which attack breaks which weakness of a target made for it",
     "tests/sandbox/test_python.py::TestLimits::test_processor_time_runs_out": "the system counts, a second each time",
     "tests/sandbox/test_python.py::TestSecrets": "what a program can reach is up to the system and to bubblewrap",
+    "tests/test_interrupt.py::test_a_process_that_a_task_started": "who gets a signal is up to the system",
     "tests/stores/test_crash.py": "fifty kills; test_sqlite.py kills a writer on every Python",
     "tests/cli/test_processes.py::test_the_memory_of_a_lazy_dataset": "measures what is held, not whether it runs",
     "tests/cli/test_processes.py::test_it_fits_terminals_of_any_width": "rich draws the lines",
