@@ -48,6 +48,7 @@ LOADED = [
     "opentelemetry.sdk.trace",
     "aiohttp",
     "httpx",
+    "hypothesis",
 ]
 LACKING = {
     os: "fork forkpty register_at_fork getuid geteuid getgid getegid getpgid getpgrp setsid setuid setgid setpgid killpg "

@@ -10,13 +10,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # No test asserts how long something takes, so hypothesis does not either: machines differ, and are busy.
-# The same source is tested with the same examples, so that a change is not blamed for what another draw would have found.
+# The same source is tested with the same examples, so that a change is not blamed for what another draw would have found;
+# more of them would find little more each time, and `make search` draws others.
 settings.register_profile(
-    "calipers", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    "calipers",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+    max_examples=40,
 )
 settings.load_profile("calipers")
 # On the second and third Python, what laws hold is not the question any more, but whether the code runs.
-settings.register_profile("brief", settings.get_profile("calipers"), max_examples=10)
+settings.register_profile("brief", settings.get_profile("calipers"), max_examples=5)
 # `make search` looks where nobody has looked yet.
 settings.register_profile("search", settings.get_profile("calipers"), derandomize=False, max_examples=1000)
 
@@ -35,6 +40,23 @@ for name in ("CI", "BUILD_NUMBER", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "PYTE
 # Compiled tests are kept for the workers and for the next time, and so is what the programs that tests start compile.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--brief", action="store_true", help="of a test's parameters, try only the first and the last"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--brief"):
+        return
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out = {item for same in tests.values() for item in same[1:-1]}
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.hookimpl(wrapper=True)

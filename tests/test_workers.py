@@ -185,7 +185,7 @@ def hanging(style):
 def test_a_case_says_how_long_its_task_may_take_before_the_run_does(style, own, of_the_run, says):
     task, release = hanging(style)
     cases = [
-        Case(name="first", inputs=1),
+        Case(name="first", inputs=1, timeout=50),
         Case(name="stuck", inputs="hangs", timeout=own),
         Case(name="last", inputs=2, timeout=50),
     ]

@@ -2,7 +2,7 @@
 
 Looks for python3.11 to python3.14 on the PATH and among pyenv's versions; each gets an environment of its own,
 `.venv-3.x`, which is kept for the next time; with `--set-up` that is all that happens. Laws are tried with fewer examples
-there: the first Python has held them. What cannot differ between Pythons is left out, see `SAME_EVERYWHERE`. What runs on
+there, and a test with the first and the last of its parameters: the first Python has held the rest. What cannot differ between Pythons is left out, see `SAME_EVERYWHERE`. What runs on
 the oldest and on the newest rarely fails between them, and a suite that takes long is not run.
 
 Several Pythons are tested side by side, with a share of the processors each: to share out one Python's tests among processes,
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SAME_EVERYWHERE = {
     "tests/test_architecture.py": "reads the source, and does not run it",
     "tests/test_reference.py": "compares pages with names, which are the same",
-    "tests/test_public_names.py::test_the_public_methods_of_a_public_class_are_documented": "reads docstrings",
+    "tests/test_public_names.py::test_the_public_methods_of_public_classes_are_documented": "reads docstrings",
     "tests/test_docs.py": "what the pages call has tests of its own; here it is how they show it",
     "tests/test_examples.py": "the same of the examples",
     "tests/plugins/test_example.py": "the same of the example of a plugin; finding plugins is tested everywhere",
@@ -89,7 +89,7 @@ def _version(python: Path) -> tuple[int, int] | None:
 
 def start(own: Path, processors: int, output: IO[bytes] | None) -> subprocess.Popen[bytes]:
     """Start the tests in the environment of a Python."""
-    options = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile=brief"]
+    options = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile=brief", "--brief"]
     if processors > 1:
         options += ["-n", str(processors), "--dist", "worksteal"]
     left_out = [f"--{'deselect' if '::' in name else 'ignore'}={name}" for name in SAME_EVERYWHERE]

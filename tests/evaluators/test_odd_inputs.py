@@ -143,29 +143,30 @@ EVALUATORS = [
 ]
 
 
-@pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda evaluator: type(evaluator).__name__)
-@pytest.mark.parametrize("name", ODD)
-def test_an_odd_output_is_judged_skipped_or_refused_in_words(judge, evaluator, name):
+def words_about(judge, evaluator, output):
+    """What it says beside a verdict; a comparison that raised is an evaluator failure: the answer is unknown."""
     try:
-        said = judge(evaluator, ODD[name], "x")
+        said = judge(evaluator, output, "x")
     except (CalipersError, OwnError) as error:
-        # A comparison that raised is an evaluator failure: nobody knows the answer.
-        assert 0 < len(str(error)) < 1000  # noqa: PT017 - either outcome is fine, and each must be in words
-        return
+        return str(error)
     found = read_output(said)
     if isinstance(found, Skipped):
-        assert 0 < len(found.reason) < 1000
-        return
+        return found.reason
     (judgement,) = found
-    assert judgement.value is not False or judgement.reason
-    assert len(judgement.reason or "") < 1000
+    return judgement.reason or ("no reason needed" if judgement.value is not False else "")
 
 
 @pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda evaluator: type(evaluator).__name__)
-@pytest.mark.parametrize("output", [{"a": [1, {"b": "X"}]}, ["x", "X"], "SELECT 1", {"x"}], ids=repr)
-def test_the_output_is_left_as_it_was(context, evaluator, output):
-    before = copy.deepcopy(output)
-    attempt = context(output, copy.deepcopy(output))
-    evaluator.evaluate_sync(attempt)
-    assert attempt.output is output
-    assert output == before == attempt.expected_output
+def test_odd_outputs_are_judged_skipped_or_refused_in_words(judge, evaluator):
+    said = {name: len(words_about(judge, evaluator, output)) for name, output in ODD.items()}
+    assert not {name: length for name, length in said.items() if not 0 < length < 1000}
+
+
+@pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda evaluator: type(evaluator).__name__)
+def test_the_output_is_left_as_it_was(context, evaluator):
+    for output in ({"a": [1, {"b": "X"}]}, ["x", "X"], "SELECT 1", {"x"}):
+        before = copy.deepcopy(output)
+        attempt = context(output, copy.deepcopy(output))
+        evaluator.evaluate_sync(attempt)
+        assert attempt.output is output
+        assert output == before == attempt.expected_output

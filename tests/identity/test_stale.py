@@ -234,7 +234,7 @@ def program_of(pieces, judge, rubric, comment):
 
 def test_no_random_edit_of_a_random_program_makes_a_stale_result(folder):
     reused = made = 0
-    for seed in range(30):
+    for seed in range(12):
         draw = random.Random(seed)
         pieces = [(draw.randrange(len(PIECES)), draw.randint(1, 9)) for _ in range(draw.randint(1, 4))]
         judge, rubric, comment = 7, 3, 0
@@ -257,5 +257,5 @@ def test_no_random_edit_of_a_random_program_makes_a_stale_result(folder):
                 assert repr(found) == repr(run(module)[1]), (seed, source)
                 reused += report.reuse.attempts_reused
                 made += report.reuse.attempts_made
-    assert reused > 60, "what was not edited is reused"
-    assert made > 60, "and some edits were noticed"
+    assert reused > 24, "what was not edited is reused"
+    assert made > 24, "and some edits were noticed"
