@@ -619,6 +619,18 @@ SEEN: dict[str, list[Program]] = {
     ],
     "environment variables that are read by their names": [
         Program(
+            "import os\nos.environ['CALIPERS_TEST_MODEL'] = 'a'\ndef task(x):\n    from helper import model\n    return model()\n"
+            "# file: helper.py\nfrom os import getenv\ndef model(): return getenv('CALIPERS_TEST_MODEL')\n",
+            "= 'a'",
+            "= 'b'",
+        ),
+        Program(
+            "import os\nos.environ['CALIPERS_TEST_MODEL'] = 'a'\ndef task(x):\n    from os import environ as e\n"
+            "    return e['CALIPERS_TEST_MODEL']",
+            "= 'a'",
+            "= 'b'",
+        ),
+        Program(
             "import os\nos.environ['HOME'] = '/a'\ndef task(x): return os.path.expanduser('~/x')",
             "= '/a'",
             "= '/b'",
@@ -769,6 +781,9 @@ UNKNOWN: dict[str, list[Program]] = {
                 ("glob", "return glob.glob('*', root_dir=here + '/prompts')", _NAMES),
                 ("os", "return [p.name for p in Path(here, 'prompts').iterdir()]", _NAMES),
                 ("os", "return [p.name for p in Path(here).rglob('*.txt')]", _NAMES),
+                ("os", "return Path(here, 'prompts/a.txt').exists()", _NAMES),
+                ("os", "return os.path.getsize(here + '/prompts/a.txt')", _WORDS),
+                ("numpy as np", "return np.loadtxt(here + '/prompts/a.txt', dtype=str).tolist()", _WORDS),
             )
         ),
         Program(
@@ -789,6 +804,65 @@ UNKNOWN: dict[str, list[Program]] = {
             "brief",
             "polite",
         ),
+        Program(
+            "import sys\ndef task(x):\n    from helper import PROMPT\n    return PROMPT\n# file: helper.py\nimport sys\n"
+            "from pathlib import Path\nPROMPT = Path(sys.path[0], 'prompt.txt').read_text()\n# file: prompt.txt\nBe brief.",
+            "brief",
+            "polite",
+        ),
+        *(
+            Program(
+                f"import sys\nfrom configparser import ConfigParser\n{source}\n# file: a.ini\n[a]\nb = 3\n",
+                "b = 3",
+                "b = 4",
+            )
+            for source in (
+                "def task(x):\n    found = ConfigParser()\n    found.read(sys.path[0] + '/a.ini')\n    return found['a']['b']",
+                "FOUND = ConfigParser()\ndef task(x):\n    FOUND.read(sys.path[0] + '/a.ini')\n    return FOUND['a']['b']",
+                (
+                    "def fill(config): config.read(sys.path[0] + '/a.ini')\n"
+                    "def task(x):\n    found = ConfigParser()\n    fill(found)\n    return found['a']['b']"
+                ),
+            )
+        ),
+    ],
+    "programs that the code runs": [
+        Program(f"{source}\n# file: prompt.txt\nBe brief.", "brief", "polite")
+        for source in (
+            (
+                "import subprocess, sys\n"
+                "def task(x): return subprocess.check_output(['cat', sys.path[0] + '/prompt.txt'], text=True)"
+            ),
+            (
+                "import sys\nfrom subprocess import run as go\n"
+                "def task(x): return go(['cat', sys.path[0] + '/prompt.txt'], text=True, capture_output=True).stdout"
+            ),
+            (
+                "import sys\ndef task(x):\n    import subprocess as programs\n"
+                "    return programs.getoutput(f'cat {sys.path[0]}/prompt.txt')"
+            ),
+            "import os, sys\ndef task(x): return os.system(f'grep -q Be.b {sys.path[0]}/prompt.txt')",
+            (
+                "import sys\ndef task(x):\n    from helper import show\n    return show(sys.path[0] + '/prompt.txt')\n"
+                "# file: helper.py\nimport os\ndef show(path):\n    with os.popen(f'cat {path}') as shown: return shown.read()"
+            ),
+            (
+                "import asyncio, sys\nasync def task(x):\n    made = await asyncio.create_subprocess_exec(\n"
+                "        'cat', sys.path[0] + '/prompt.txt', stdout=asyncio.subprocess.PIPE)\n"
+                "    return (await made.communicate())[0].decode()"
+            ),
+        )
+    ],
+    "classes that are found by `__subclasses__()`": [
+        Program(
+            "class Base: pass\nclass Part(Base):\n    def says(self): return 3\n"
+            "def task(x): return [kind().says() for kind in Base.__subclasses__()]",
+            "return 3",
+            "return 4",
+        ),
+    ],
+    "arguments of the command line, and standard input": [
+        Program("import sys\nsys.argv[1:] = ['a']\ndef task(x): return sys.argv[1]", "['a']", "['b']"),
     ],
     "open files and connections, context variables, events, what a thread keeps to itself": [
         Program("import io\nfile = io.StringIO('3')\ndef task(x): return file.getvalue()", "'3'", "'4'"),
@@ -823,26 +897,19 @@ NOT_SEEN: dict[str, list[Program]] = {
             "polite",
         ),
         Program(
-            "import sys\nfrom configparser import ConfigParser\ndef task(x):\n    found = ConfigParser()\n"
-            "    found.read(sys.path[0] + '/a.ini')\n    return found['a']['b']\n# file: a.ini\n[a]\nb = 3\n",
-            "b = 3",
-            "b = 4",
-        ),
-    ],
-    "programs that the code runs, and the files that these read": [
-        Program(
-            "import subprocess, sys\ndef task(x): return subprocess.check_output(['cat', sys.path[0] + '/prompt.txt'], text=True)\n"
-            "# file: prompt.txt\nBe brief.",
+            "import sys, lib\ndef task(x): return lib.load(sys.path[0] + '/prompt.txt')\n# file: prompt.txt\nBe brief.\n"
+            "# file: site-packages/lib.py\ndef load(path):\n    with open(path) as file: return file.read()\n",
             "brief",
             "polite",
         ),
     ],
-    "classes that are found by `__subclasses__()`": [
+    "programs that a library runs": [
         Program(
-            "class Base: pass\nclass Part(Base):\n    def says(self): return 3\n"
-            "def task(x): return [kind().says() for kind in Base.__subclasses__()]",
-            "return 3",
-            "return 4",
+            "import sys, lib\ndef task(x): return lib.show(sys.path[0] + '/prompt.txt')\n# file: prompt.txt\nBe brief.\n"
+            "# file: site-packages/lib.py\nimport subprocess\n"
+            "def show(path): return subprocess.check_output(['cat', path], text=True)\n",
+            "brief",
+            "polite",
         ),
     ],
     "functions that are fetched by a computed name": [

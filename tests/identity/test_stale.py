@@ -1,6 +1,7 @@
 """With reuse, a run says what it says without: whatever was edited, in code or in data, no stale result is shown."""
 
 import importlib
+import importlib.util
 import linecache
 import os
 import random
@@ -12,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from calipers import Case, Dataset
+from calipers.identity import task_identity
+from calipers.identity.fingerprint import Unknown
+from calipers.identity.outside import _FUNCTIONS
 from calipers.plain import plain
 from calipers.stores import MemoryStore, why
 
@@ -154,6 +158,45 @@ def test_what_cannot_be_known_is_computed_again_and_a_note_says_why(folder, line
             )
             _, after = run(folder.load(program.edited()), store, reuse=True)
             assert repr(after) != repr(before), program
+
+
+def test_every_way_to_ask_the_outside_is_found_under_every_name_it_may_have(folder):
+    for (module, name), reason in _FUNCTIONS.items():
+        top = module.partition(".")[0]
+        spellings = [
+            f"def task(x):\n    import {module}\n    return {module}.{name}",
+            f"def task(x):\n    from {module} import {name} as go\n    return go(x)",
+        ]
+        if importlib.util.find_spec(top) and callable(getattr(importlib.import_module(module), name, None)):
+            spellings += [
+                f"import {module} as go\ndef task(x): return go.{name}(x)",
+                f"from {module} import {name} as go\ndef task(x): return list(map(go, x))",
+            ]
+        if name == "open":  # told by the mode it is given, unless it has another name
+            spellings = spellings[3:]
+        for spelling in spellings:
+            found = task_identity(folder.load(spelling).task)
+            assert isinstance(found, Unknown), spelling
+            assert reason in found.reason, (spelling, found.reason)
+
+
+def test_a_function_of_the_project_is_judged_by_its_source_and_not_by_its_name(folder):
+    for source in (
+        "def read_json(x): return x\ndef task(x): return read_json(x)",
+        "from words import glob\ndef task(x): return glob(x)\n# file: words.py\ndef glob(x): return x\n",
+        "import words\ndef task(x): return words.read_csv(x)\n# file: words.py\ndef read_csv(x): return x\n",
+        (
+            "def task(x):\n    from words import task\n    return task(x)\n"
+            "# file: words.py\ndef listdir(x): return x\ndef task(x): return listdir(x)\n"
+        ),
+        (
+            "class Agent:\n    def check_output(self, x): return x\n    def run(self, x): return self.check_output(x)\n"
+            "    def __call__(self, x): return self.run(x)\ntask = Agent()"
+        ),
+        "def task(memory): return memory.exists('a') or memory.read('b') or memory.open('c')",
+        "import subprocess\ndef task(x):\n    try: return x\n    except subprocess.CalledProcessError: return None",
+    ):
+        assert not isinstance(found := task_identity(folder.load(source).task), Unknown), (source, found)
 
 
 @pytest.mark.parametrize("line", NOT_SEEN)

@@ -31,6 +31,7 @@ from .origin import (
     stands_in_its_module,
     wrapped_by,
 )
+from .outside import done_by
 from .syntax import (
     ENVIRONMENT,
     Definition,
@@ -378,10 +379,19 @@ class Walk:
             elif chain[0] in namespace:
                 self._name(f"global {module}.{chain[0]}", namespace[chain[0]], chain[1:], handed=handed)
         self._variables(found.variables, namespace)
-        if found.reads_files:
-            raise NoSourceError("it reads files, and what is in them may change")
+        for chain, reason in sorted(found.outside):
+            if not self._is_own({**namespace, **cells}, chain):
+                raise NoSourceError(reason)
         if namespace:
             self._imports(found.imports, str(namespace.get("__package__") or module.rpartition(".")[0]))
+
+    @staticmethod
+    def _is_own(namespace: Mapping[str, Any], chain: tuple[str, ...]) -> bool:
+        """Whether a name stands for a function or class of the project, which is looked at itself."""
+        found = namespace.get(chain[0]) if chain else None
+        for name in chain[1:]:
+            found = inspect.getattr_static(found, name, None)
+        return isinstance(found, type | types.FunctionType) and not is_library(found)
 
     def _name(self, label: str, value: Any, attributes: tuple[str, ...], *, handed: bool = True) -> None:
         moved = False
@@ -399,6 +409,9 @@ class Walk:
             if not label.startswith("global ") or label.rpartition(".")[2] not in ENVIRONMENT or moved:
                 raise UnknowableError(f"{label}: it is the environment by another name")
             return  # those variables count that are read
+        called = inspect.getattr_static(type(value), attributes[0], None) if attributes else value
+        if reason := done_by(called, _last_word(label)):
+            raise NoSourceError(reason)
         if isinstance(value, type | types.FunctionType):
             self._stands_for(label, self.refer(value, handed=handed))
         else:
@@ -411,10 +424,16 @@ class Walk:
             self.add(label, thing)
 
     def _replaced(self, module: types.ModuleType, attributes: tuple[str, ...]) -> None:
-        """Look at a function of the project that stands in the place of a library's."""
+        """Look at a function of the project that stands in the place of a library's.
+
+        Raises:
+            NoSourceError: it is the library's own, and asks something of the world around it.
+        """
         found: Any = module
         for name in attributes:
             found = inspect.getattr_static(found, name, None)
+            if reason := done_by(found, name):
+                raise NoSourceError(reason)
             if isinstance(found, types.FunctionType) and not is_library(found):
                 self.refer(found)
 
@@ -441,7 +460,12 @@ class Walk:
                 self._note_library(module)
             else:
                 check_loaded(module, file)
-                self.add(f"module {module}", shape(definition_of_file(file)))
+                tree = definition_of_file(file)
+                self.add(f"module {module}", shape(tree))
+                found = reads(tree)
+                for _, reason in sorted(found.outside):
+                    raise NoSourceError(f"it imports {module}: {reason}")
+                self._variables(found.variables, {})
             if len(self.parts) > _MOST_HELPERS:
                 raise UnknowableError(f"it imports more than {_MOST_HELPERS} modules")
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .fingerprint import digest
 from .members import functions_of
+from .outside import Outside, chain_of, imported_names, last_name, outside
 from .running import class_code, runs
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -36,27 +37,6 @@ ENVIRONMENT = frozenset({"environ", "environb", "getenv", "getenvb"})
 
 _HOME_FOLDER = frozenset({"HOME", "USERPROFILE"})
 """The variables that `expanduser` and `Path.home` read."""
-
-_FILE_READERS = frozenset(
-    {
-        "glob", "iglob", "iterdir", "listdir", "open_binary", "open_code", "open_text", "read_bytes", "read_text", "rglob",
-        "run_path", "scandir",
-    }
-)  # fmt: skip
-"""Functions and methods that read files or folders, whatever they are asked of."""
-
-_FILE_READERS_OF_MODULES = frozenset(
-    {
-        ("ET", "parse"), ("ElementTree", "parse"), ("dbm", "open"), ("etree", "parse"), ("fileinput", "FileInput"),
-        ("fileinput", "input"), ("linecache", "getline"), ("linecache", "getlines"), ("minidom", "parse"), ("mmap", "mmap"),
-        ("os", "open"), ("os", "walk"), ("pkgutil", "get_data"), ("shelve", "open"), ("sqlite3", "connect"),
-        ("tarfile", "open"), ("zipfile", "ZipFile"),
-    }
-)  # fmt: skip
-"""Those whose names alone say too little."""
-
-_OPENERS = frozenset({"bz2", "codecs", "gzip", "io", "lzma"})
-"""Modules with an `open` that takes a file and a mode, as the built-in one does."""
 
 _IMPORTERS = frozenset({"__import__", "import_module"})
 
@@ -90,8 +70,8 @@ class Reads(NamedTuple):
     """Every attribute read from anything."""
     variables: frozenset["Variable"]
     """What may be environment variables."""
-    reads_files: bool
-    """Whether it reads files, outside of what makes objects."""
+    outside: frozenset[Outside]
+    """What it asks of the world around it."""
     handed: frozenset[tuple[str, ...]]
     """Those chains that are handed on as they are somewhere, and not only called or asked for an attribute."""
 
@@ -199,26 +179,26 @@ def reads(node: ast.AST) -> Reads:
         if (
             isinstance(child, ast.Name | ast.Attribute)
             and id(child) not in passing
-            and (chain := _chain(child))
+            and (chain := chain_of(child))
         ):
             handed.add(chain)
         match child:
             case ast.Attribute():
                 attributes.add(child.attr)
-                if chain := _chain(child):
+                if chain := chain_of(child):
                     chains.add(chain)
             case ast.Name():
                 chains.add((child.id,))
             case ast.MatchClass():
                 attributes.update(child.kwd_attrs)
-            case ast.Call() if _last_name(child.func) in _READERS:
+            case ast.Call() if last_name(child.func) in _READERS:
                 texts = (part.value for part in child.args if isinstance(part, ast.Constant))
                 attributes.update(name for text in texts if isinstance(text, str) for name in text.split("."))
             case ast.Call(args=[ast.Constant(value=str() as name), *_]) if (
-                _last_name(child.func) in _IMPORTERS
+                last_name(child.func) in _IMPORTERS
             ):
                 imports.add((0, name, ""))
-            case ast.Call() if _last_name(child.func) in _IMPORTERS:
+            case ast.Call() if last_name(child.func) in _IMPORTERS:
                 imports.add((0, "", ""))
             case ast.Import():
                 imports |= {(0, alias.name, "") for alias in child.names}
@@ -230,39 +210,19 @@ def reads(node: ast.AST) -> Reads:
         frozenset(imports),
         frozenset(attributes),
         variables,
-        _reads_files(node),
+        frozenset(outside(node)),
         frozenset(handed),
-    )
-
-
-def _reads_files(node: ast.AST) -> bool:
-    """Whether code reads files. What an object reads when it is made is among its attributes by now."""
-    if isinstance(node, ast.Call):
-        name, chain = _last_name(node.func), _chain(node.func) or ()
-        if name in _FILE_READERS or chain[-2:] in _FILE_READERS_OF_MODULES:
-            return True
-        if name == "open":
-            function = isinstance(node.func, ast.Name) or bool(_OPENERS & {*chain[:1]})
-            given = [*node.args[1 if function else 0 :]]
-            modes = [*given[:1], *(each.value for each in node.keywords if each.arg == "mode")]
-            named = [mode.value for mode in modes if isinstance(mode, ast.Constant)]
-            if function or not node.args or named:
-                return not any(
-                    isinstance(mode, str) and set("wax") & set(mode) and "+" not in mode for mode in named
-                )
-    return any(_reads_files(child) for child in ast.iter_child_nodes(node) if not _makes_objects(child))
-
-
-def _makes_objects(node: ast.AST) -> bool:
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return False
-    return node.name in {"__init__", "__new__", "__post_init__"} or any(
-        _last_name(each) == "classmethod" for each in node.decorator_list
     )
 
 
 def _variables(node: ast.AST) -> Iterator[Variable]:
     explained: set[int] = set()
+    known = imported_names(node)
+
+    def asked(source: ast.AST) -> tuple[str, ...]:
+        chain = chain_of(source) or ("",)
+        return (*known.get(chain[0], chain[:1]), *chain[1:])
+
     for child in ast.walk(node):  # what holds an expression comes before it
         found: tuple[ast.expr, ast.expr] | None = None
         if isinstance(child, ast.Call):
@@ -275,19 +235,20 @@ def _variables(node: ast.AST) -> Iterator[Variable]:
                 func=ast.Attribute(attr="get" | "pop" | "setdefault", value=source), args=[key, *_]
             ):
                 found = (source, key)
-            case ast.Call(func=source, args=[key, *_]) if _last_name(source) == "getenv":
+            case ast.Call(func=source, args=[key, *_]) if asked(source)[-1] in {"getenv", "getenvb"}:
                 found = (source, key)
             case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[source]):
                 found = (source, key)
             case ast.Name() | ast.Attribute() if (
-                _last_name(child) in ENVIRONMENT and id(child) not in explained
+                asked(child)[-1] in ENVIRONMENT and id(child) not in explained
             ):
-                if isinstance(child.ctx, ast.Load) and (chain := _chain(child)):
-                    yield Variable(chain)
+                if isinstance(child.ctx, ast.Load):
+                    yield Variable(asked(child))
             case _:
                 pass
-        if found is None or id(found[0]) in explained or not (chain := _chain(found[0])):
+        if found is None or id(found[0]) in explained:
             continue
+        chain = asked(found[0])
         if chain[-1] in ENVIRONMENT:
             explained.add(id(found[0]))
             key = found[1]
@@ -299,10 +260,10 @@ def _variables(node: ast.AST) -> Iterator[Variable]:
 
 def _variables_of_paths(call: ast.Call) -> Iterator[Variable]:
     """The variables that are read to complete a path."""
-    name = _last_name(call.func)
+    name = last_name(call.func)
     if name == "expandvars":
         yield Variable(("os", "environ"))
-    elif name == "expanduser" or (_chain(call.func) or ())[-2:] == ("Path", "home"):
+    elif name == "expanduser" or (chain_of(call.func) or ())[-2:] == ("Path", "home"):
         yield from (Variable(("os", "environ"), variable) for variable in sorted(_HOME_FOLDER))
 
 
@@ -346,14 +307,6 @@ def outer_names(node: ast.ClassDef) -> set[str]:
             inside = (part for part in inside if part not in body)
         waiting.extend(inside)
     return found
-
-
-def _chain(node: ast.AST) -> tuple[str, ...] | None:
-    names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    return (node.id, *reversed(names)) if isinstance(node, ast.Name) else None
 
 
 # ---------------------------------------------------------------------- finding it
@@ -489,10 +442,4 @@ def _merged(items: list[Any]) -> list[Any]:
 def may_be_read(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
     """Whether a decorator or a base class may make something of the docstring."""
     given: list[Any] = [*node.decorator_list, *getattr(node, "bases", ())]
-    return any(_last_name(part) not in _SILENT for part in given)
-
-
-def _last_name(node: ast.AST) -> str:
-    while isinstance(node, ast.Call | ast.Subscript):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return any(last_name(part) not in _SILENT for part in given)

@@ -1,0 +1,233 @@
+"""What code asks of the world around it: files, other programs, and what else its source does not say.
+
+It is told by the names of what is called, and the tables below are finite. A name counts for what was imported under it,
+so `from subprocess import run as go` is no way around them. A function of the project that has such a name is no reader
+of files for that: it is looked at itself.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+FILES = "it reads files, and what is in them may change"
+PROGRAMS = "it runs other programs, and what these do may change"
+_SUBCLASSES = "it asks for the subclasses of a class, and which there are may change"
+_COMMAND_LINE = "it reads what it is given on the command line or as standard input"
+
+_PROGRAMS_OF_MODULES = {
+    "anyio": "open_process run_process",
+    "asyncio": "create_subprocess_exec create_subprocess_shell",
+    "ctypes": "CDLL OleDLL PyDLL WinDLL cdll oledll pydll windll",
+    "os": (
+        "execl execle execlp execlpe execv execve execvp execvpe popen posix_spawn posix_spawnp spawnl spawnle spawnlp "
+        "spawnlpe spawnv spawnve spawnvp spawnvpe startfile system"
+    ),
+    "pexpect": "run spawn",
+    "pty": "spawn",
+    "subprocess": "Popen call check_call check_output getoutput getstatusoutput run",
+    "trio": "open_process run_process",
+}
+
+_FILES_OF_MODULES = {
+    "PIL.Image": "open",
+    "aiofiles": "open",
+    "anyio": "open_file",
+    "dbm": "open",
+    "filecmp": "cmp cmpfiles dircmp",
+    "fileinput": "FileInput input",
+    "glob": "glob iglob",
+    "importlib.util": "spec_from_file_location",
+    "joblib": "load",
+    "linecache": "getline getlines",
+    "lxml.etree": "iterparse parse",
+    "mmap": "mmap",
+    "netrc": "netrc",
+    "numpy": "fromfile genfromtxt load loadtxt memmap",
+    "os": "access fwalk listdir lstat open readlink scandir stat walk",
+    "os.path": "exists getatime getctime getmtime getsize isdir isfile islink lexists samefile",
+    "pkgutil": "get_data",
+    "runpy": "run_path",
+    "shelve": "open",
+    "shutil": "which",
+    "sqlite3": "connect",
+    "tarfile": "TarFile open",
+    "torch": "load",
+    "trio": "open_file",
+    "wave": "open",
+    "xml.dom.minidom": "parse",
+    "xml.etree.ElementTree": "iterparse parse",
+    "xml.sax": "parse",
+    "zipfile": "PyZipFile ZipFile",
+}
+
+_OPENERS = frozenset({"bz2", "codecs", "gzip", "io", "lzma"})
+"""Modules with an `open` that takes a file and a mode, as the built-in one does."""
+
+_FUNCTIONS: dict[tuple[str, str], str] = {
+    (module, name): reason
+    for table, reason in (
+        (_PROGRAMS_OF_MODULES, PROGRAMS),
+        (_FILES_OF_MODULES, FILES),
+        (dict.fromkeys(_OPENERS, "open"), FILES),
+        ({"sys": "argv orig_argv stdin"}, _COMMAND_LINE),
+    )
+    for module, names in table.items()
+    for name in names.split()
+}
+"""What functions and classes of modules do, whatever names they were given."""
+
+_BY_LAST_NAMES: dict[tuple[str, ...], str] = {
+    (module.rpartition(".")[2], name): reason
+    for (module, name), reason in _FUNCTIONS.items()
+    if module not in _OPENERS
+}
+"""The same by the last part of the module, as in `path.exists`."""
+
+_MODULES_WITH: dict[str, list[str]] = {}
+"""The modules that have a function of this name."""
+for _module, _name in _FUNCTIONS:
+    _MODULES_WITH.setdefault(_name, []).append(_module)
+
+_READERS = frozenset(
+    {
+        "glob", "iglob", "iterdir", "listdir", "open_binary", "open_code", "open_text", "read_bytes", "read_text", "rglob",
+        "run_path", "scandir",
+    }
+)  # fmt: skip
+"""Functions and methods that read files or folders, whatever they are asked of."""
+
+_ASKED_OF_PATHS = frozenset({"exists", "is_dir", "is_file", "lstat", "readlink", "stat"})
+"""Methods that look at a path, where they are given nothing."""
+
+_DATA_READERS = frozenset(
+    {
+        "dotenv_values", "from_pretrained", "imread", "load_dataset", "load_dotenv", "read_avro", "read_csv",
+        "read_database", "read_excel", "read_feather", "read_fwf", "read_hdf", "read_html", "read_ipc", "read_json",
+        "read_ndjson", "read_orc", "read_parquet", "read_pickle", "read_sas", "read_spss", "read_sql", "read_sql_query",
+        "read_sql_table", "read_stata", "read_table", "read_xml", "scan_csv", "scan_ipc", "scan_ndjson", "scan_parquet",
+    }
+)  # fmt: skip
+"""Functions of libraries for data and models, as `pandas.read_csv`."""
+
+_MAKERS = frozenset({"__init__", "__new__", "__post_init__"})
+
+
+class Outside(NamedTuple):
+    """Something outside that code asks for."""
+
+    chain: tuple[str, ...]
+    """The name that it asks by, with its attributes, such as `("subprocess", "run")`; empty if it is computed."""
+    reason: str
+    """Why that cannot be known."""
+
+
+def outside(node: ast.AST) -> Iterator[Outside]:
+    """What code asks of the outside. What an object asks for when it is made is among its attributes by now."""
+    known = imported_names(node)
+    own = {
+        each.name
+        for each in ast.walk(node)
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    parses = any(
+        last_name(each).endswith("ConfigParser")
+        for each in ast.walk(node)
+        if isinstance(each, ast.Name | ast.Attribute)
+    )
+    waiting = [node]
+    while waiting:
+        child = waiting.pop()
+        waiting.extend(each for each in ast.iter_child_nodes(child) if not _makes_objects(each))
+        if isinstance(child, ast.Call):
+            chain, reason = chain_of(child.func) or (), _asked_by(child, parses=parses)
+        elif isinstance(child, ast.Name | ast.Attribute):
+            chain = chain_of(child) or ()
+            full = (*known.get(chain[0], chain[:1]), *chain[1:]) if chain else ()
+            reason = _BY_LAST_NAMES.get(full[-2:])
+            if isinstance(child, ast.Attribute) and child.attr == "__subclasses__":
+                reason = _SUBCLASSES
+        else:
+            continue
+        if reason is not None and not (len(chain) == 1 and chain[0] in own):
+            yield Outside(chain, reason)
+
+
+def done_by(thing: Any, name: str) -> str | None:
+    """Why the outcome of a function or class cannot be known, if it is one of those that ask the outside.
+
+    Args:
+        thing: what a name stands for.
+        name: the name. An `open` that is called so is told by the mode it is given.
+    """
+    own = getattr(thing, "__name__", None)
+    if not isinstance(own, str):
+        return None
+    if own == "read" and thing is getattr(
+        getattr(sys.modules.get("configparser"), "RawConfigParser", None), "read", None
+    ):
+        return FILES
+    for module in _MODULES_WITH.get(own, ()):
+        if getattr(sys.modules.get(module), own, None) is thing and not (
+            module in _OPENERS and name == "open"
+        ):
+            return _FUNCTIONS[module, own]
+    return None
+
+
+def _asked_by(call: ast.Call, *, parses: bool) -> str | None:
+    name, chain = last_name(call.func), chain_of(call.func) or ()
+    if name in _READERS or (name in _DATA_READERS and chain[:1] not in {("self",), ("cls",)}):
+        return FILES
+    if name in _ASKED_OF_PATHS and isinstance(call.func, ast.Attribute) and not call.args:
+        return FILES
+    if name == "read" and call.args and (parses or "config" in "".join(chain[:-1]).lower()):
+        return FILES
+    if name == "open":
+        function = isinstance(call.func, ast.Name) or bool(_OPENERS & {*chain[:1]})
+        given = [*call.args[1 if function else 0 :]]
+        modes = [*given[:1], *(each.value for each in call.keywords if each.arg == "mode")]
+        texts = [
+            mode.value for mode in modes if isinstance(mode, ast.Constant) and isinstance(mode.value, str)
+        ]
+        named = [mode for mode in texts if set(mode) <= set("rwaxbt+")]
+        writes = any(set("wax") & set(mode) and "+" not in mode for mode in named)
+        if (function or not call.args or named) and not writes:
+            return FILES
+    return None
+
+
+def _makes_objects(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (
+        node.name in _MAKERS or any(last_name(each) == "classmethod" for each in node.decorator_list)
+    )
+
+
+def imported_names(node: ast.AST) -> dict[str, tuple[str, ...]]:
+    """What the imports inside of some code call things, and what these are."""
+    found: dict[str, tuple[str, ...]] = {}
+    for child in ast.walk(node):
+        if isinstance(child, ast.Import):
+            for alias in child.names:
+                path = tuple(alias.name.split("."))
+                found |= {alias.asname: path} if alias.asname else {path[0]: path[:1]}
+        elif isinstance(child, ast.ImportFrom) and child.module and not child.level:
+            path = tuple(child.module.split("."))
+            found |= {alias.asname or alias.name: (*path, alias.name) for alias in child.names}
+    return found
+
+
+def chain_of(node: ast.AST) -> tuple[str, ...] | None:
+    """A name with the attributes that are read from it; `None` for another expression."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return (node.id, *reversed(names)) if isinstance(node, ast.Name) else None
+
+
+def last_name(node: ast.AST) -> str:
+    """The name that is called or read at the end of an expression; empty if there is none."""
+    while isinstance(node, ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
