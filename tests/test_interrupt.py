@@ -11,7 +11,8 @@ import threading
 import pytest
 
 from calipers import Case, Dataset
-from calipers.interrupt import on_interrupt
+from calipers.interrupt import held_back, on_interrupt
+from calipers.stores import MemoryStore
 
 START = """
 import asyncio, os, signal, sys, threading, time
@@ -298,3 +299,156 @@ def test_outside_the_main_thread_nothing_is_touched():
     thread.start()
     thread.join()
     assert outcome == [1]
+
+
+# ---------------------------------------------------------------------- where an event loop runs already
+
+
+class Agent:
+    """An agent that sends this process a signal in the middle of a call, and counts its calls."""
+
+    def __init__(self, number=signal.SIGINT, *, at=3):
+        self.number = number
+        self.at = at
+        self.calls = []
+        self.version = "1"  # it stays the same agent, though it counts its calls
+
+    def _call(self, inputs):
+        self.calls.append(inputs)
+        if len(self.calls) == self.at:
+            os.kill(os.getpid(), self.number)
+            return True
+        return False
+
+    async def waits(self, inputs):
+        await asyncio.sleep(60 if self._call(inputs) else 0)
+        return inputs
+
+    def blocks(self, inputs):
+        if self._call(inputs):
+            threading.Event().wait(60)
+        return inputs
+
+    waits.version = blocks.version = "1"
+
+
+def ten_cases():
+    return Dataset(
+        name="ten",
+        cases=[Case(name=f"c{i}", inputs=i) for i in range(10)],
+        evaluators=[lambda output: output >= 0],
+    )
+
+
+async def blocked_for(dataset, task, **options):
+    """What a notebook's cell and an async test do: block, on the thread of the event loop."""
+    return dataset.evaluate_sync(task, **options)
+
+
+async def awaited(dataset, task, **options):
+    return await dataset.evaluate(task, **options)
+
+
+@pytest.mark.parametrize("call", [blocked_for, awaited])
+@pytest.mark.parametrize("way", ["waits", "blocks"])
+@pytest.mark.parametrize(
+    ("number", "name"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")], ids=["SIGINT", "SIGTERM"]
+)
+def test_inside_a_running_loop_one_signal_ends_the_run_and_resume_goes_on_with_it(call, way, number, name):
+    agent, dataset, store = Agent(number), ten_cases(), MemoryStore()
+    options = {"store": store, "progress": False, "max_concurrency": 1, "task_name": "agent"}
+    before = signal.getsignal(number)
+    report = asyncio.run(call(dataset, getattr(agent, way), **options))
+    assert signal.getsignal(number) is before
+    assert report.incomplete == f"interrupted by {name} after 2 of 10 attempts"
+    assert report.interrupted_by == name
+    assert store.run("latest").status == "interrupted"
+    assert agent.calls == [0, 1, 2]
+    resumed = asyncio.run(call(dataset, getattr(agent, way), resume=True, **options))
+    assert [run.id for run in store.runs()] == [report.reuse.run] == [resumed.reuse.run]
+    assert resumed.incomplete is None
+    assert agent.calls == [0, 1, 2, *range(2, 10)]
+
+
+def test_one_ctrl_c_ends_all_runs_of_a_loop():
+    async def main():
+        return await asyncio.gather(
+            ten_cases().evaluate(forever, progress=False),
+            ten_cases().evaluate(Agent().waits, progress=False, max_concurrency=1),
+            ten_cases().evaluate(forever, progress=False),
+        )
+
+    async def forever(inputs):
+        await asyncio.Event().wait()
+
+    assert [report.interrupted_by for report in asyncio.run(main())] == ["Ctrl-C"] * 3
+
+
+@pytest.mark.parametrize("outer", ["on the loop", "in a thread"])
+def test_one_ctrl_c_ends_a_run_inside_a_run(outer):
+    inner, outside = Agent(), []
+
+    async def on_the_loop(inputs):
+        outside.append(inputs)
+        return ten_cases().evaluate_sync(inner.waits, progress=False, max_concurrency=1).incomplete
+
+    def in_a_thread(inputs):
+        outside.append(inputs)
+        ended.append(ten_cases().evaluate_sync(inner.waits, progress=False, max_concurrency=1).incomplete)
+        over.set()
+
+    ended, over = [], threading.Event()
+    task = on_the_loop if outer == "on the loop" else in_a_thread
+    report = Dataset(cases=[Case(inputs=1), Case(inputs=2)]).evaluate_sync(
+        task, progress=False, max_concurrency=1
+    )
+    assert report.interrupted_by == "Ctrl-C"
+    assert outside == [1]
+    assert inner.calls == [0, 1, 2]
+    if outer == "in a thread":
+        assert over.wait(60)
+        assert ended == ["interrupted by Ctrl-C after 2 of 10 attempts"]
+
+
+def test_ctrl_c_before_the_first_attempt_leaves_no_run_that_seems_to_run():
+    store, agent = MemoryStore(), Agent(at=100)
+    real = store.begin_run
+
+    def begin_run(info):
+        begun = real(info)
+        os.kill(os.getpid(), signal.SIGINT)
+        return begun
+
+    store.begin_run = begin_run
+    report = ten_cases().evaluate_sync(agent.waits, store=store, progress=False)
+    assert report.incomplete == "interrupted by Ctrl-C after 0 of 10 attempts"
+    assert store.run("latest").status == "interrupted"
+    assert agent.calls == []
+
+
+def test_ctrl_c_at_the_very_end_comes_after_the_run_is_stored():
+    store, agent = MemoryStore(), Agent(at=100)
+    real = store.finish_run
+
+    def finish_run(*arguments, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+        return real(*arguments, **options)
+
+    store.finish_run = finish_run
+    with pytest.raises(KeyboardInterrupt):
+        ten_cases().evaluate_sync(agent.waits, store=store, progress=False)
+    assert store.run("latest").status == "finished"
+
+
+def test_a_second_ctrl_c_is_not_held_back():
+    async def main():
+        with held_back():
+            os.kill(os.getpid(), signal.SIGINT)
+            calls.append("after the first")
+            os.kill(os.getpid(), signal.SIGINT)
+            calls.append("after the second")
+
+    calls = []
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(main())
+    assert calls == ["after the first"]

@@ -5,7 +5,7 @@ It composes what a user could compose alone: a plan of judges, a queue of work, 
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ import msgspec
 
 from .early_stop import ForeseeingRule, in_random_order
 from .errors import CalipersError, InvalidOptionError, StoreError
-from .interrupt import on_interrupt
+from .interrupt import held_back, on_interrupt
 from .journal import Journal, Keeping, Setup
 from .judge import Plan, make_plan
 from .plain import plain
@@ -82,52 +82,58 @@ async def evaluate(
     _check(cases, report_evaluators, plan, options)
     total = len(cases) * options.repeat if isinstance(cases, list) else None
     name = name or the_task.name
-    journal = None
-    if keeping is not None:
-        setup = Setup(
-            task=task,
-            task_name=the_task.name,
-            name=name,
-            plan=plan,
-            dataset_name=dataset_name,
-            total=total,
-            repeat=options.repeat,
-            seed=options.seed,
-            lifecycle=options.lifecycle,
-            plugins=options.plugins,
-            options=_limits(options),
-            metadata=metadata,
-        )
-        journal = keeping(setup)
-        name, options = journal.name, msgspec.structs.replace(options, seed=journal.seed)
-    run = make_run(the_task, cases, plan, options, journal)
-    unread = Unread()
-    if plan.unread and not report_evaluators:  # these may read the cases of the report
-        run.queue.follow(unread.follow)
-    on_loop = the_task.is_async or options.lifecycle is not None or run.announces
-    workers = LoopWorkers(run) if on_loop else ThreadWorkers(run, total)
+    kept: dict[str, Any] = {"dataset_name": dataset_name, "metadata": metadata}
 
     def interrupt(by: str) -> None:
         run.stop(f"interrupted by {by}")
         workers.stop()
 
-    async with _announced(options, name, dataset_name, total, metadata) as reports, _kept(journal, reports):
-        started_at, start = datetime.now(UTC), perf_counter()
-        with nullcontext() if progress is None else progress(Counts(run, total)), on_interrupt(interrupt):
-            await workers.finish()
-        report = _reported(
-            run,
-            total,
-            name=name,
-            dataset_name=dataset_name,
-            metadata=metadata,
-            started_at=started_at.isoformat(),
-            duration=perf_counter() - start,
-            unread_expectations=unread.counts,
-        )
-        await run_report_evaluators(report, report_evaluators, plan)
-        reports.append(report)
+    # From before the store knows of the run: one that ends before its first attempt is marked as interrupted, too.
+    with ExitStack() as hearing:
+        hearing.enter_context(on_interrupt(interrupt))
+        journal = None
+        if keeping is not None:
+            setup = _setup(
+                options, task=task, task_name=the_task.name, name=name, plan=plan, total=total, **kept
+            )
+            journal = keeping(setup)
+            name, options = journal.name, msgspec.structs.replace(options, seed=journal.seed)
+        run = make_run(the_task, cases, plan, options, journal)
+        unread = Unread()
+        if plan.unread and not report_evaluators:  # these may read the cases of the report
+            run.queue.follow(unread.follow)
+        on_loop = the_task.is_async or options.lifecycle is not None or run.announces
+        workers = LoopWorkers(run) if on_loop else ThreadWorkers(run, total)
+        announced = _announced(options, name, dataset_name, total, metadata)
+        async with announced as reports, _kept(journal, reports):
+            started_at, start = datetime.now(UTC), perf_counter()
+            with nullcontext() if progress is None else progress(Counts(run, total)):
+                await workers.finish()
+            hearing.close()
+            report = _reported(
+                run,
+                total,
+                name=name,
+                started_at=started_at.isoformat(),
+                duration=perf_counter() - start,
+                unread_expectations=unread.counts,
+                **kept,
+            )
+            await run_report_evaluators(report, report_evaluators, plan)
+            reports.append(report)
     return report
+
+
+def _setup(options: Options, **given: Any) -> Setup:
+    """What a run is about to do, for its journal."""
+    return Setup(
+        repeat=options.repeat,
+        seed=options.seed,
+        lifecycle=options.lifecycle,
+        plugins=options.plugins,
+        options=_limits(options),
+        **given,
+    )
 
 
 def _check(cases: Iterable[Any], report_evaluators: Sequence[Any], plan: Plan, options: Options) -> None:
@@ -166,14 +172,15 @@ async def _kept(journal: Journal | None, reports: list[Report]) -> AsyncIterator
         return
     try:
         yield
-    except BaseException:
+    except BaseException as error:
         # What is raised here is what went wrong; that the journal could not be closed either is no news.
-        with suppress(Exception):
-            journal.finish(None)
+        with held_back(), suppress(Exception):
+            journal.finish(None, broken=isinstance(error, Exception))
         raise
     report = reports[0]
     try:
-        report.reuse = journal.finish(report)
+        with held_back():
+            report.reuse = journal.finish(report)
     except CalipersError as error:
         report.incomplete = report.incomplete or f"not all of it could be stored ({error})"
 

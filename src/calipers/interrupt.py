@@ -9,11 +9,13 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import ContextVar, copy_context
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from weakref import WeakSet
+
+from typing_extensions import override
 
 from .forks import no_more_forks, tell_of_forks
 
@@ -45,7 +47,7 @@ def is_interrupt(error: BaseException) -> bool:
     return (
         issubclass(type(error), KeyboardInterrupt)  # the error may not say its own class
         and not _calm
-        and threading.current_thread() is threading.main_thread()
+        and _is_main_thread()
     )
 
 
@@ -103,63 +105,6 @@ async def take_back(task: "asyncio.Task[Any]") -> "asyncio.CancelledError | None
     return waiting
 
 
-@contextmanager
-def on_interrupt(stop: Callable[[str], None]) -> Iterator[None]:
-    """Call `stop` on the event loop at the first Ctrl-C or SIGTERM inside the block, with the name of what came.
-
-    Only in the main thread, where Python delivers signals, and only for a signal that has no handler of the user's: Python's
-    default, `asyncio.run`'s and that of `terminating` are replaced for the time of the block.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    import asyncio  # here, since modules that only ask whether something is an interrupt load early
-
-    global _calm  # noqa: PLW0603 - a process has one handler
-    loop = asyncio.get_running_loop()
-    asked = False
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        global _calm  # noqa: PLW0603
-        nonlocal asked
-        _calm = False
-        if asked and number == signal.SIGINT:
-            signal.default_int_handler(number, frame)
-        if asked:
-            handlers.put_back()
-            signal.raise_signal(number)
-            return
-        asked = True
-        with suppress(RuntimeError):  # it came while something else was being written there
-            sys.stderr.write(f"\n{_SAID[number]}\n")
-        loop.call_soon_threadsafe(stop, _NAMES[number])
-
-    with _Handlers(dict.fromkeys(_NAMES, handle)) as handlers:
-        _calm = signal.SIGINT in handlers.before
-        try:
-            yield
-        finally:
-            _calm = False
-
-
-class Terminated(KeyboardInterrupt):
-    """A SIGTERM, where it is to end a program like Ctrl-C: what is open is closed."""
-
-
-@contextmanager
-def terminating() -> Iterator[None]:
-    """Raise `Terminated` in the main thread at a SIGTERM inside the block, unless there is a handler for it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    with _Handlers({signal.SIGTERM: _terminate}):
-        yield
-
-
-def _terminate(_number: int, _frame: FrameType | None) -> None:
-    raise Terminated
-
-
 class _Handlers:
     """Signal handlers in the place of the default ones, for the time of a block and in this process alone."""
 
@@ -198,13 +143,181 @@ class _Handlers:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
 
+class _Listener(_Handlers):
+    """Hears Ctrl-C and SIGTERM in the main thread, for runs in whatever thread.
+
+    The first signal stops the runs there are. A further one, and one that comes while there are none, means what it means elsewhere;
+    so does one that came too late for a run to be stopped by it, when all is over.
+    """
+
+    def __init__(self, *, blocks: bool) -> None:
+        super().__init__(dict.fromkeys(_NAMES, self._handle))
+        self.is_open = True
+        self._blocks = blocks
+        self._users = 0
+        self._context = copy_context()
+        self._stops: list[Callable[[str], None]] = []
+        self._asked = False
+        self._missed: int | None = None
+        """A signal that no run has been stopped by yet."""
+
+    @override
+    def __enter__(self) -> Self:
+        self._users += 1
+        return self if self._users > 1 else super().__enter__()
+
+    @override
+    def __exit__(self, *_: object) -> None:
+        global _calm  # noqa: PLW0603 - a process has one handler
+        self._users -= 1
+        if self._users:
+            return
+        self.is_open = _calm = False
+        super().__exit__()
+        if self._missed is not None:
+            signal.raise_signal(self._missed)
+
+    @override
+    def after_fork(self, *, is_child: bool) -> None:
+        super().after_fork(is_child=is_child)
+        if is_child:
+            self.is_open = False
+
+    @contextmanager
+    def stopping(self, stop: Callable[[str], None]) -> Iterator[None]:
+        """Call `stop` on the running event loop at the first signal inside the block, with the name of what came."""
+        global _calm
+        import asyncio  # here, since modules that only ask whether something is an interrupt load early
+
+        loop = asyncio.get_running_loop()
+
+        def arrive(name: str) -> None:
+            self._missed = None
+            stop(name)
+
+        def send(name: str) -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(arrive, name)
+
+        if not self._stops:
+            self._asked, _calm = False, signal.SIGINT in self.before
+        self._stops.append(send)
+        try:
+            yield
+        finally:
+            self._stops.remove(send)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        global _calm  # noqa: PLW0603
+        _calm = False
+        if self._asked or not self._stops:
+            self._pass_on(number, frame)
+            return
+        self._asked, self._missed = True, number
+        with suppress(RuntimeError):  # it came while something else was being written there
+            # A notebook shows it below the cell whose context it is.
+            self._context.copy().run(sys.stderr.write, f"\n{_SAID[number]}\n")
+        for send in list(self._stops):
+            send(_NAMES[number])
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+        self._missed = None
+        # A kernel whose event loop ends by a KeyboardInterrupt is gone, with all that its notebook had.
+        ours = self._blocks or not _is_of(self.before[number], "ipykernel")
+        if number == signal.SIGINT and ours:
+            signal.default_int_handler(number, frame)
+        self.put_back()
+        signal.raise_signal(number)
+
+
+_listener: _Listener | None = None
+"""What hears signals at the moment, or did last."""
+
+_WAITED_FOR: ContextVar[_Listener | None] = ContextVar("calipers_waited_for", default=None)
+"""What hears signals for code in another thread that the main thread waits for."""
+
+
+@contextmanager
+def listening(*, blocks: bool) -> Iterator[None]:
+    """Hear Ctrl-C and SIGTERM for the runs that begin inside the block, in this thread or another.
+
+    Only in the main thread, where Python delivers signals, and only for a signal that has no handler of the user's: Python's
+    default, that of `terminating` and those of `asyncio.run`, a notebook's kernel and trio are replaced for the time of the block.
+
+    Args:
+        blocks: whether the main thread does nothing else inside the block than wait for another thread.
+    """
+    global _listener  # noqa: PLW0603
+    if not _is_main_thread():
+        yield
+        return
+    if _listener is None or not _listener.is_open:
+        _listener = _Listener(blocks=blocks)
+    with _listener as listener:
+        before = _WAITED_FOR.get()
+        _WAITED_FOR.set(listener)
+        try:
+            yield
+        finally:
+            _WAITED_FOR.set(before)  # not reset: a coroutine may be closed in another context
+
+
+@contextmanager
+def on_interrupt(stop: Callable[[str], None]) -> Iterator[None]:
+    """Call `stop` on the event loop at the first Ctrl-C or SIGTERM inside the block, with the name of what came.
+
+    In the main thread, and in another one if the main thread waits for what it does.
+    """
+    with listening(blocks=False):
+        listener = _WAITED_FOR.get()
+        if listener is None or not listener.is_open:
+            yield
+            return
+        with listener.stopping(stop):
+            yield
+
+
+def held_back() -> AbstractContextManager[None]:
+    """Hold back a Ctrl-C or SIGTERM until the block is left, which must not be left in the middle; a second one is not."""
+    return on_interrupt(lambda _name: None)
+
+
+class Terminated(KeyboardInterrupt):
+    """A SIGTERM, where it is to end a program like Ctrl-C: what is open is closed."""
+
+
+@contextmanager
+def terminating() -> Iterator[None]:
+    """Raise `Terminated` in the main thread at a SIGTERM inside the block, unless there is a handler for it."""
+    if not _is_main_thread():
+        yield
+        return
+    with _Handlers({signal.SIGTERM: _terminate}):
+        yield
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    raise Terminated
+
+
 def _is_default(number: int, handler: Any) -> bool:
+    """Whether a handler does no more than end what runs."""
     if number == signal.SIGTERM:
         return handler in (signal.SIG_DFL, _terminate)
-    if handler is signal.default_int_handler:
+    if handler is signal.default_int_handler or _is_of(handler, "ipykernel", "trio"):
         return True
     import asyncio
 
     # asyncio.run's own handler is a functools.partial of a method of asyncio.Runner.
     method = getattr(handler, "func", None)
     return isinstance(getattr(method, "__self__", None), asyncio.Runner)
+
+
+def _is_of(handler: Any, *packages: str) -> bool:
+    """Whether one of these packages defines the handler."""
+    module = getattr(handler, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] in packages
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

@@ -61,8 +61,12 @@ class Journal(Protocol):
         """
         ...
 
-    def finish(self, report: Report | None) -> Reuse:
-        """Note that the run is over; `None`: it ended by an error. Says how much of it was reused.
+    def finish(self, report: Report | None, *, broken: bool = False) -> Reuse:
+        """Note that the run is over, and say how much of it was reused.
+
+        Args:
+            report: what the run says; `None`: it has no report.
+            broken: whether that is due to an error, rather than to a caller who does not wait for it any more.
 
         Raises:
             CalipersError: not all of it could be kept.

@@ -34,7 +34,7 @@ from typing import Any, Final, TypeVar
 from typing_extensions import override
 
 from .forks import keep_for_ever, tell_of_forks
-from .interrupt import claim_main, is_interrupt, release_main
+from .interrupt import claim_main, is_interrupt, listening, release_main
 
 _T = TypeVar("_T")
 
@@ -250,7 +250,11 @@ class _Helper:
         threading.Thread(target=self._work, name="calipers-loop", daemon=True).start()
 
     def do(self, work: Callable[[], _T], *, timeout: float | None = None, loop: _Loop | None = None) -> _T:
-        """What the work returns or raises; it runs this loop, or that of the thread."""
+        """What the work returns or raises; it runs this loop, or that of the thread. A Ctrl-C meanwhile is for its runs."""
+        with listening(blocks=True):
+            return self._do(work, timeout, loop)
+
+    def _do(self, work: Callable[[], _T], timeout: float | None, loop: _Loop | None) -> _T:
         future: Future[_T] = Future()
         context = copy_context()
         self._loop = loop

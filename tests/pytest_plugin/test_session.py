@@ -1,3 +1,6 @@
+import pytest
+
+from calipers.stores import open_store
 from calipers.views.formats import read_report
 
 XDIST = ("calipers.pytest_plugin", "xdist.plugin")
@@ -101,6 +104,45 @@ def test_after():
         "the tests ended early: interrupted; test_it.py::test_whole: interrupted by"
     )
     assert len(report.cases) >= 3
+
+
+@pytest.mark.parametrize("call", ["evaluate", "await evaluate.on_loop"])
+@pytest.mark.parametrize(
+    ("mark", "plugin"),
+    [("asyncio", "pytest_asyncio.plugin"), ("anyio", "anyio.pytest_plugin")],
+    ids=["pytest-asyncio", "anyio"],
+)
+def test_an_interrupt_ends_an_evaluation_in_an_async_test_and_the_session(folder, mark, plugin, call):
+    folder.write(
+        "test_it.py",
+        f"""
+import asyncio, os, signal
+
+async def agent(country):
+    if country == "Peru":
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(60)
+    return right(country)
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+@pytest.mark.{mark}
+async def test_whole(evaluate):
+    {call}(dataset, agent, max_concurrency=1, store="runs.db")
+
+def test_after():
+    raise AssertionError("Ctrl-C ends the session, not only an evaluation")
+""",
+    )
+    settings = ["-o", "asyncio_default_fixture_loop_scope=function"] if mark == "asyncio" else []
+    done = folder.pytest("-q", *settings, plugins=["calipers.pytest_plugin", plugin])
+    assert done.code == 2, done.out
+    assert "INCOMPLETE: the tests ended early: interrupted" in done.section
+    with open_store(folder.path / "runs.db") as store:
+        run = store.run("latest")
+        assert (run.status, run.attempts) == ("interrupted", 1)
 
 
 def test_a_worker_is_told_apart_from_the_session_it_works_for(folder):

@@ -877,7 +877,7 @@ def test_an_interrupted_run_says_so_and_keeps_what_it_had(store):
 
     asyncio.run(cancelled())
     info = store.run("latest")
-    assert (info.status, info.attempts) == ("failed", 1)
+    assert (info.status, info.attempts) == ("interrupted", 1)
 
 
 def test_attributes_that_were_objects_are_marked_as_well(store):

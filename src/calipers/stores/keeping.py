@@ -425,7 +425,7 @@ class RunJournal:
 
     # ------------------------------------------------------------------ the end
 
-    def finish(self, report: Report | None) -> Reuse:
+    def finish(self, report: Report | None, *, broken: bool = False) -> Reuse:
         """Store what is left, mark the run as over, and say how much of it was reused."""
         counts = self.reuse
         if report is not None:
@@ -457,7 +457,7 @@ class RunJournal:
                 all_seen = complete and report is not None and report.stopping is None
                 self._leave_out(self._done, all_seen=all_seen)
             if report is None:
-                self._end("failed")
+                self._end("failed" if broken else "interrupted")
                 return counts
             self._end("finished" if complete else "interrupted", report)
             # Not stored: it is so until somebody scores the run.

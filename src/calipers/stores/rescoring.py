@@ -415,7 +415,7 @@ class _Journal:
         assert isinstance(record, ReportCase)
         self._writer.add_cells(self._again.new_cells(work, attempt, record))
 
-    def finish(self, report: Report | None) -> Reuse:  # noqa: ARG002 - the report is made of what is stored
+    def finish(self, report: Report | None, *, broken: bool = False) -> Reuse:  # noqa: ARG002 - the report is made of what is stored
         """How much was done."""
         return self._again.counts
 
