@@ -30,6 +30,7 @@ ARGUMENTS = {
     "InRange": (0, 1),
     "IsInstance": ("str",),
     "JsonSchemaEvaluator": ({"type": "object"},),
+    "JudgeCorrectionEvaluator": ("score",),
     "JudgeTurns": (lambda output: "x" in str(output),),
     "Length": (1, 100),
     "MatchesJSONSchema": ({"type": "object"},),

@@ -17,7 +17,7 @@ import msgspec
 
 from .errors import InvalidOutputError
 from .plain import plain, safe_repr
-from .stats import CalibrationBin, Interval, PrecisionRecallPoint, RocPoint
+from .stats import CalibrationBin, Estimate, Interval, PrecisionRecallPoint, RocPoint
 
 Cell: TypeAlias = bool | int | float | str | None
 """What a table may hold."""
@@ -110,6 +110,29 @@ class ScalarResult(_Titled, kw_only=True, frozen=True, tag="scalar"):
     """`None` if it could not be measured; the note says why."""
     unit: str | None = None
     interval: Interval | None = None
+
+
+class JudgeCorrection(_Titled, kw_only=True, frozen=True, tag="judge_correction"):
+    """What a judge says, and what people would say, by their labels of some cases."""
+
+    judge: str
+    """The name of the judge's column."""
+    judged: Estimate
+    """The judge alone: the rate of an assertion, or the mean of a score."""
+    value: float | None
+    """The judge's mean, corrected by the labels; `None` if they do not allow it, and the note says why."""
+    interval: Interval | None = None
+    """Where the mean may lie that people would give."""
+    method: Literal["prediction-powered", "labels alone", "rogan-gladen"] | None = None
+    """How it was corrected; `None` with the value."""
+    labels: int
+    """Cases with a label of people."""
+    agreement: float | None = None
+    """The share of them on which judge and people say the same; `None` for scores, and without labels."""
+    kappa: float | None = None
+    """Cohen's kappa; `None` where it is not defined."""
+    is_rate: bool
+    """Whether the mean is a share of cases."""
 
 
 class TableResult(_Titled, kw_only=True, frozen=True, tag="table"):
@@ -212,6 +235,7 @@ Analysis: TypeAlias = (
     | PrecisionRecall
     | RocCurve
     | CalibrationCurve
+    | JudgeCorrection
     | ScalarResult
     | TableResult
     | LinePlot
@@ -225,6 +249,7 @@ _KINDS = (
     PrecisionRecall,
     RocCurve,
     CalibrationCurve,
+    JudgeCorrection,
     ScalarResult,
     TableResult,
     LinePlot,

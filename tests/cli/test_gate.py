@@ -379,3 +379,17 @@ def test_a_further_look_at_the_same_agent_has_less_of_the_doubt(calipers, write)
     assert any("look 2 at the same agent" in note for note in second["notes"])
     write("gate.yaml", "evaluators: {positive: {at_least: 0.84}}\n")
     assert verdict()["look"] == 1
+
+
+def test_judging_again_with_more_labels_is_a_further_look(calipers, write):
+    write("evals.py", NUMBERS)
+    write(
+        "gate.yaml", "evaluators: {positive: {at_least: 0.85, agreement: {labels: a.csv, corrects: true}}}\n"
+    )
+    calipers("run", "evals.py:eval_good", "--name", "pr", "--quiet", "--fail-under", "0")
+
+    def look(labels):
+        write("a.csv", "case,human\n" + "".join(f"n{name},true\n" for name in range(labels)))
+        return json.loads(calipers("gate", "pr", "--policy", "gate.yaml", "--out", "json:-").stdout)["look"]
+
+    assert [look(5), look(5), look(8)] == [1, 1, 2]

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -297,3 +298,32 @@ def test_a_run_whose_name_looks_like_a_path_is_shown_with_its_store_and_told_wit
     assert (done.exit_code, done.stdout) == (2, "")
     assert "file not found: gpt/v2. To show a run of that name, give --store URL" in done.stderr
     assert calipers("show", "gpt/v2", "--store", ".calipers/runs.db").exit_code == 0
+
+
+def test_labels_of_people_correct_a_judge(calipers, report, write):
+    write("labels.csv", "case,human\ngood,true\nbad,true\n")
+    shown = calipers("show", "report.json", "--include-cases", "none", "--labels", "right=labels.csv").stdout
+    assert "right, corrected by people" in shown
+    assert "2 labels" in shown
+    calipers("show", "report.json", "--labels", "right=labels.csv", "--to", "json:again.json")
+    assert read_report("again.json").analyses[-1].agreement == 0.5
+    calipers("show", "report.json", "--labels", "right=labels.csv", "--to", "html:again.html")
+    assert "right, corrected by people" in Path("again.html").read_text(encoding="utf-8")
+    calipers("show", "report.json", "--labels", "right=labels.csv", "--to", "markdown:again.md")
+    assert "corrected" in Path("again.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"),
+    [
+        ("right", 2, "written JUDGE=FILE"),
+        ("right=no.csv", 2, "file not found: no.csv"),
+        ("left=labels.csv", 2, "no one column 'left'"),
+        ("right=labels.csv", 3, "the run has no case 'nope'"),
+    ],
+)
+def test_labels_that_cannot_correct_are_told(calipers, report, write, given, code, message):
+    write("labels.csv", "case,human\nnope,true\n")
+    done = calipers("show", "report.json", "--labels", given)
+    assert done.exit_code == code
+    assert message in done.stderr

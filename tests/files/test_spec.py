@@ -175,6 +175,7 @@ SAMPLES = {
     "HasMatchingSpan": ({},),
     "IsInstance": ("int",),
     "JsonSchemaEvaluator": ({"type": "object"},),
+    "JudgeCorrectionEvaluator": ("score", "labels.csv"),
     "KolmogorovSmirnovEvaluator": ("score",),
     "MatchesJSONSchema": ({"type": "object"},),
     "MatchesRegex": ("x+",),

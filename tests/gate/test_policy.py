@@ -61,7 +61,7 @@ def test_all_problems_are_told_at_once_with_line_and_column(tmp_path):
     path = tmp_path / "gate.yaml"
     path.write_text(
         "confidence: 1.5\ncorection: holm\nmin_cases: true\nevaluators:\n"
-        "  accuracy: {margin: -1, at_least: .nan}\n  other: 3\n  3: {}\n  judge: {agreement: {kappa: 0.6}}\n"
+        "  accuracy: {margin: -1, at_least: .nan}\n  other: 3\n  3: {}\n  judge: {agreement: {labels: a.csv}}\n"
         "metrics: [cost]\nduration: {}\n"
     )
     with pytest.raises(DatasetFileError) as raised:
@@ -178,7 +178,14 @@ def test_only_documents_are_policies(tmp_path):
         (lambda: HumanAgreement(labels="a", kappa=-1), "kappa"),
         (lambda: HumanAgreement(labels="a", kappa=1), "kappa"),
         (lambda: Growth(), "nothing to meet"),
-        (lambda: HumanAgreement(kappa=0.5), "labels"),
+        (lambda: Rules(margin=0.1, agreement=HumanAgreement(corrects=True)), "at_least"),
+        (
+            lambda: Policy(
+                evaluators={"a": Rules(at_least=0.5, agreement=HumanAgreement(corrects=True))},
+                population="these-cases",
+            ),
+            "cases like these",
+        ),
         (lambda: HumanAgreement(kappa=0.5, labels="a", run="b"), "not both"),
         (lambda: HumanAgreement(labels="a"), "how well"),
     ],
@@ -235,7 +242,7 @@ WHOLE = {
             "bounds": [0, 5],
             "agreement": {"labels": "labels.csv", "human": "people", "kappa": 0.6, "share": 0.8},
         },
-        "b": {"agreement": {"run": "labelled", "kappa": 0.6}},
+        "b": {"agreement": {"run": "labelled", "kappa": 0.6, "corrects": False}},
     },
     "tags": {"hard": {"at_least": 0.5, "margin": 0.1}},
     "duration": {"max_growth": 0.2, "at_most": 3},
@@ -324,6 +331,16 @@ def test_schema_and_reader_agree_on_what_may_stand_in_every_place(tmp_path, is_v
         ({"duration": {"at_most": 1, "missing_is_zero": False}}, True),
         ({"evaluators": {"a": {"agreement": {"labels": "a", "run": "b", "kappa": 0.5}}}}, False),
         ({"evaluators": {"a": {"agreement": {"labels": "a"}}}}, False),
+        ({"evaluators": {"a": {"at_least": 0.5, "agreement": {"corrects": True}}}}, True),
+        ({"evaluators": {"a": {"at_least": 0.5, "agreement": {"corrects": False}}}}, False),
+        ({"evaluators": {"a": {"margin": 0.1, "agreement": {"corrects": True}}}}, False),
+        (
+            {
+                "population": "these-cases",
+                "evaluators": {"a": {"at_least": 0.5, "agreement": {"corrects": True}}},
+            },
+            False,
+        ),
     ],
 )
 def test_schema_and_reader_agree_on_whole_policies(tmp_path, is_valid, data, fine):

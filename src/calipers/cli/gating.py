@@ -16,6 +16,7 @@ from calipers.gate.policy import LimitError, Policy
 from calipers.gate.verdict import Outcome, Verdict
 from calipers.report import Report
 from calipers.stores.packing import setting_of
+from calipers.stores.run_info import RunInfo
 from calipers.views.formats import Target
 from calipers.views.gate.files import verdict_target, write_verdict
 from calipers.views.gate.markdown import verdict_markdown
@@ -54,7 +55,7 @@ def gate(
     found = named_reports(names, store, dataset=dataset, concludes=True)
     old = found[1] if baseline is not None else None
     question = None if anytime else _question(rules, found)
-    number = None if question is None else _number(question, found[0], store)
+    number = None if question is None else _number(question, found[0], rules, store)
     try:
         verdict = judge_run(
             found[0].report,
@@ -69,7 +70,7 @@ def gate(
     except LimitError as error:
         raise CommandError(f"{near_path(policy)}: {error}") from error
     if question is not None and verdict.look is not None:
-        _remember(question, found[0], verdict, store)
+        _remember(question, found[0], rules, verdict, store)
     verdict = msgspec.structs.replace(
         verdict, run=found[0].label, baseline=None if old is None else old.label
     )
@@ -113,17 +114,28 @@ def _question(policy: Policy, runs: Sequence[NamedReport]) -> str | None:
     return question_of(policy, *sides) if len(sides) == len(infos) else None
 
 
-def _number(question: str, run: NamedReport, store: str | None) -> int:
+def _number(question: str, run: NamedReport, policy: Policy, store: str | None) -> int:
     assert run.info is not None
     with open_kept(store) as kept:
-        return number_of(kept.looks(question), run.info.id, run.info.attempts)
+        return number_of(kept.looks(question), run.info.id, _evidence(run.info, policy))
 
 
-def _remember(question: str, run: NamedReport, verdict: Verdict, store: str | None) -> None:
+def _evidence(run: RunInfo, policy: Policy) -> int:
+    """How much a look has to go by: the attempts of the run and the lines of its labels, since judging with more is another look."""
+    files = {rules.agreement.labels for rules in policy.evaluators.values() if rules.agreement is not None}
+    return run.attempts + sum(len(Path(each).read_bytes().splitlines()) for each in files if each is not None)
+
+
+def _remember(question: str, run: NamedReport, policy: Policy, verdict: Verdict, store: str | None) -> None:
     """Note the look, unless it is one that is noted already."""
     assert run.info is not None
     assert verdict.look is not None
-    look = Look(run=run.info.id, attempts=run.info.attempts, number=verdict.look, outcome=verdict.outcome)
+    look = Look(
+        run=run.info.id,
+        attempts=_evidence(run.info, policy),
+        number=verdict.look,
+        outcome=verdict.outcome,
+    )
     with open_kept(store) as kept:
         if look not in kept.looks(question):
             try:

@@ -17,6 +17,8 @@ calipers show 20261116-0223 --case refund-17
 calipers show report.json
 # a page to read in a browser, from the lines of a run that was killed
 calipers show report.jsonl --to html:report.html
+# what people would say of all cases, by their labels of some
+calipers show latest --labels helpful=labels.csv
 # as the view of a plugin draws it
 calipers show report.json --to tally:-
 """
@@ -59,6 +61,13 @@ calipers show report.json --to tally:-
     help="How many attempts to list; 0 for all.",
 )
 @slice_option
+@click.option(
+    "--labels",
+    metavar="JUDGE=FILE",
+    multiple=True,
+    help="Correct the result of a judge by people's labels of some cases: a CSV or JSON Lines file, or the name of a column. "
+    "Repeatable.",
+)
 @click.option("--tracebacks", is_flag=True, help="Show where in the code a task or an evaluator failed.")
 def command(**options: Any) -> int:
     """Show a RUN that is kept, or a report that was saved to a FILE as JSON or JSON Lines; or convert it.

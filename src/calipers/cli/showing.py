@@ -14,14 +14,16 @@ import click
 
 from calipers.case import similar_names
 from calipers.errors import InvalidOptionError
+from calipers.evaluators import JudgeCorrectionEvaluator
 from calipers.report import Report
+from calipers.report_evaluator import ReportEvaluatorContext
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
 from calipers.views.formats import Target, parse_target, write_report
 
 from .details import Record, attempt_lines, case_name
 from .exits import PASSED, USAGE
-from .message import CommandError, note
+from .message import CommandError, no_file, note
 from .output import clean_stdout
 from .plugin_list import chosen_plugins
 from .reports import is_file, read_file
@@ -48,11 +50,17 @@ def show(
     include_cases: IncludeCases = "failed",
     max_cases: int = 20,
     slice_by: Sequence[str] = (),
+    labels: Sequence[str] = (),
     tracebacks: bool = False,
 ) -> int:
     """Show or convert a saved report, or a run that is kept; returns the exit code."""
     if case and to:
         raise InvalidOptionError("--case shows one case, and --to writes the whole report: give one of them")
+    if case and labels:
+        raise InvalidOptionError(
+            "--case shows one case, and --labels correct the result of all: give one of them"
+        )
+    corrections = [_correction(each) for each in labels]
     if plugin and not to:
         raise InvalidOptionError("--plugin is for --to, which may name the view of a plugin: give both")
     with (
@@ -66,10 +74,12 @@ def show(
         if kept is not None and case:
             _show_kept_cases(kept, case)
             return PASSED
-        whole = bool(to or slice_by) or include_cases == "all"
+        whole = bool(to or slice_by or labels) or include_cases == "all"
         found = read_file(report, "shown") if kept is None else report_of(*kept, whole=whole)
         if slice_by:
             found = found.sliced_by(*slice_by)
+        for each in corrections:
+            found.analyses.append(each.evaluate(ReportEvaluatorContext(name=found.name, report=found)))
         for target in targets:
             write_report(found, f"{target.format}:{target.path}", views=views)
             if target.path != "-":
@@ -81,6 +91,18 @@ def show(
             if kept is not None:
                 _tell(kept)
     return PASSED
+
+
+def _correction(given: str) -> JudgeCorrectionEvaluator:
+    """What `JUDGE=FILE`, or `JUDGE=COLUMN`, asks for."""
+    judge, _, source = given.partition("=")
+    if not judge or not source:
+        raise InvalidOptionError(f"--labels is written JUDGE=FILE, such as helpful=labels.csv, got {given!r}")
+    if Path(source).suffix.lower() not in {".csv", ".jsonl", ".json"}:
+        return JudgeCorrectionEvaluator(judge, human=source)
+    if not Path(source).is_file():
+        raise no_file(source)
+    return JudgeCorrectionEvaluator(judge, labels=source)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .containment import Contains, ContainsAll, ContainsAny, ContainsExpected, NotContains
     from .equality import Equals, EqualsExpected
     from .json_text import IsJSON, MatchesJSONSchema
+    from .judge_correction import JudgeCorrectionEvaluator
     from .kolmogorov_smirnov import KolmogorovSmirnovEvaluator
     from .length import Length
     from .numeric import CloseTo, InRange
@@ -57,6 +58,7 @@ _HOMES = {
     "IsInstance": ".type_name",
     "IsJSON": ".json_text",
     "IsReadOnlySQL": ".sql",
+    "JudgeCorrectionEvaluator": ".judge_correction",
     "KolmogorovSmirnovEvaluator": ".kolmogorov_smirnov",
     "Length": ".length",
     "MatchesJSONSchema": ".json_text",
@@ -101,6 +103,7 @@ __all__ = [
     "IsInstance",
     "IsJSON",
     "IsReadOnlySQL",
+    "JudgeCorrectionEvaluator",
     "KolmogorovSmirnovEvaluator",
     "Length",
     "MatchesJSONSchema",

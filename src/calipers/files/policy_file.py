@@ -71,9 +71,19 @@ def policy_schema() -> dict[str, Any]:
         part["properties"] = {name: _not_null(field) for name, field in part["properties"].items()}
     parts["Growth"]["anyOf"] = [{"required": ["max_growth"]}, {"required": ["at_most"]}]
     parts["Rules"]["anyOf"] = [{"required": [name]} for name in LIMITS]
+    corrects = {"required": ["corrects"], "properties": {"corrects": {"const": True}}}
+    corrected = {"required": ["agreement"], "properties": {"agreement": corrects}}
+    parts["Rules"] |= {
+        "if": corrected,
+        "then": {"anyOf": [{"required": ["at_least"]}, {"required": ["at_most"]}]},
+    }
+    parts["Policy"] |= {
+        "if": {"required": ["population"], "properties": {"population": {"const": "these-cases"}}},
+        "then": {"properties": {"evaluators": {"additionalProperties": {"not": corrected}}}},
+    }
     parts["HumanAgreement"] |= {
-        "oneOf": [{"required": ["labels"]}, {"required": ["run"]}],
-        "anyOf": [{"required": ["kappa"]}, {"required": ["share"]}],
+        "not": {"required": ["labels", "run"]},
+        "anyOf": [{"required": ["kappa"]}, {"required": ["share"]}, corrects],
     }
     rules = parts["Policy"]["properties"]
     for name in _NAMED:

@@ -1,15 +1,17 @@
-"""What a policy asks of the agreement of a judge with people, as claims to be decided and findings where the labels tell nothing."""
+"""What a policy asks of a judge by people's labels, as claims to be decided and findings where the labels tell nothing."""
 
 from collections.abc import Iterator
+from math import fsum
 
 from calipers.comparison.cases import RunCase
-from calipers.comparison.columns import Columns
+from calipers.comparison.columns import ColumnKey, Columns
 
 from .claims import Claim
-from .policy import Policy, Rules
-from .ratings import Ratings, ReadRun, read_ratings
+from .corrected import Corrected, NotValid, agreement_of, corrected
+from .policy import HumanAgreement, Policy, Rules
+from .ratings import Labelled, Ratings, ReadRun, read_labels
 from .verdict import Finding, Unit
-from .wording import limit_words
+from .wording import limit_words, plural, quantity
 
 
 def agreement_parts(
@@ -23,15 +25,54 @@ def agreement_parts(
         OSError: the file cannot be read.
     """
     wanted = rules.agreement
-    if wanted is None:
+    if wanted is None or wanted.kappa is wanted.share is None:
         return
-    judge, human, stale = read_ratings(wanted, name, run, read_run)
+    judge, human, _, stale = read_labels(wanted, name, run, read_run)
     if wanted.kappa is not None:
         ratings = Ratings(judge=judge, human=human, by="kappa")
         yield _agreed(name, ratings, wanted.kappa, stale, ratings.why_open(wanted.human))
     if wanted.share is not None:
         ratings = Ratings(judge=judge, human=human, by="share")
         yield _agreed(name, ratings, wanted.share, stale, ratings.why_open(wanted.human))
+
+
+def corrected_parts(
+    subject: str, wanted: HumanAgreement, rules: Rules, run: Columns, key: ColumnKey, read_run: ReadRun | None
+) -> Iterator[Finding | Claim | str]:
+    """The levels that the rules ask for, as people would see them, and a note on what they rest on.
+
+    Raises:
+        InvalidOptionError: nobody can find the labelled run, or a label is not what the judge gives.
+        DatasetFileError: a line of the file cannot be read, lacks a rating, or names what the run does not have.
+        OSError: the file cannot be read.
+    """
+    labelled = read_labels(wanted, key[0], run, read_run)
+    unit: Unit = "rate" if key[1] == "assertion" else "number"
+    for limit, above in ((rules.at_least, True), (rules.at_most, False)):
+        if limit is None:
+            continue
+        rule = f"{'at least' if above else 'at most'} {limit_words(limit, unit)}, as people would say"
+        found = corrected(labelled, run, key, lost=0.0 if above else 1.0)
+        if isinstance(found, NotValid):
+            yield Finding(
+                subject=subject, rule=rule, outcome="INCONCLUSIVE", said=found.said, advice=found.advice
+            )
+            continue
+        yield _basis(subject, found, labelled, unit)
+        yield Claim(
+            subject=subject, rule=rule, measure=found, limit=limit, above=above, unit=unit, noun="label"
+        )
+
+
+def _basis(subject: str, found: Corrected, labelled: Labelled, unit: Unit) -> str:
+    """What the judge alone says, how well it agrees, and what has to be so for the correction to hold."""
+    share = agreement_of(labelled)[0] or 0.0
+    alone = quantity(fsum(found.judge) / len(found.judge), unit)
+    agree = f", and agrees with people on {quantity(share, 'rate')} of {plural(found.n, 'label')}"
+    return (
+        f"{subject}: the judge alone says {alone} on {plural(len(found.judge), 'case')}{agree if unit == 'rate' else ''}; the "
+        f"correction holds if {found.holds_if}"
+    )
 
 
 def _agreed(

@@ -22,6 +22,8 @@ from .measure import Measure
 from .verdict import Finding, Outcome, Unit
 from .wording import about, change, interval_words, plural, quantity
 
+_APPROXIMATE = {"t", "clustered-t", "fieller", "prediction-powered", "rogan-gladen"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
@@ -227,7 +229,7 @@ def _said(claim: Claim, value: float | None, interval: Interval | None) -> str:
 
 def _is_approximate(interval: Interval | None) -> bool:
     """Whether an interval believes the spread that it sees; the others reckon with what was not seen."""
-    return interval is not None and interval.method in {"t", "clustered-t", "fieller"}
+    return interval is not None and interval.method in _APPROXIMATE
 
 
 def _change(claim: Claim, value: float) -> str:

@@ -1,4 +1,8 @@
-"""A file of labels: line by line, what a judge and what people said of one case. JSON Lines, or CSV with a header.
+"""A file of labels: line by line, what people said of one case. JSON Lines, or CSV with a header.
+
+A line has either what the judge said of the same case (`judge`), which makes it a pair from anywhere, or the name of a `case` of the
+run that is looked at, whose judge is then taken. Of a repeated case it says which `attempt`, from 1; without, it is the first. An
+`output`, where there is one, has to be that of the attempt, so that labels of another run are not taken for labels of this one.
 
 A rating is text, a number, true or false. What cannot be read is refused with the file and the line, since a line that is
 left out in silence would change how well the judge seems to agree.
@@ -8,7 +12,7 @@ import csv
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -16,12 +20,30 @@ from calipers.errors import DatasetFileError
 
 JUDGE = "judge"
 """The column of the judge."""
+CASE = "case"
+"""The column with the name of a case."""
 
 Rating: TypeAlias = str | int | float | bool
 
 
-def read_label_file(path: Path, human: str) -> list[tuple[Rating, Rating]]:
-    """What the judge and people said, line by line.
+class Label(NamedTuple):
+    """What people said of one case, and where it stands."""
+
+    place: str
+    """The file and the line, to be named in an error."""
+    human: Rating
+    judge: Rating | None
+    """What the judge said; `None` if the line names a case instead."""
+    case: str
+    """The name of the case; empty beside a `judge`."""
+    attempt: int
+    """Of a repeated case, from 1."""
+    output: Any
+    """What the attempt gave, as the file has it; `None` if it does not say."""
+
+
+def read_label_file(path: Path, human: str) -> list[Label]:
+    """What people said, line by line.
 
     Args:
         path: of the file; the suffix `.csv` tells CSV from JSON Lines.
@@ -32,10 +54,18 @@ def read_label_file(path: Path, human: str) -> list[tuple[Rating, Rating]]:
         OSError: the file cannot be read.
     """
     lines = _of_csv if path.suffix.lower() == ".csv" else _of_json
-    return [
-        (_rating(path, number, line, JUDGE), _rating(path, number, line, human))
-        for number, line in lines(path, human)
-    ]
+    return [_label(path, number, line, human) for number, line in lines(path, human)]
+
+
+def _label(path: Path, number: int, line: dict[str, Any], human: str) -> Label:
+    place, said = f"{str(path)!r}, line {number}", _rating(path, number, line, human)
+    if JUDGE in line or CASE not in line:
+        return Label(place, said, _rating(path, number, line, JUDGE), "", 1, None)
+    attempt = str(line.get("attempt") or 1).strip()
+    if not attempt.isdecimal() or int(attempt) < 1:
+        raise _wrong(path, number, f"expected the number of an attempt, from 1, got {_short(attempt)}")
+    case = str(_rating(path, number, line, CASE))
+    return Label(place, said, None, case, int(attempt), line.get("output"))
 
 
 def _rating(path: Path, number: int, line: dict[str, Any], column: str) -> Rating:
@@ -72,13 +102,9 @@ def _of_csv(path: Path, human: str) -> Iterator[tuple[int, dict[str, Any]]]:
             return
         if header is None:
             header = row
-            for column in (JUDGE, human):
-                if header.count(column) != 1:
-                    raise _wrong(
-                        path,
-                        rows.line_num,
-                        f"expected one column {column!r}, got {_short(', '.join(header))}",
-                    )
+            if header.count(human) != 1 or max(header.count(JUDGE), header.count(CASE)) != 1:
+                wanted = f"one column {human!r} and one of {JUDGE!r} or {CASE!r}"
+                raise _wrong(path, rows.line_num, f"expected {wanted}, got {_short(', '.join(header))}")
         elif len(row) > len(header):
             raise _wrong(
                 path, rows.line_num, f"expected {len(header)} cells, as in the header, got {_short(row)}"

@@ -9,7 +9,7 @@ from calipers.comparison.columns import ColumnKey, Columns, durations, metric, w
 from calipers.comparison.yardstick import ChangedEvaluator
 from calipers.errors import InvalidOptionError
 
-from .agreement import agreement_parts
+from .agreement import agreement_parts, corrected_parts
 from .claims import Claim
 from .facts import absent, enough, few
 from .losses import Losses, losses_of_tasks, unlimited
@@ -246,6 +246,15 @@ class Limits:
         yield from self._skipped(subject, rules, ours)
         if rules.max_skipped is None and not (rules.margin is rules.at_least is rules.at_most is None):
             yield from self._fell_silent(subject, self.sides.alike(name), ours, theirs)
+        agreement = rules.agreement
+        if name is not None and agreement is not None and agreement.corrects:
+            key: ColumnKey = (name, "assertion" if unit == "rate" else "score")
+            for part in corrected_parts(subject, agreement, rules, self.sides.run, key, self.read_run):
+                if isinstance(part, str):
+                    self.notes.append(part)
+                else:
+                    yield part
+            return
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
             if limit is not None:
                 counted = self._units(self.sides.alone(ours.values(_worst(above=above))))

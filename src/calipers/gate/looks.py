@@ -4,8 +4,8 @@ An INCONCLUSIVE verdict asks for more cases, and to judge again with them is ano
 shared: the first look has four fifths of it, the second a tenth, and every later one half of what the one before had. The parts
 add up to the whole, however many looks there are (Bonferroni's inequality), whether later runs hold the cases of earlier ones or not.
 
-A look is a verdict on a kept run that is not anytime-valid. Judging the same attempts again is the same look. It is a further look at
-the same question if policy, dataset, names and task versions of the run and of its baseline are the same. After a PASS the question is
+A look is a verdict on a kept run that is not anytime-valid. Judging the same attempts again by the same labels is the same look.
+It is a further look at the same question if policy, dataset, names and task versions of the run and of its baseline are the same. After a PASS the question is
 answered, and the next look is a first one.
 """
 
@@ -26,7 +26,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     """The id of the run."""
     attempts: int
-    """Attempts that it had."""
+    """Attempts that it had, and lines of labels that the policy names: judging with more of either is another look."""
     number: int
     """Of the look at its question, from 1."""
     outcome: Outcome

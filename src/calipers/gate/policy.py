@@ -53,25 +53,34 @@ class _Checked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanAgreement(_Checked, frozen=True, kw_only=True):
-    """How well a judge has to agree with people before its verdicts count, by labels that are stored."""
+    """What people's labels say of a judge: how well it has to agree with them, and what its rate is once they correct it.
+
+    The labels are in a file, in another run, or, if neither is named, in a column of the run that is gated.
+    """
 
     labels: str | None = None
-    """A file, JSON Lines or CSV: each line has what the judge (`judge`) and people (`human`) said of one case."""
+    """A file, JSON Lines or CSV: each line has what people (`human`) said of one case, and either what the judge said (`judge`), or
+    the name of a `case` of the run that is gated, and the `attempt` where it is repeated."""
     run: str | None = None
-    """A run, by its id or as a report file, in which both the judge and people have a column."""
+    """Another run, by its id or as a report file, in which both the judge and people have a column."""
     human: str = "human"
     """The column that holds what people said."""
     kappa: Annotated[float, msgspec.Meta(gt=-1, lt=1)] | None = None
     """Cohen's kappa, the agreement beyond chance: its interval has to lie above this. Nothing misses -1 or exceeds 1."""
     share: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
     """The share of cases on which both say the same: its interval has to lie above this. Nothing misses 0 or exceeds 1."""
+    corrects: bool = False
+    """Hold `at_least` and `at_most` against what people would say of all cases: the judge's mean, corrected by the labels. A margin
+    stays the judge's. Of a file that names cases, and of a column, the labelled cases have to be drawn at random."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.labels is None) == (self.run is None):
-            raise InvalidOptionError("an agreement needs either labels, a file, or run; not both")
-        if self.kappa is None and self.share is None:
-            raise InvalidOptionError("an agreement needs kappa or share: how well is well enough?")
+        if self.labels is not None and self.run is not None:
+            raise InvalidOptionError("an agreement has either labels, a file, or run; not both")
+        if self.kappa is None and self.share is None and not self.corrects:
+            raise InvalidOptionError(
+                "an agreement needs kappa or share, how well is well enough, or corrects: true"
+            )
 
 
 class Rules(_Checked, frozen=True, kw_only=True):
@@ -111,6 +120,9 @@ class Rules(_Checked, frozen=True, kw_only=True):
             raise InvalidOptionError(
                 f"at_least {self.at_least!r} and at_most {self.at_most!r} leave nothing between them"
             )
+        corrects = self.agreement is not None and self.agreement.corrects
+        if corrects and self.at_least is self.at_most is None:
+            raise InvalidOptionError("corrects: true is about at_least and at_most: set one of them")
         if all(getattr(self, name) is None for name in LIMITS):
             raise InvalidOptionError(
                 "rules without a limit would let everything pass: set margin, at_least or at_most, or min_cases: 1 to ask only "
@@ -227,6 +239,10 @@ class Policy(_Checked, frozen=True, kw_only=True):
             raise InvalidOptionError(
                 "duration: every task that finishes has a time, so max_missing and missing_is_zero say nothing"
             )
+        if self.population == "these-cases" and any(each.corrects for each in self._agreements):
+            raise InvalidOptionError(
+                "corrects: true estimates what people would say of cases like these: leave out population: these-cases"
+            )
         limited = rate is not None and not (rate.margin is rate.at_least is rate.at_most is None)
         if not (self.evaluators or self.tags or self.metrics or self.duration or limited):
             raise InvalidOptionError(
@@ -242,6 +258,10 @@ class Policy(_Checked, frozen=True, kw_only=True):
             *([self.pass_rate] if self.pass_rate else []),
             *self.tags.values(),
         ]
+
+    @property
+    def _agreements(self) -> list[HumanAgreement]:
+        return [rules.agreement for rules in self.rules if rules.agreement is not None]
 
     @property
     def needs_baseline(self) -> bool:

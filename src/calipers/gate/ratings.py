@@ -1,29 +1,37 @@
-"""What a judge and people said of the same cases, from a file of labels or from a run in which both have a column.
+"""What a judge and people said of the same cases.
+
+It comes from a file of labels, from another run in which both have a column, or from the run that is looked at, where people have a
+column or a file that names its cases.
 
 Ratings are compared as categories: `true` in a CSV file is the `true` of JSON, and 4.0 is 4. Of a repeated case, the first
 attempt counts, since attempts at one case are no independent evidence.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple, TypeAlias
 
-from calipers.comparison.cases import cases_of, pair_cases
+import msgspec
+
+from calipers.comparison.cases import Record, RunCase, cases_of, pair_cases
 from calipers.comparison.columns import Columns
 from calipers.comparison.yardstick import Yardstick
-from calipers.errors import InvalidOptionError
+from calipers.errors import DatasetFileError, InvalidOptionError
+from calipers.plain import plain
 from calipers.record import ReportCase
 from calipers.report import Report
 from calipers.stats import Interval, VarianceComponents, cases_needed, clopper_pearson, cohen_kappa
 from calipers.stats.clearance import cases_to_clear
 from calipers.stats.distributions import student_t_quantile
 
-from .label_file import JUDGE, Rating, read_label_file
+from .label_file import JUDGE, Label, Rating, read_label_file
 from .policy import HumanAgreement
 from .wording import plural
 
+_ByCase: TypeAlias = dict[str, dict[int, Rating]]
+"""By the name of a case and the number of an attempt at it, what people said."""
 ReadRun = Callable[[str], Report]
 """Finds the run that a policy names."""
 
@@ -122,14 +130,29 @@ def _labels_to_clear(share: float, limit: float, confidence: float) -> int | Non
     return cases_to_clear(shape, limit, confidence=confidence)
 
 
-def read_ratings(
-    wanted: HumanAgreement, judge: str, run: Columns, read_run: ReadRun | None
-) -> tuple[list[Hashable], list[Hashable], str | None]:
-    """What the judge and people said, and why it does not count for this run; `None` if it does.
+class Labelled(NamedTuple):
+    """What people said, beside what the judge said of the same."""
+
+    judge: list[Hashable]
+    human: list[Hashable]
+    by_case: dict[str, list[Rating]] | None
+    """By the name of a case of the run that is looked at, what people said of its attempts; `None` if the labels are of other cases."""
+    stale: str | None
+    """Why the labels do not count for this run: they are of another judge. `None` if they do."""
+
+
+def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: ReadRun | None) -> Labelled:
+    """What the judge and people said.
+
+    Args:
+        wanted: where the labels are.
+        judge: the name of the judge's column.
+        run: the run that is looked at.
+        read_run: finds a run by what the policy calls it.
 
     Raises:
         InvalidOptionError: nobody can find the run, or the judge would be compared with itself.
-        DatasetFileError: a line of the file cannot be read, or lacks a rating.
+        DatasetFileError: a line of the file cannot be read, lacks a rating, or names what the run does not have.
         OSError: the file cannot be read.
     """
     if wanted.human == (JUDGE if wanted.labels is not None else judge):
@@ -137,26 +160,100 @@ def read_ratings(
             f"human: {wanted.human!r} is the judge itself, which always agrees: name the column of what people said"
         )
     if wanted.labels is not None:
-        said_of = read_label_file(Path(wanted.labels), wanted.human)
-        return [_category(said) for said, _ in said_of], [_category(said) for _, said in said_of], None
-    assert wanted.run is not None
+        lines = read_label_file(Path(wanted.labels), wanted.human)
+        pairs = [(line.judge, line.human) for line in lines if line.judge is not None]
+        if len(pairs) == len(lines):
+            return _labelled(pairs)
+        if pairs:
+            raise DatasetFileError(
+                f"{str(wanted.labels)!r}: some lines have what the judge said and others only a case: use one kind"
+            )
+        by_case = _by_case(lines, run)
+        return _labelled(_pairs(run, judge, by_case), by_case)
+    if wanted.run is None:
+        by_case = _by_column(run, wanted.human)
+        return _labelled(_pairs(run, judge, by_case), by_case)
     if read_run is None:
         raise InvalidOptionError(f"agreement with the run {wanted.run!r}: pass read_run=, which finds it")
     labelled = Columns(cases_of(read_run(wanted.run)))
-    pairs = []
-    for case in labelled.cases:
-        first = case.attempts[0]
-        if isinstance(first, ReportCase):
-            said = {result.name: result.value for result in first.results}
-            if judge in said and wanted.human in said:
-                pairs.append((_category(said[judge]), _category(said[wanted.human])))
     differs = _how_it_differs(labelled, run, judge)
-    why = (
-        None
-        if differs is None
-        else differs.replace("the baseline", "the labelled run").replace("the candidate", "this one")
+    if differs is not None:
+        differs = differs.replace("the baseline", "the labelled run").replace("the candidate", "this one")
+    return _labelled(_pairs(labelled, judge, _by_column(labelled, wanted.human)), stale=differs)
+
+
+def _labelled(
+    pairs: Iterable[tuple[Rating, Rating]], by_case: _ByCase | None = None, stale: str | None = None
+) -> Labelled:
+    rated = [(_category(judge), _category(human)) for judge, human in pairs]
+    of_cases = None if by_case is None else {name: list(labels.values()) for name, labels in by_case.items()}
+    return Labelled([judge for judge, _ in rated], [human for _, human in rated], of_cases, stale)
+
+
+def _attempt(record: Record) -> int:
+    """The number of an attempt at its case: 2 of `name [2/3]`."""
+    if record.source_case_name is None:
+        return 1
+    return int(record.name.rpartition("[")[2].partition("/")[0])
+
+
+def _said_by(case: RunCase, column: str) -> dict[int, Rating]:
+    """What a column says of the attempts at a case, by their number."""
+    return {
+        _attempt(record): result.value
+        for record in case.attempts
+        if isinstance(record, ReportCase)
+        for result in record.results
+        if result.name == column
+    }
+
+
+def _by_column(run: Columns, human: str) -> _ByCase:
+    """What people said of the cases of a run, by a column of it."""
+    found = {case.name: _said_by(case, human) for case in run.cases}
+    return {name: said for name, said in found.items() if said}
+
+
+def _by_case(lines: Sequence[Label], run: Columns) -> _ByCase:
+    """What a file says of the cases of a run; each line is of an attempt that the run has."""
+    cases = {case.name: {_attempt(each): each for each in case.attempts} for case in run.cases}
+    found: _ByCase = {}
+    for line in lines:
+        record = cases.get(line.case, {}).get(line.attempt)
+        if record is None:
+            missing = (
+                f"attempt {line.attempt} at {line.case!r}" if line.case in cases else f"case {line.case!r}"
+            )
+            raise DatasetFileError(f"{line.place}: the run has no {missing}: label cases of this run")
+        given = record.output if isinstance(record, ReportCase) else None
+        if line.output is not None and given is not None and _text(line.output) != _text(given):
+            raise DatasetFileError(
+                f"{line.place}: case {line.case!r} has another output in this run, so the label is not about it: label this run, "
+                "or name the labelled one with run:"
+            )
+        of_case = found.setdefault(line.case, {})
+        if line.attempt in of_case:
+            raise DatasetFileError(f"{line.place}: case {line.case!r} is labelled twice: keep one label")
+        of_case[line.attempt] = line.human
+    return found
+
+
+def _pairs(run: Columns, judge: str, by_case: _ByCase) -> Iterator[tuple[Rating, Rating]]:
+    """What the judge and people said of the first attempt at each case that both have."""
+    for case in run.cases:
+        said, labels = _said_by(case, judge), by_case.get(case.name, {})
+        first = min(said.keys() & labels.keys(), default=None)
+        if first is not None:
+            yield said[first], labels[first]
+
+
+def _text(value: object) -> str:
+    """An output as a file of labels may have it: text as it is, and anything else as JSON."""
+    return (
+        value.strip()
+        if isinstance(value, str)
+        else msgspec.json.encode(plain(value), order="sorted").decode()
     )
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs], why
 
 
 def _how_it_differs(labelled: Columns, run: Columns, judge: str) -> str | None:

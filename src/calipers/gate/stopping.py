@@ -413,6 +413,11 @@ def _check(policy: Policy, baseline: Report | None) -> None:
             "which cases have a tag is not known before they ran, so rules for tags cannot be decided during a run: gate a whole "
             "run by them, and leave them out of the policy that stops one"
         )
+    if any(rule.agreement is not None and rule.agreement.corrects for rule in policy.rules):
+        raise InvalidOptionError(
+            "corrects: true corrects the judge's mean over a whole run, so it cannot be decided during one: gate a whole run by it, "
+            "and leave it out of the policy that stops one"
+        )
     if all(rule.margin is rule.at_least is rule.at_most is None for rule in policy.rules):
         raise InvalidOptionError("the policy has no margin, at_least or at_most that a run could decide")
     if policy.needs_baseline and baseline is None:

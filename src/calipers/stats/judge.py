@@ -77,7 +77,7 @@ class PredictionPowered(msgspec.Struct, frozen=True):
 
 
 def rogan_gladen(
-    passes: int,
+    passes: float,
     n: int,
     *,
     true_passes: int,
@@ -89,7 +89,7 @@ def rogan_gladen(
     """The rate behind a judge's `passes` of `n` cases; `None` without cases, or without labels of both kinds.
 
     Args:
-        passes: cases that the judge passed.
+        passes: cases that the judge passed; a repeated case may count in parts, which makes the interval wide enough.
         n: cases that it judged, apart from the labelled ones or with them.
         true_passes: of `passed_by_people`, those that the judge passed.
         passed_by_people: labelled cases that people passed.
@@ -215,7 +215,7 @@ def _cross_fitted(truth: list[float], judged: list[float], *, shrink: float) -> 
 
 
 def _lang_reiczigel(
-    judged: tuple[int, int], passed: tuple[int, int], failed: tuple[int, int], confidence: float
+    judged: tuple[float, int], passed: tuple[int, int], failed: tuple[int, int], confidence: float
 ) -> Interval:
     """Their interval: pseudo-counts pull every share away from 0 and 1, the delta method does the rest."""
     check_counts(*judged)

@@ -7,6 +7,7 @@ from calipers.analysis import (
     Aggregate,
     CalibrationCurve,
     ConfusionMatrix,
+    JudgeCorrection,
     LinePlot,
     PrecisionRecall,
     RocCurve,
@@ -70,6 +71,9 @@ def _analysis(page: Page, analysis: Any) -> "Iterator[Text]":
             lines = _roc(page, analysis)
         case CalibrationCurve():
             lines = _calibration(page, analysis)
+        case JudgeCorrection():
+            columns = [Column(""), Column("Result", "right"), Column("[95 % interval]"), Column("on")]
+            lines = grid(page, columns, [list(row) for row in correction_rows(analysis)])
         case TableResult():
             lines = _table(page, analysis)
         case LinePlot():
@@ -140,6 +144,22 @@ def _confusions(page: Page, analysis: ConfusionMatrix) -> "Iterator[Text]":
     if rows:
         yield from grid(page, columns, rows)
     yield from _more(page, len(wrong))
+
+
+def correction_rows(analysis: JudgeCorrection) -> list[tuple[str, str, str, str]]:
+    """What is said by whom, its value, its interval and what it rests on."""
+    text = rate_text if analysis.is_rate else mean_text
+    judged, labels = analysis.judged, plural(analysis.labels, "label")
+    rows = [("judge", *text(judged.value, judged.interval), plural(judged.n_units, "case"))]
+    if analysis.value is None:
+        rows.append(("corrected", "not measured", "", labels))
+    else:
+        method = "" if analysis.method == "labels alone" else f"{plural(judged.n_units, 'case')} and "
+        rows.append(("corrected", *text(analysis.value, analysis.interval), f"{method}{labels}"))
+    if analysis.agreement is not None:
+        kappa = "" if analysis.kappa is None else f", kappa {analysis.kappa:.2f}"
+        rows.append(("agreement", percent(analysis.agreement), "", f"{labels}{kappa}"))
+    return rows
 
 
 def _precision_recall(page: Page, analysis: PrecisionRecall) -> "Iterator[Text]":

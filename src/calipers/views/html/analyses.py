@@ -8,6 +8,7 @@ from calipers.analysis import (
     Analysis,
     CalibrationCurve,
     ConfusionMatrix,
+    JudgeCorrection,
     LinePlot,
     PrecisionRecall,
     RocCurve,
@@ -19,6 +20,7 @@ from calipers.plain import plain
 from calipers.report import Report
 from calipers.stats import Interval
 from calipers.views.aggregate import aggregate_rows
+from calipers.views.analyses import correction_rows
 from calipers.views.line_plot import some
 from calipers.views.numbers import mean_text, number, percent, plural, rate_text
 
@@ -78,6 +80,8 @@ def _figure(analysis: Analysis) -> Markup:
             body = _roc(analysis)
         case CalibrationCurve():
             body = _calibration(analysis)
+        case JudgeCorrection():
+            body = _correction(analysis)
         case TableResult():
             body = _table(analysis)
         case LinePlot():
@@ -108,6 +112,27 @@ def _scalar(analysis: ScalarResult, unit: str) -> Markup:
     return element(
         "p", element("span", f"{value}{unit}", class_="scalar"), " ", element("span", ends, class_="ends")
     )
+
+
+def _correction(analysis: JudgeCorrection) -> Markup:
+    heads = [
+        element("th", "", scope="col"),
+        element("th", "result", scope="col", class_="number"),
+        element("th", "95 % interval", scope="col"),
+        element("th", "on", scope="col"),
+    ]
+    rows = [
+        element(
+            "tr",
+            element("th", who, scope="row"),
+            element("td", value, class_="number"),
+            element("td", ends),
+            element("td", on),
+        )
+        for who, value, ends, on in correction_rows(analysis)
+    ]
+    table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
+    return _scroller(table)
 
 
 def _confusion(analysis: ConfusionMatrix) -> Markup:

@@ -1,0 +1,83 @@
+"""What people would say of all cases: a judge's mean beside the same corrected by people's labels of some cases.
+
+`calipers.gate.corrected` says which labels allow it, and what has to be so for it to hold.
+"""
+
+from dataclasses import dataclass
+from os import PathLike, fspath
+
+from calipers.analysis import JudgeCorrection
+from calipers.comparison.cases import cases_of
+from calipers.comparison.columns import Columns
+from calipers.errors import InvalidOptionError
+from calipers.gate.corrected import NotValid, agreement_of, corrected
+from calipers.gate.policy import HumanAgreement
+from calipers.gate.ratings import read_labels
+from calipers.gate.sides import column_of
+from calipers.gate.wording import plural
+from calipers.report_evaluator import ReportEvaluator, ReportEvaluatorContext
+
+
+@dataclass
+class JudgeCorrectionEvaluator(ReportEvaluator):
+    """Corrects the mean of a judge by people's labels.
+
+    `JudgeCorrectionEvaluator("helpful", labels="labels.csv")` reads them from a file, which names cases of the run, or has what the
+    judge said of other cases; `JudgeCorrectionEvaluator("helpful", human="people")` from a column of the report.
+    """
+
+    judge: str
+    """The name of the judge's column: assertions, or scores."""
+    labels: str | PathLike[str] | None = None
+    """A file of labels, CSV or JSON Lines; `None`: people have a column in the report."""
+    human: str = "human"
+    """The column, of the file or of the report, that holds what people said."""
+
+    def evaluate(self, ctx: ReportEvaluatorContext) -> JudgeCorrection:
+        """The judge's mean, and the corrected one.
+
+        Raises:
+            InvalidOptionError: the report has no such judge, or a label is not what the judge gives.
+            DatasetFileError: a line of the file cannot be read, lacks a label, or names what the report does not have.
+            OSError: the file cannot be read.
+        """
+        run = Columns(cases_of(ctx.report))
+        key = column_of(run, self.judge)
+        if key is None or key[1] == "label":
+            there = ", ".join(repr(name) for name, kind in run.by_key if kind != "label") or "none"
+            raise InvalidOptionError(
+                f"the report has no one column {self.judge!r} of assertions or scores; there are {there}"
+            )
+        summary = next(each for each in ctx.report.summaries().values() if (each.name, each.kind) == key)
+        assert summary.estimate is not None
+        source = None if self.labels is None else fspath(self.labels)
+        labelled = read_labels(
+            HumanAgreement(labels=source, human=self.human, corrects=True), key[0], run, None
+        )
+        is_rate = key[1] == "assertion"
+        share, kappa = agreement_of(labelled) if is_rate else (None, None)
+        found = corrected(labelled, run, key)
+        value = interval = method = None
+        if isinstance(found, NotValid):
+            no_column = self.labels is None and not any(name == self.human for name, _ in run.by_key)
+            why = f"the report has no column {self.human!r} of what people said" if no_column else found.said
+            note = f"not corrected: {why}; {found.advice}"
+        else:
+            note = f"holds if {found.holds_if}"
+            value, interval, method = found.found(0.95)
+        unjudged = sum(not run.scores(case, key) for case in run.cases)
+        if unjudged:
+            note += f"; {unjudged:,} of {plural(len(run.cases), 'case')} are left out, which {key[0]!r} did not judge"
+        return JudgeCorrection(
+            title=f"{key[0]}, corrected by people",
+            note=note,
+            judge=key[0],
+            judged=summary.estimate,
+            value=value,
+            interval=interval,
+            method=None if value is None else method,
+            labels=len(labelled.judge) if labelled.by_case is None else len(labelled.by_case),
+            agreement=share,
+            kappa=kappa,
+            is_rate=is_rate,
+        )

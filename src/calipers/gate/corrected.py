@@ -1,0 +1,231 @@
+"""What people would say of all cases: the mean of a judge, corrected by people's labels of some.
+
+Two estimates, by where the labels come from (`calipers.stats.judge`):
+
+- *Cases of this run*: prediction-powered. Nothing is assumed about the judge, but the labelled cases have to be drawn at random from
+  all cases of the run, those included whose task failed. Labels of what the judge failed, or of what looked odd, correct nothing. So
+  the labels are refused if the judge thinks otherwise of the labelled cases than a random draw would explain.
+- *Other cases*, with what the judge said of them: Rogan and Gladen's. The judge has to err on those cases as it does on these, and
+  what it said must not be why they were labelled. Labels of which the judge passed none, or all, are refused.
+
+The case is the unit: attempts, and labels of several attempts at a case, are averaged. Cases in clusters are refused, since neither
+estimate knows of clusters.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, comb, fsum, isfinite
+from typing import Literal, NamedTuple, TypeAlias
+
+from calipers.comparison.columns import ColumnKey, Columns
+from calipers.errors import InvalidOptionError
+from calipers.stats import Interval, prediction_powered, rogan_gladen
+from calipers.stats.distributions import normal_quantile
+
+from .label_file import Rating
+from .measure import Level
+from .ratings import Labelled, Ratings
+from .wording import plural
+
+Way: TypeAlias = Literal["prediction-powered", "labels alone", "rogan-gladen"]
+"""How a mean was corrected."""
+
+_YES = {"true", "yes", "pass", "passed", "good", "1"}
+_NO = {"false", "no", "fail", "failed", "bad", "0"}
+_IMPROBABLE = 0.001
+"""The chance, under a random draw, below which labelled cases are taken for chosen ones."""
+
+
+class NotValid(NamedTuple):
+    """Why labels cannot correct a judge."""
+
+    said: str
+    advice: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corrected:
+    """The mean that people would give, as something to hold against a limit."""
+
+    people: list[float]
+    """What people gave to the labelled cases."""
+    judged: list[float]
+    """What the judge gave to the same."""
+    others: list[float]
+    """What the judge gave to cases of the run without a label: all of them, where the labels are of other cases."""
+    from_elsewhere: bool
+    """Whether the labels are of other cases."""
+
+    @property
+    def n(self) -> int:
+        """Labelled cases."""
+        return len(self.people)
+
+    @property
+    def judge(self) -> list[float]:
+        """What the judge gave to the cases of the run."""
+        return self.others if self.from_elsewhere else [*self.judged, *self.others]
+
+    @property
+    def holds_if(self) -> str:
+        """What has to be so for the correction to hold, in words."""
+        if self.from_elsewhere:
+            return "the judge errs on the labelled cases as on these, and what it said is not why they were labelled"
+        return "the labelled cases were drawn at random from all cases of the run"
+
+    @property
+    def value(self) -> float | None:
+        """The corrected mean; `None` if the judge is no better than guessing."""
+        return self.found(0.95)[0]
+
+    def interval(self, confidence: float) -> Interval | None:
+        """Where the mean may lie that people would give."""
+        return self.found(confidence)[1]
+
+    def found(self, confidence: float) -> tuple[float | None, Interval | None, Way]:
+        """The corrected mean, its interval and how they were made."""
+        if self.from_elsewhere:
+            pairs = list(zip(self.people, self.judged, strict=True))
+            by = rogan_gladen(
+                fsum(self.others),
+                len(self.others),
+                true_passes=pairs.count((1.0, 1.0)),
+                passed_by_people=self.people.count(1.0),
+                true_failures=pairs.count((0.0, 0.0)),
+                failed_by_people=self.people.count(0.0),
+                confidence=confidence,
+            )
+            return (None, None, "rogan-gladen") if by is None else (by.value, by.interval, "rogan-gladen")
+        found = prediction_powered(self.people, self.judged, self.others, confidence=confidence)
+        if found is None:
+            return None, None, "prediction-powered"
+        if found.tuning:
+            return found.value, found.interval, "prediction-powered"
+        binary = all(label in {0, 1} for label in self.people)
+        alone = Level(cases=[[label] for label in self.people], is_rate=binary)
+        return found.value, alone.interval(confidence), "labels alone"
+
+    def needed(self, limit: float, confidence: float) -> int | None:
+        """Labels that would tell the mean from the limit, four times in five, if the interval narrows with their root."""
+        value, interval, _ = self.found(confidence)
+        if value is None or interval is None or abs(value - limit) < 1e-9:
+            return None
+        z = -normal_quantile((1 - confidence) / 2)
+        reach = interval.width / 2 * (1 + normal_quantile(0.8) / z)
+        return ceil(self.n * (reach / (value - limit)) ** 2)
+
+
+def corrected(labelled: Labelled, run: Columns, key: ColumnKey, *, lost: float = 0.0) -> Corrected | NotValid:
+    """What is needed to correct a column of a run, or why its labels do not allow it.
+
+    Args:
+        labelled: what people said.
+        run: the run that was judged.
+        key: of the judge's column: assertions or scores.
+        lost: what an assertion counts as that was not made, since something failed.
+
+    Raises:
+        InvalidOptionError: a label is not what the judge gives, a yes or no or a number.
+    """
+    if labelled.stale is not None:
+        return NotValid(
+            f"the labels are of another judge ({labelled.stale})", "label cases that this judge has judged"
+        )
+    if any(case.cluster is not None for case in run.cases):
+        return NotValid(
+            "cases come in clusters, of which the correction knows nothing",
+            "hold the judge to kappa or share instead",
+        )
+    means = {
+        case.name: fsum(values) / len(values)
+        for case in run.cases
+        if (values := run.scores(case, key, lost=lost))
+    }
+    kind = key[1]
+    if labelled.by_case is None:
+        if kind != "assertion":
+            return NotValid(
+                "the labels are of other cases, which corrects what passes or not, and these are scores",
+                "label cases of this run",
+            )
+        found = Corrected(
+            people=[_number(each, kind) for each in labelled.human],
+            judged=[_number(each, kind) for each in labelled.judge],
+            others=list(means.values()),
+            from_elsewhere=True,
+        )
+    else:
+        people = {
+            name: [_number(each, kind) for each in labels]
+            for name, labels in labelled.by_case.items()
+            if name in means
+        }
+        found = Corrected(
+            people=[fsum(labels) / len(labels) for labels in people.values()],
+            judged=[means[name] for name in people],
+            others=[value for name, value in means.items() if name not in people],
+            from_elsewhere=False,
+        )
+    return _why_not(found) or found
+
+
+def agreement_of(labelled: Labelled) -> tuple[float | None, float | None]:
+    """The share of labels that judge and people agree on, and their kappa; `None` for what is not defined."""
+    share = Ratings(judge=labelled.judge, human=labelled.human, by="share")
+    return share.value, replace(share, by="kappa").value
+
+
+def _why_not(found: Corrected) -> NotValid | None:
+    if not found.n:
+        return NotValid(
+            "no case that the judge judged has a label of people", "draw some cases at random and label them"
+        )
+    passed = fsum(found.judged)
+    if found.from_elsewhere and passed in {0, found.n}:
+        only = "passed" if passed else "failed"
+        return NotValid(
+            f"all {plural(found.n, 'label')} are of cases that the judge {only}, which says nothing of the others",
+            f"label cases that the judge {'failed' if passed else 'passed'}, too, without looking at what it said",
+        )
+    if found.from_elsewhere and len(set(found.people)) == 1:
+        word = "good" if found.people[0] else "bad"
+        return NotValid(
+            f"people call all labelled cases {word}, so how the judge errs on others is not known",
+            "label cases of both kinds",
+        )
+    if not found.from_elsewhere and _chance(found.judged, found.others) < _IMPROBABLE:
+        one, other = (f"{fsum(part) / len(part):.3g}" for part in (found.judged, found.others))
+        return NotValid(
+            f"the labelled cases were not drawn at random: the judge gives them {one} on average, and the others {other}",
+            "draw the cases to label at random from all cases of the run, whatever the judge said of them",
+        )
+    return None
+
+
+def _chance(drawn: Sequence[float], left: Sequence[float]) -> float:
+    """The chance that a random draw holds so many, or so few, of the cases above the mean (Fisher's exact test)."""
+    both = [*drawn, *left]
+    mean = fsum(both) / len(both)
+    high, seen = (sum(value > mean for value in part) for part in (both, drawn))
+    size = len(drawn)
+    ways = [comb(high, count) * comb(len(both) - high, size - count) for count in range(min(high, size) + 1)]
+    total = sum(ways)
+    return min(1.0, 2 * min(sum(ways[: seen + 1]) / total, sum(ways[seen:]) / total))
+
+
+def _number(label: Rating | Hashable, kind: str) -> float:
+    """A label as the number that the judge would give."""
+    text = str(label).strip().lower().removesuffix(".0")
+    if kind == "assertion":
+        if text not in _YES | _NO:
+            raise InvalidOptionError(
+                f"the label {label!r} is neither yes nor no: write true or false where the judge passes or fails"
+            )
+        return float(text in _YES)
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not isfinite(value):
+        raise InvalidOptionError(f"the label {label!r} is no number: write one where the judge gives scores")
+    return value
