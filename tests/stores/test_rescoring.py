@@ -118,9 +118,25 @@ def test_another_evaluator_of_a_taken_name_stands_beside_the_first_under_a_name_
     run = stored_run(store, evaluators=[Above(3)])
     report = score_again(store, run, evaluators=[Above(5)], keep="all")
     assert set(report.summaries()) == {"Above", "Above_2"}
+    [note] = report.reuse.notes
+    assert note.startswith(
+        "evaluator Above of the run is another one, so the new one is called Above_2, and both"
+    )
     again = Above(5)
     score_again(store, run, evaluators=[again])
     assert again.judged == [], "it is the one called Above_2"
+
+
+def test_an_evaluator_that_may_be_the_one_of_the_run_is_said_to_stand_beside_it(store):
+    judge = eval("lambda output: True")  # nobody has its source
+    judge.__name__ = "judge"
+    run = stored_run(store, evaluators=[judge])
+    report = score_again(store, run, evaluators=[judge])
+    [note] = report.reuse.notes
+    assert note.startswith(
+        "whether evaluator judge is the one that the run has could not be checked, so the new"
+    )
+    assert "called judge_2, and both count; replace=True puts it in its place (" in note
 
 
 def test_a_better_evaluator_takes_the_place_of_the_one_that_had_its_name(store):

@@ -4,9 +4,13 @@ The source is compiled once more, and its code compared with that in memory. Whe
 that nobody has the source of any more, and there is no identity.
 """
 
+import __future__
+
+import ast
 import functools
+import operator
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 _SAME = (
@@ -22,28 +26,59 @@ _SAME = (
     "co_kwonlyargcount",
 )
 
+_FUTURES = functools.reduce(
+    operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
+"""The flags of code that was compiled under a `from __future__ import`, which in a notebook may stand in an earlier cell."""
+
 
 def runs(text: str, code: types.CodeType) -> bool:
-    """Whether the code was compiled from a definition in this source."""
-    return any(_same(code, other) for other in _compiled(text).get((code.co_name, code.co_firstlineno), ()))
+    """Whether the code was compiled from a definition in this source.
+
+    A notebook compiles its cells statement by statement: there, a function is compiled without regard to what the cell imports, and
+    a statement may await. What a definition means does not depend on that.
+    """
+    place, futures = (code.co_name, code.co_firstlineno), code.co_flags & _FUTURES
+    return any(
+        _same(code, other)
+        for compiled in (_compiled, _compiled_by_statements)
+        for other in compiled(text, futures).get(place, ())
+    )
 
 
 def class_code(text: str, name: str, line: int) -> types.CodeType | None:
     """The code of a class's body, which is not kept in memory; `None` if the source has no such class."""
-    found = _compiled(text).get((name, line), ())
+    place = (name, line)
+    found = _compiled(text, 0).get(place, []) or _compiled_by_statements(text, 0).get(place, [])
     return found[0] if len(found) == 1 else None
 
 
 @functools.lru_cache(maxsize=256)
-def _compiled(text: str) -> dict[tuple[str, int], list[types.CodeType]]:
+def _compiled(text: str, futures: int) -> dict[tuple[str, int], list[types.CodeType]]:
     """All code in a source, by name and first line."""
-    found: dict[tuple[str, int], list[types.CodeType]] = {}
+    return _by_place([text], futures)
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled_by_statements(text: str, futures: int) -> dict[tuple[str, int], list[types.CodeType]]:
+    """All code in a source, compiled as that of a cell is."""
     try:
-        module = compile(text, "<source>", "exec", dont_inherit=True)
+        tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
-        return found
-    for code in _inside(module):
-        found.setdefault((code.co_name, code.co_firstlineno), []).append(code)
+        return {}
+    statements = [ast.Module([statement], type_ignores=[]) for statement in tree.body]
+    return _by_place(statements, futures | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def _by_place(sources: Sequence[str | ast.Module], flags: int) -> dict[tuple[str, int], list[types.CodeType]]:
+    found: dict[tuple[str, int], list[types.CodeType]] = {}
+    for source in sources:
+        try:
+            module = compile(source, "<source>", "exec", flags, dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        for code in _inside(module):
+            found.setdefault((code.co_name, code.co_firstlineno), []).append(code)
     return found
 
 

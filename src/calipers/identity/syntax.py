@@ -14,6 +14,7 @@ import inspect
 import linecache
 import types
 from collections.abc import Iterator
+from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from .fingerprint import digest
@@ -106,11 +107,11 @@ def definition_of_class(kind: type) -> tuple[ast.ClassDef, str]:
         for function in functions_of(member)
         if function.__code__.co_qualname.startswith(f"{kind.__qualname__}.")
     ]
-    codes = [code for code in codes if not code.co_filename.startswith("<")]
+    codes = [code for code in codes if not code.co_filename.startswith("<") or _is_cell(code.co_filename)]
     try:
         file = codes[0].co_filename if codes else inspect.getfile(kind)
     except (TypeError, OSError):
-        raise NoSourceError("it was not read from a file") from None
+        file = _cell_of(kind)
     wanted = tuple(part for part in kind.__qualname__.split(".") if part != "<locals>")
     found = _classes(_tree(file)).get(wanted, [])
     if len(found) > 1:
@@ -323,6 +324,58 @@ def text_of_file(file: str) -> str:
     if not text:
         raise NoSourceError(f"its source cannot be read ({file})")
     return text
+
+
+def _is_cell(file: str) -> bool:
+    """Whether a file is a cell of a notebook or the input of an interactive session, whose text is kept in memory only."""
+    entry = linecache.cache.get(file)
+    return entry is not None and len(entry) > 1 and entry[1] is None
+
+
+def _cell_of(kind: type) -> str:
+    """The cell that defines a class without methods, which does not tell where it is from.
+
+    Raises:
+        NoSourceError: there is none, or there are several that differ.
+    """
+    found: dict[str, str] = {}
+    cells = (
+        [file for file in list(linecache.cache) if _is_cell(file)] if kind.__module__ == "__main__" else []
+    )
+    for file in cells:
+        tree = _parsed(text_of_file(file))
+        for node in [] if tree is None else _classes(tree).get((kind.__qualname__,), []):
+            if _holds_names_of(kind, node):
+                found.setdefault(shape(node), file)
+    if len(found) > 1:
+        raise NoSourceError(
+            f"several cells define {kind.__qualname__}, and it does not tell which it is from"
+        )
+    if not found:
+        raise NoSourceError("it was not read from a file")
+    return next(iter(found.values()))
+
+
+def _holds_names_of(kind: type, node: ast.ClassDef) -> bool:
+    """Whether a class has the annotations that a definition gives, in their order, and the values that it writes out."""
+    annotated: list[str] = []
+    for each in node.body:
+        match each:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                annotated.append(name)
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                pass
+            case _:
+                continue
+        now = vars(kind).get(name)
+        now = now.value if isinstance(now, Enum) else now
+        plain = isinstance(now, str | bytes | int | float)
+        if plain and isinstance(each.value, ast.Constant) and repr(now) != repr(each.value.value):
+            return False
+    try:
+        return annotated == list(inspect.get_annotations(kind))
+    except Exception:  # in some Pythons, asking for them evaluates them
+        return False
 
 
 def _tree(file: str) -> ast.Module:

@@ -25,6 +25,7 @@ from calipers.dataset import Dataset
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.evaluation import Counts, Progress
 from calipers.identity.evaluators import evaluator_identity
+from calipers.identity.fingerprint import Unknown
 from calipers.interrupt import on_interrupt
 from calipers.judge import Judge, Plan
 from calipers.loop import run_sync
@@ -200,8 +201,7 @@ class _Again:
         self.info = info
         self.counts = Reuse(run=info.id)
         self.plan, self.places = _seated(store, info, evaluators, replace=replace)
-        if replace:
-            self.counts.notes += _not_replaced(evaluators, self.plan)
+        self.counts.notes += _beside_others(evaluators, self.plan, replace=replace)
         self.evaluators = store.run(info.id).evaluators
         self.panel = Panel(self.evaluators, self.places)
         self.has_rollouts = any(isinstance(judge.evaluator, RolloutEvaluator) for judge in self.plan.judges)
@@ -479,14 +479,27 @@ def _seated(
     raise AssertionError("unreachable")
 
 
-def _not_replaced(evaluators: Sequence[Any], plan: Plan) -> Iterator[str]:
-    """Which evaluators could not take the place of the one that has their name."""
+def _beside_others(evaluators: Sequence[Any], plan: Plan, *, replace: bool) -> Iterator[str]:
+    """Which evaluators stand beside another one that has their name."""
     for x, judge in zip(evaluators, plan.judges, strict=True):
         name = as_evaluator(x).get_default_evaluation_name()
-        if name != judge.name:
+        if name == judge.name:
+            continue
+        identity = evaluator_identity(x)
+        if replace:
             yield (
                 f"evaluator {name} of the run judged single cases, so that it was not replaced: the new one is called "
                 f"{judge.name}, and both count; leave the other one out with drop=[{name!r}]"
+            )
+        elif isinstance(identity, Unknown):
+            yield (
+                f"whether evaluator {name} is the one that the run has could not be checked, so the new one is called "
+                f"{judge.name}, and both count; replace=True puts it in its place ({identity.reason})"
+            )
+        else:
+            yield (
+                f"evaluator {name} of the run is another one, so the new one is called {judge.name}, and both count; "
+                "replace=True puts it in its place"
             )
 
 
