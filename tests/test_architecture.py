@@ -26,6 +26,7 @@ LAYERS = (
     "trace_data",
     "matching",
     "result",
+    "names",
     "spans",
     "context",
     "evidence",

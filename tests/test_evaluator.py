@@ -162,11 +162,11 @@ def test_keys_of_mappings_and_names_of_evaluators_share_one_namespace():
         return {"twice": 2, "many": 3}
 
     assert names(many, more, Same()) == [
-        ("Same_2", "many"),
-        ("twice", "many"),
+        ("many.Same", "many"),
+        ("many.twice", "many"),
         ("many", "many"),
-        ("twice_2", "more"),
-        ("many_2", "more"),
+        ("more.twice", "more"),
+        ("more.many", "more"),
         ("Same", "Same"),
     ]
 

@@ -220,17 +220,17 @@ def test_a_key_that_does_not_apply_has_the_name_that_its_result_would_have():
 
     first, second = run(one, two, cases=[Case(inputs=0), Case(inputs=1)]).cases
     assert [(r.name, r.evaluator) for r in first.results if r.name != "other"] == [
-        ("same", "one"),
-        ("same_2", "two"),
+        ("one.same", "one"),
+        ("two.same", "two"),
     ]
-    assert [(s.name, s.evaluator) for s in second.skipped] == [("same", "one")]
+    assert [(s.name, s.evaluator) for s in second.skipped] == [("one.same", "one")]
 
 
 def test_keys_of_a_mapping_give_way_to_names_of_other_evaluators():
     many = named("many", lambda output: {"single": 1, "many": 2, "free": 3})
     [case] = run(many, named("single", lambda output: 9)).cases
     assert {name: r.value for name, r in case.scores.items()} == {
-        "single_2": 1,
+        "many.single": 1,
         "many": 2,
         "free": 3,
         "single": 9,
@@ -282,16 +282,16 @@ def test_a_column_means_one_evaluator_also_where_another_with_the_same_key_says_
 
     report = run(first, second, cases=[Case(inputs=i) for i in (1, 2, 3, 4)], max_concurrency=1)
     assert [{name: r.value for name, r in case.assertions.items()} for case in report.cases] == [
-        {"x": True, "x_2": False},
-        {"x_2": False},
-        {"x_2": False},
-        {"x": True, "x_2": False},
+        {"first.x": True, "second.x": False},
+        {"second.x": False},
+        {"second.x": False},
+        {"first.x": True, "second.x": False},
     ]
     assert {name: summary.evaluator for name, summary in report.summaries().items()} == {
-        "x": "first",
-        "x_2": "second",
+        "first.x": "first",
+        "second.x": "second",
     }
-    assert report.summaries()["x"].estimate.n_units == 3
+    assert report.summaries()["first.x"].estimate.n_units == 3
 
 
 def test_a_version_that_is_no_text_is_kept_as_text():

@@ -150,6 +150,7 @@ def _check(cases: Iterable[Any], report_evaluators: Sequence[Any], plan: Plan, o
 
 def _reported(run: Run, total: int | None, **given: Any) -> Report:
     """What a run that is over says."""
+    run.settle_names()
     return Report(
         cases=[record for record in run.records if isinstance(record, ReportCase)],
         failures=[record for record in run.records if isinstance(record, ReportCaseFailure)],
@@ -254,6 +255,7 @@ def make_run(
         span_recorder(wants_spans),
         options,
         journal,
+        plan.results,
     )
     if run.early_stop is not None:
         run.queue.follow(run.early_stop.follow)

@@ -1,7 +1,8 @@
 """One evaluator of a run, ready to be called, and the plan of those that judge an attempt.
 
-Names are settled before anything runs: those of the dataset's evaluators first, so that a column means the same in
-every case, whatever evaluators a single case adds. A name that is taken gets `_2`, `_3`, and so on.
+Evaluators have their names before anything runs: those of the dataset first, so that a column means the same in every
+case, whatever evaluators a single case adds. A name that is taken gets `_2`, `_3`, and so on. What the results of a
+mapping are called is known later; see `names.py`.
 """
 
 import inspect
@@ -13,8 +14,8 @@ from .case import Case
 from .errors import NotAnEvaluatorError
 from .evaluator import Evaluator, Expectation
 from .interrupt import is_interrupt
+from .names import Names, unique
 from .plain import are_plain
-from .recalled import Cell
 from .result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, Scalar, describe_error
 from .styles import InjectedEvaluator, as_evaluator
 
@@ -126,14 +127,14 @@ def _mentions(code: Any, name: str) -> bool:
 class Plan:
     """The judges of an attempt, in the order they run."""
 
-    __slots__ = ("judges", "keys", "names", "needs_spans", "nothing_noted", "unread")
+    __slots__ = ("judges", "names", "needs_spans", "nothing_noted", "results", "unread")
 
-    def __init__(self, judges: Sequence[Judge], keys: dict[tuple[str, str], str] | None = None) -> None:
+    def __init__(self, judges: Sequence[Judge], results: Names | None = None) -> None:
         self.judges = tuple(judges)
-        # What each evaluator's keys are called. The plans of a run share it, so that a name means the same evaluator in
-        # every attempt, also where another one that uses the key was skipped or failed.
-        self.keys = {} if keys is None else keys
         self.names = tuple(judge.name for judge in judges)
+        self.results = Names() if results is None else results
+        """What results are called; the plans of a run share it."""
+        self.results.meet(self.names)
         self.needs_spans = any(judge.evaluator.needs_spans for judge in judges)
         self.unread = _EXPECTATIONS
         """Expectations that no judge reads, as far as is known."""
@@ -147,31 +148,6 @@ class Plan:
         if case.has_expected_output or case.expected_tool_calls is not None:
             return self.names
         return tuple(judge.name for judge in self.judges if not judge.evaluator.needs_expectation())
-
-    def name_of(self, judge: Judge, key: str) -> str:
-        """What a key of an evaluator's mapping is called in this run."""
-        others = {name for name in self.names if name != judge.name}
-        name = self.keys.get((judge.name, key))
-        if name is None:
-            claimed = {name for (owner, _), name in self.keys.items() if owner != judge.name}
-            name = self.keys[judge.name, key] = unique(key, others | claimed)
-        # A case of its own may bring an evaluator of that name.
-        return unique(name, others)
-
-    def claims(self, judge: Judge, cell: Cell) -> bool:
-        """Whether the results of a recalled cell may have their names in this run; from then on they are its own.
-
-        The keys of a mapping are named in the order they are met, so that another evaluator may have such a name now.
-        """
-        names = [result.name for result in cell.results if result.name != judge.name]
-        names += [skip.name for skip in cell.skipped if skip.key_of is not None]
-        for name in names:
-            owner = next((owner for (owner, _), taken in self.keys.items() if taken == name), judge.name)
-            if owner != judge.name or name in self.names:
-                return False
-        for name in names:
-            self.keys.setdefault((judge.name, name), name)
-        return True
 
 
 def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:
@@ -191,14 +167,4 @@ def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:
                 f"an evaluator of type {type(x).__name__} cannot be asked for its name: {describe_error(error)[1]}"
             ) from error
         taken.add(judges[-1].name)
-    return Plan([*judges, *extend.judges], extend.keys) if extend else Plan(judges)
-
-
-def unique(name: str, taken: set[str]) -> str:
-    """The name, or the name with the first of `_2`, `_3`, … that is free."""
-    if name not in taken:
-        return name
-    count = 2
-    while f"{name}_{count}" in taken:
-        count += 1
-    return f"{name}_{count}"
+    return Plan([*judges, *extend.judges], extend.results) if extend else Plan(judges)

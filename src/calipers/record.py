@@ -4,6 +4,7 @@ Both are plain data. A record keeps its results in one tuple; `assertions`, `sco
 made when asked for.
 """
 
+from collections.abc import Sequence
 from typing import Any, Generic, cast
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from .context import InputsT, MetadataT, OutputT
 from .errors import InvalidOptionError
 from .model_field import ModelField
+from .names import Names
 from .plain import safe_repr
 from .result import EvaluationResult, EvaluatorFailure, Scalar, SkippedEvaluation, kind_of
 from .trace import ToolCall, Trace
@@ -107,6 +109,24 @@ class ReportCase(ModelField, msgspec.Struct, Generic[InputsT, OutputT, MetadataT
             if result.value is True:
                 held = True
         return held
+
+
+def name_results(cases: Sequence[ReportCase], names: Names | None = None) -> None:
+    """Give the results of a whole run their names, also those that were named before all were known.
+
+    Args:
+        cases: of the run.
+        names: what is known of it; default: what the cases tell.
+    """
+    if names is None:
+        names = Names()
+        for case in cases:
+            names.meet(result.evaluator for result in case.results)
+            names.meet(failure.name for failure in case.evaluator_failures)
+            names.meet(skip.evaluator for skip in case.skipped)
+            names.named(case.results, case.skipped)
+    for case in cases:
+        case.results, case.skipped = names.named(case.results, case.skipped)
 
 
 class ReportCaseFailure(

@@ -26,7 +26,8 @@ from .analysis import Aggregate, Analysis, checked
 from .errors import InvalidOutputError, NotAnEvaluatorError
 from .evaluator import Evaluator, changed_fields
 from .interrupt import is_cancelled_by_caller, is_interrupt, outlast
-from .judge import Judge, Plan, unique
+from .judge import Judge, Plan
+from .names import unique
 from .plain import safe_repr
 from .report import Report
 from .result import EvaluatorFailure, EvaluatorSpec, describe_error

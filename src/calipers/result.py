@@ -131,6 +131,8 @@ class EvaluationResult(ModelField, msgspec.Struct, Generic[ValueT], frozen=True,
     metadata: dict[str, Any] | None = None
     original: Any = None
     """The object the evaluator returned, when it was richer than a value; not stored with a report."""
+    key: str | None = None
+    """The key in the evaluator's mapping, where it is not the name: another evaluator of the run has that."""
 
     @property
     def kind(self) -> Kind:
@@ -156,6 +158,8 @@ class SkippedEvaluation(ModelField, msgspec.Struct, frozen=True, gc=False):
     """The object the evaluator returned, when it was richer than a skip; not stored with a report."""
     metadata: dict[str, Any] | None = None
     """What the evaluator counted and noted, and how often it was tried, where there is something to say."""
+    key: str | None = None
+    """The key in the evaluator's mapping, where it is not the name: another evaluator of the run has that."""
 
     @property
     def evaluator(self) -> str:

@@ -27,8 +27,9 @@ from .errors import AttemptTimeoutError, InvalidOptionError, TaskContractError
 from .interrupt import is_interrupt, take_back
 from .journal import Journal
 from .lifecycle import CaseLifecycle, LifecycleFactory, RunHook, RunHooks
+from .names import Names
 from .recalled import Recalled
-from .record import Failure, ReportCase, ReportCaseFailure, told_calls
+from .record import Failure, ReportCase, ReportCaseFailure, name_results, told_calls
 from .result import describe_error
 from .retry import Retry
 from .scoring import TASK, Hold, Scoring, within
@@ -140,8 +141,12 @@ class Run:
         spans: SpanRecorder | Exception,
         options: Options,
         journal: Journal | None = None,
+        names: Names | None = None,
     ) -> None:
         self.task = task
+        self.names = Names() if names is None else names
+        self._changes = 0
+        """Changes of names that the tally has followed."""
         self.queue = queue
         self.scoring = scoring
         self.journal = journal
@@ -193,6 +198,8 @@ class Run:
         """Put a finished record in its place."""
         if _forks != self._forks:
             self.leave_child()
+        if self.names.changes:
+            self._name_again(record)
         passed = record.passed
         self.finished += 1
         if passed is False:
@@ -212,6 +219,18 @@ class Run:
             records[position] = record
         if self.early_stop is not None:
             self._ask(self.early_stop, position, record)
+
+    def _name_again(self, *records: Record | None) -> None:
+        """Name results that were named before all was known, those that are counted too."""
+        name_results([record for record in records if isinstance(record, ReportCase)], self.names)
+        if self.tally is not None and self._changes != self.names.changes:
+            self.tally.rename(self.names)
+            self._changes = self.names.changes
+
+    def settle_names(self) -> None:
+        """Give all results that are kept the names that they have in the whole run."""
+        if self.names.changes:
+            self._name_again(*self.records)
 
     def _shows_failed_teardown(self, record: Record) -> bool:
         """Whether this is the first passed attempt after which the clean-up failed."""

@@ -22,7 +22,8 @@ from .context import EvaluatorContext
 from .errors import AttemptTimeoutError, EvaluatorContractError, InvalidOutputError
 from .evidence import Evidence, evidence
 from .interrupt import is_interrupt
-from .judge import Judge, Plan, unique
+from .judge import Judge, Plan
+from .names import Names, unique
 from .output import Abstention, read_parts
 from .plain import plain
 from .recalled import Cell
@@ -85,6 +86,8 @@ class Scoring:
         self.held = 0.0
         """Seconds for which tasks and evaluators held the event loop, all together."""
         self.threads = asyncio.Semaphore(MOST_THREADS)
+        self.met_keys = False
+        """Whether an evaluator has returned a mapping, so that results have to be named."""
 
     def context(self, attempt: Attempt) -> EvaluatorContext[Any, Any, Any]:
         """The attempt as its evaluators see it."""
@@ -106,12 +109,12 @@ class Scoring:
     async def score(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> ReportCase:
         """What the evaluators of the plan say of an attempt whose task finished."""
         said: _Said = ([], [], [])
-        ctx._earlier = said[0]  # noqa: SLF001 - the scorer fills in what earlier judges said
+        ctx._earlier = Earlier(plan.names, said[0])  # noqa: SLF001 - the scorer fills in what earlier judges said
         hearing = _Hearing(self, attempt, plan, ctx, said, said, evidence(ctx))
         judges = iter(plan.judges)
         if self.timeout is not None or not hearing.ask_in_turn(judges):
             await hearing.hear(judges)
-        return self._record(attempt, said)
+        return self._record(attempt, plan, said)
 
     def ends(self, error: BaseException) -> bool:
         """Whether what an evaluator raised is meant for the run: Ctrl-C, or a cancellation of ours."""
@@ -181,9 +184,11 @@ class Scoring:
     def _late(self) -> AttemptTimeoutError:
         return AttemptTimeoutError(f"exceeded evaluator_timeout={self.timeout:g} s")
 
-    def _record(self, attempt: Attempt, said: _Said) -> ReportCase:
+    def _record(self, attempt: Attempt, plan: Plan, said: _Said) -> ReportCase:
         case = attempt.case
-        results, failures, skipped = said
+        results, failures, skipped = tuple(said[0]), said[1], tuple(said[2])
+        if self.met_keys:
+            results, skipped = plan.results.named(results, skipped)
         return ReportCase(
             name=attempt.name,
             inputs=attempt.inputs,
@@ -192,9 +197,9 @@ class Scoring:
             output=attempt.output,
             metrics=attempt.metrics,
             attributes=attempt.attributes,
-            results=tuple(results),
+            results=results,
             evaluator_failures=tuple(failures),
-            skipped=tuple(skipped),
+            skipped=skipped,
             task_duration=attempt.duration,
             total_duration=attempt.duration,
             source_case_name=attempt.case_name if attempt.name is not attempt.case_name else None,
@@ -209,6 +214,19 @@ class Scoring:
             span_id=attempt.span_id,
             trace=attempt.trace,
         )
+
+
+class Earlier:
+    """What was said of an attempt so far, for evaluators that look; named by what was said of this attempt alone."""
+
+    __slots__ = ("_evaluators", "_said")
+
+    def __init__(self, evaluators: Iterable[str], said: Iterable[EvaluationResult]) -> None:
+        self._evaluators = evaluators
+        self._said = said
+
+    def __iter__(self) -> Iterator[EvaluationResult]:
+        return iter(Names(self._evaluators).named(tuple(self._said), ())[0])
 
 
 class _Asked:
@@ -317,7 +335,7 @@ class _Hearing(msgspec.Struct):
                 elif isawaitable(output):
                     self.promised(judge, own, output)
                 else:
-                    take(output, judge, self.plan, results, skipped)
+                    self.take(output, judge, results, skipped)
             except BaseException as error:
                 self.failed(judge, own, error)
             if looked or notes.used:
@@ -358,7 +376,7 @@ class _Hearing(msgspec.Struct):
             else:
                 if self.evidence is not None and self.evidence.has_changed():
                     self.put_back(judge.name)
-                take(output, judge, self.plan, said[0], said[2])
+                self.take(output, judge, said[0], said[2])
         except BaseException as error:
             self.failed(judge, own, error)
         self.note_down(judge, own, notes, said)
@@ -380,6 +398,42 @@ class _Hearing(msgspec.Struct):
             if own is not self.ctx:  # a task that runs already looks at the context later
                 self._separate(own)
         self.wait_for(asked)
+
+    def take(
+        self,
+        output: Any,
+        judge: Judge,
+        results: list[EvaluationResult],
+        skipped: list[SkippedEvaluation],
+    ) -> None:
+        """Turn a legal output into results; those of a mapping have its keys for names until all have been heard."""
+        parts = read_parts(output)
+        if all(type(part) is Abstention for part in parts):
+            reasons = "; ".join(part.reason or "" for part in parts)
+            skipped.append(SkippedEvaluation(judge.name, reasons, original=parts[0].original))
+            return
+        keys: set[str] = set()
+        for part in parts:
+            name = judge.name
+            if part.key is not None:
+                self.scoring.met_keys = True
+                name = unique(part.key, keys)
+                keys.add(name)
+            if isinstance(part, Abstention):
+                skipped.append(SkippedEvaluation(name, part.reason, key_of=judge.name))
+                continue
+            _, value, reason, verdict, score, metadata, original = part
+            results.append(
+                judge.result(
+                    name,
+                    value=value,
+                    reason=reason,
+                    verdict=verdict,
+                    score=score,
+                    metadata=metadata,
+                    original=original,
+                )
+            )
 
     def note_down(
         self,
@@ -501,7 +555,7 @@ class _Hearing(msgspec.Struct):
         results, failures, skipped = self.said
         if asked.error is None:
             try:
-                take(asked.output, judge, self.plan, results, skipped)
+                self.take(asked.output, judge, results, skipped)
             except BaseException as error:
                 if is_interrupt(error):
                     raise
@@ -529,43 +583,6 @@ async def _side_by_side(tasks: "list[asyncio.Task[None]]", several: list[_Asked]
             asked.error = asked.error or asyncio.CancelledError()
         else:
             task.result()
-
-
-def take(
-    output: Any,
-    judge: Judge,
-    plan: Plan,
-    results: list[EvaluationResult],
-    skipped: list[SkippedEvaluation],
-) -> None:
-    """Turn a legal output into results; one that is a mapping names them itself."""
-    parts = read_parts(output)
-    if all(type(part) is Abstention for part in parts):
-        reasons = "; ".join(part.reason or "" for part in parts)
-        skipped.append(SkippedEvaluation(judge.name, reasons, original=parts[0].original))
-        return
-    keys: set[str] = set()
-    for part in parts:
-        name = judge.name
-        if part.key is not None:
-            only = unique(part.key, keys)
-            keys.add(only)
-            name = plan.name_of(judge, only)
-        if isinstance(part, Abstention):
-            skipped.append(SkippedEvaluation(name, part.reason, key_of=judge.name))
-            continue
-        _, value, reason, verdict, score, metadata, original = part
-        results.append(
-            judge.result(
-                name,
-                value=value,
-                reason=reason,
-                verdict=verdict,
-                score=score,
-                metadata=metadata,
-                original=original,
-            )
-        )
 
 
 def annotate(said: _Said, name: str, notes: Notes | None, *, tries: int = 1) -> None:
@@ -614,7 +631,7 @@ class NotedScoring(Scoring):
     async def score(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> ReportCase:
         """What the evaluators of the plan say of an attempt, or are known to have said."""
         said: _Said = ([], [], [])
-        self._show(attempt, ctx, said[0])
+        self._show(attempt, plan, ctx, said[0])
         ctx._asked = set()  # noqa: SLF001 - the scorer asks what judges look at
         noted: dict[str, frozenset[str]] = {}
         hearing = _Hearing(self, attempt, plan, ctx, said, said, evidence(ctx), noted)
@@ -629,16 +646,17 @@ class NotedScoring(Scoring):
             attempt.asked = noted
         else:
             attempt.asked = {**plan.nothing_noted, **noted} if noted else plan.nothing_noted
-        return self._record(attempt, said)
+        return self._record(attempt, plan, said)
 
     def _show(
         self,
         attempt: Attempt,  # noqa: ARG002 - for those who know of results that no judge of this run made
+        plan: Plan,
         ctx: EvaluatorContext[Any, Any, Any],
         results: list[EvaluationResult],
     ) -> None:
         """Let the judges of an attempt see what earlier ones said, or will have said."""
-        ctx._earlier = results  # noqa: SLF001 - the scorer fills in what earlier judges said
+        ctx._earlier = Earlier(plan.names, results)  # noqa: SLF001 - the scorer fills in what earlier judges said
 
 
 def _lacking(
@@ -649,7 +667,8 @@ def _lacking(
     """Whether all that was said so far is what was said then."""
     for judge in plan.judges:
         cell = cells.get(judge.name)
-        if cell is not None and (holds or not cell.saw_results) and plan.claims(judge, cell):
+        if cell is not None and (holds or not cell.saw_results):
+            hearing.scoring.met_keys = True
             results, failures, skipped = hearing.current
             results.extend(cell.results)
             failures.extend(cell.failures)

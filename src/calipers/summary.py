@@ -20,7 +20,7 @@ from typing import TypeAlias
 import msgspec
 
 from .errors import InvalidOptionError
-from .judge import unique
+from .names import Names, unique
 from .record import ReportCase, ReportCaseFailure
 from .result import EvaluationResult, Kind, kind_of
 from .stats import Estimate, quantile
@@ -142,6 +142,7 @@ class _Column:
         "bounds",
         "count",
         "evaluators",
+        "key",
         "kind",
         "labels",
         "name",
@@ -150,9 +151,16 @@ class _Column:
     )
 
     def __init__(
-        self, name: str, kind: Kind, evaluator: str, bounds: tuple[float, float] | None = None
+        self,
+        name: str,
+        kind: Kind,
+        evaluator: str,
+        bounds: tuple[float, float] | None = None,
+        key: str | None = None,
     ) -> None:
         self.name = name
+        self.key = key
+        """The key in its evaluator's mapping, where it is not the name."""
         self.bounds = bounds
         """Between which its scores can lie; `None` if its evaluator does not say."""
         self.kind: Kind = kind
@@ -268,7 +276,7 @@ class Tally:
             if column is None:
                 bounds = result.source.score_range if kind == "score" else None
                 column = self._columns[result.name, kind] = _Column(
-                    result.name, kind, result.evaluator, bounds
+                    result.name, kind, result.evaluator, bounds, result.key
                 )
             column.add(unit, result)
             judged[result.evaluator] = True
@@ -281,6 +289,16 @@ class Tally:
         passed = record.passed
         if passed is not None:
             self._asserted.add(unit, passed)
+
+    def rename(self, names: Names) -> None:
+        """Rename the columns whose results would have other names now; to be called before any result has one of these."""
+        for column in self._columns.values():
+            [evaluator, *others] = column.evaluators
+            if column.key is None and column.name != evaluator and not others:
+                name = names.of(evaluator, column.name)
+                if name != column.name:
+                    column.name, column.key = name, column.name
+        self._columns = {(column.name, column.kind): column for column in self._columns.values()}
 
     def _add_to_slices(self, unit: int, record: ReportCase | ReportCaseFailure) -> None:
         passed = record.passed

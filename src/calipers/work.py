@@ -15,7 +15,8 @@ from .case import Case, not_a_case
 from .errors import InvalidCaseError
 from .evaluator import Expectation
 from .interrupt import is_interrupt
-from .judge import Plan, make_plan, unique
+from .judge import Plan, make_plan
+from .names import unique
 from .recalled import Recalled
 
 REMEMBERED_NAMES = 100_000

@@ -12,7 +12,7 @@ from calipers.result import EvaluationResult, EvaluatorSpec
 
 def rows_of(table, store, run):
     names = [column.name for column in table.columns]
-    return [dict(zip(names, row, strict=True)) for row in table.rows(run, store.judged(run.id))]
+    return [dict(zip(names, row, strict=True)) for row in table.rows(store, run)]
 
 
 def test_every_attempt_has_a_row(store, run):

@@ -516,7 +516,7 @@ def test_keys_of_a_mapping_that_another_evaluator_took_meanwhile_are_named_anew(
     report = run(dataset("a", [details, Count("length")]), Task(), store=store, reuse=True)
     fresh = run(dataset("a", [details, Count("length")]), Task())
     assert comparable(report) == comparable(fresh)
-    assert sorted(report.cases[0].scores) == ["length", "length_2"]
+    assert sorted(report.cases[0].scores) == ["details.length", "length"]
 
 
 # ---------------------------------------------------------------------- failures

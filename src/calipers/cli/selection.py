@@ -16,7 +16,7 @@ from typing import Any
 
 from calipers.case import Case, field_tags, similar_names
 from calipers.dataset import Dataset
-from calipers.judge import unique
+from calipers.names import unique
 from calipers.plain import plain
 
 _REMEMBERED = 10_000

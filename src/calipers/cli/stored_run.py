@@ -38,12 +38,13 @@ def case_lines(store: Store, info: RunInfo, name: str) -> Iterator[str]:
     Raises:
         CommandError: the run has no such case.
     """
-    for number, (attempt, cells) in enumerate(_attempts_at(store, info, name)):
+    scored = scored_places(info.evaluators)
+    attempts = _attempts_at(store, info, name)
+    names = store.names(info)
+    for number, (attempt, cells) in enumerate(attempts):
         if number:
             yield ""
-        yield from attempt_lines(
-            unpack(attempt, cells, info.evaluators, scored=scored_places(info.evaluators))
-        )
+        yield from attempt_lines(unpack(attempt, cells, info.evaluators, scored=scored, names=names))
         yield ""
         yield "Where it comes from"
         yield from (f"    {visible(line)}" for line in _origins(info, attempt, cells))

@@ -90,7 +90,7 @@ def run_chunks(store: Store, run: RunInfo, form: ExportFormat, table: Table = AT
     """The pieces of an exported file, read from the store as they are asked for."""
     if form == "jsonl":
         return run_lines(store, run)
-    rows = table.rows(run, store.judged(run.id))
+    rows = table.rows(store, run)
     if form == "csv":
         return table_lines([column.name for column in table.columns], (_as_text(row, table) for row in rows))
     about = {"calipers_table": table.name, "calipers_run": run.id, "calipers_run_name": run.name}

@@ -212,8 +212,9 @@ def _digest(store: Store, run: RunInfo) -> str:
     """What `_import` computes of a file, of a run that is stored."""
     digest = hashlib.sha256(msgspec.json.encode([run.name, run.dataset_name, run.metadata]))
     scored = scored_places(run.evaluators)
+    names = store.names(run)
     for attempt, cells in store.judged(run.id):
-        digest.update(record_line(unpack(attempt, cells, run.evaluators, scored=scored)))
+        digest.update(record_line(unpack(attempt, cells, run.evaluators, scored=scored, names=names)))
     return digest.hexdigest()
 
 

@@ -85,8 +85,9 @@ def run_lines(store: Store, run: RunInfo) -> Iterator[bytes]:
     yield first_line(bare_report(run), run=told)
     count = 0
     scored = scored_places(run.evaluators)
+    names = store.names(run)
     for attempt, cells in store.judged(run.id):
-        record = unpack(attempt, cells, run.evaluators, scored=scored)
+        record = unpack(attempt, cells, run.evaluators, scored=scored, names=names)
         yield record_line(record, stored=_kept(attempt, cells, run.evaluators))
         count += 1
     counted = store.report(run.id, keep="none")

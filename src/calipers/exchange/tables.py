@@ -36,7 +36,7 @@ attempt a row is of: they are what the tables are joined by. What was not measur
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -46,8 +46,9 @@ from calipers.record import ReportCase, ReportCaseFailure
 from calipers.result import EvaluationResult, EvaluatorSpec
 from calipers.stores.packing import Record, unpack
 from calipers.stores.panel import scored_places
-from calipers.stores.records import StoredAttempt, StoredCell
+from calipers.stores.records import StoredAttempt
 from calipers.stores.run_info import RunInfo
+from calipers.stores.store import Store
 from calipers.trace import Trace
 from calipers.trace_data import trace_data
 
@@ -72,12 +73,13 @@ class Table(NamedTuple):
     name: str
     columns: tuple[Column, ...]
 
-    def rows(self, run: RunInfo, judged: Iterable[tuple[StoredAttempt, list[StoredCell]]]) -> Iterator[Row]:
+    def rows(self, store: Store, run: RunInfo) -> Iterator[Row]:
         """Its rows, made as the attempts are read."""
         rows_of = _attempt_rows if self is ATTEMPTS else _result_rows
         scored = scored_places(run.evaluators)
-        for attempt, cells in judged:
-            record = unpack(attempt, cells, run.evaluators, scored=scored)
+        names = store.names(run)
+        for attempt, cells in store.judged(run.id):
+            record = unpack(attempt, cells, run.evaluators, scored=scored, names=names)
             who = [run.id, attempt.position, attempt.name, attempt.case_name, attempt.repeat]
             for row in rows_of(attempt, record):
                 yield [*who, *row]

@@ -23,7 +23,8 @@ import pytest
 from calipers.case import Case
 from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import CalipersError
-from calipers.judge import Plan, unique
+from calipers.judge import Plan
+from calipers.names import unique
 from calipers.pytest_plugin.evaluating import NOT_FOR_ONE, EvaluateCase
 from calipers.pytest_plugin.session import SESSION, SEVERAL_MARKERS, marks_of
 from calipers.task import TaskLike, is_task

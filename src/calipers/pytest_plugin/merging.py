@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from calipers.judge import unique
-from calipers.record import ReportCase, ReportCaseFailure
+from calipers.names import unique
+from calipers.record import ReportCase, ReportCaseFailure, name_results
 from calipers.report import Report
 from calipers.scoring import BlockedLoop
 
@@ -95,6 +95,7 @@ def _named_for_test(run: Run, record: Record, *, is_shared: bool) -> Record:
 def _merged(runs: Sequence[Run], records: Sequence[Record], *, name: str, seed: int) -> Report:
     """One report of the records, and of whatever else the reports of the runs say."""
     records = _told_apart(records)
+    name_results([record for record in records if isinstance(record, ReportCase)])
     reports = [run.report for run in runs]
     attempts = Counter(map(_case, records))
     blocked: dict[str, BlockedLoop] = {}

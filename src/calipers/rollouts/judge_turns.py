@@ -30,7 +30,7 @@ from typing import Any, Literal
 
 from calipers.context import EvaluatorContext
 from calipers.errors import InvalidOptionError, InvalidOutputError
-from calipers.judge import unique
+from calipers.names import unique
 from calipers.output import Abstention, read_parts
 from calipers.result import EvaluatorSpec, Scalar
 from calipers.styles import as_evaluator

@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias
 from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.files.parquet_file import arrow_array, parquet_bytes
 from calipers.files.problem import Problems
-from calipers.judge import unique
+from calipers.names import unique
 from calipers.plain import plain, safe_repr
 from calipers.views.atomic import write_whole
 from calipers.views.csv_file import table_lines

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 from calipers.case import Case
 from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError, InvalidOutputError, InvalidRolloutError, RolloutError
-from calipers.judge import unique
+from calipers.names import unique
 from calipers.plain import safe_repr
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from calipers.errors import StoreError
+from calipers.names import Names
 from calipers.record import ReportCase
 from calipers.report import Report, after_attempts
 from calipers.result import EvaluatorSpec
@@ -21,7 +22,7 @@ from .not_judged import NOT_JUDGED
 from .packing import Record, unpack
 from .panel import plain_spec, scored_places
 from .records import StoredAttempt, StoredCell
-from .run_info import RunInfo, StoredEvaluator
+from .run_info import RunInfo, StoredEvaluator, columns_of
 
 Judged: TypeAlias = Iterator[tuple[StoredAttempt, list[StoredCell]]]
 """Attempts with their cells."""
@@ -40,25 +41,36 @@ class Counted(msgspec.Struct, kw_only=True):
     """The positions of the first attempts that did not pass, as many as a report keeps."""
     unjudged: dict[str, int]
     """By its name: how many finished attempts an evaluator has yet to judge that was added by scoring."""
+    shared_keys: list[str] = []
+    """The keys that several evaluators give; see `calipers.names`."""
 
 
 def count(judged: Callable[[bool], Judged], evaluators: Sequence[StoredEvaluator]) -> Counted:
     """Count attempts; `judged` gives those that failed (True) or did not (False)."""
     tally = Tally()
+    names, changes = Names(columns_of(evaluators)), 0
     lost: list[int] = []
     scored = scored_places(evaluators)
     lacking: Counter[str] = Counter()
     for failed in (False, True):
         found = 0
         for attempt, cells in judged(failed):
-            record = unpack(attempt, cells, evaluators, parts=False, scored=scored)
+            record = unpack(attempt, cells, evaluators, parts=False, scored=scored, names=names)
+            if names.changes != changes:
+                tally.rename(names)
+                changes = names.changes
             tally.add(record)
             for name in unjudged_by(record) if scored else ():
                 lacking[name] += 1
             if found < KEPT_FAILED and record.passed is False:
                 lost.append(attempt.position)
                 found += 1
-    return Counted(totals=tally.totals(), not_passed=sorted(lost)[:KEPT_FAILED], unjudged=dict(lacking))
+    return Counted(
+        totals=tally.totals(),
+        not_passed=sorted(lost)[:KEPT_FAILED],
+        unjudged=dict(lacking),
+        shared_keys=names.shared,
+    )
 
 
 def unjudged_by(record: Record) -> list[str]:

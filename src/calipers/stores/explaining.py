@@ -7,10 +7,11 @@ import msgspec
 
 from calipers.errors import StoreError
 from calipers.identity.fingerprint import differences
+from calipers.record import ReportCase
 
 from .notes import attempt_notes, cell_notes
 from .opening import open_store
-from .packing import evaluator_of, facts_of, setting_of, unpack_cells
+from .packing import evaluator_of, facts_of, setting_of, unpack
 from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store
@@ -47,14 +48,13 @@ def whose_results(store: Store, info: RunInfo, case: str) -> dict[str, list[str]
     """The names under which results of a case are shown, each with the evaluators that gave them."""
     found: dict[str, list[str]] = {}
     positions = [attempt.position for attempt in store.attempts(info.id, name=case, parts=False)]
+    names = store.names(info)
     for attempt, cells in store.judged_at(info.id, positions):
-        for cell in cells:
-            owner = evaluator_of(cell, info.evaluators).name
-            results, _, _ = unpack_cells([cell], facts_of(attempt), info.evaluators)
-            for name in dict.fromkeys(result.name for result in results):
-                owners = found.setdefault(name, [])
-                if owner not in owners:
-                    owners.append(owner)
+        record = unpack(attempt, cells, info.evaluators, parts=False, names=names)
+        for result in record.results if isinstance(record, ReportCase) else ():
+            owners = found.setdefault(result.name, [])
+            if result.evaluator not in owners:
+                owners.append(result.evaluator)
     return found
 
 

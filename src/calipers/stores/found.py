@@ -6,14 +6,15 @@ from typing import Any
 from typing_extensions import override
 
 from calipers.context import EvaluatorContext
+from calipers.judge import Plan
 from calipers.result import EvaluationResult
-from calipers.scoring import NotedScoring
+from calipers.scoring import Earlier, NotedScoring
 from calipers.task import Attempt
 
 from .notes import attempt_notes
 from .packing import facts_of, unpack_cells
 from .records import StoredAttempt, StoredCell
-from .run_info import StoredEvaluator
+from .run_info import StoredEvaluator, columns_of
 
 
 class Found:
@@ -40,15 +41,19 @@ class Found:
         self.holds_code = notes.code is not None or notes.output_code is not None
         """Whether its case or its output holds objects of the project's own classes, or functions."""
         self.bare = bare
-        """Whether nobody knows the tags and the timeout of its case."""
+        """Whether the tags and the timeout of its case are not known."""
+
+    def earlier(self, said: list[EvaluationResult]) -> Earlier:
+        """What was said of it before, and since."""
+        return Earlier(columns_of(self._evaluators), _Said(self, said))
 
     def results(self) -> tuple[EvaluationResult, ...]:
         """The results that the run has already."""
         return unpack_cells(self._cells, facts_of(self._attempt), self._evaluators)[0]
 
 
-class _Earlier:
-    """What was said of an attempt so far: what is stored is read only if somebody looks."""
+class _Said:
+    """What was said of an attempt so far: what is stored is read only when an evaluator looks."""
 
     def __init__(self, found: Found, said: list[EvaluationResult]) -> None:
         self._found = found
@@ -64,7 +69,11 @@ class FoundScoring(NotedScoring):
 
     @override
     def _show(
-        self, attempt: Attempt, ctx: EvaluatorContext[Any, Any, Any], results: list[EvaluationResult]
+        self,
+        attempt: Attempt,
+        plan: Plan,
+        ctx: EvaluatorContext[Any, Any, Any],
+        results: list[EvaluationResult],
     ) -> None:
         assert attempt.recalled is not None
-        ctx._earlier = _Earlier(attempt.recalled.source, results)  # noqa: SLF001 - as its base class does
+        ctx._earlier = attempt.recalled.source.earlier(results)  # noqa: SLF001 - as its base class does

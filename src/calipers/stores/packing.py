@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import msgspec
 
 from calipers.errors import InvalidTraceError, StoreDamagedError, StoreError
+from calipers.names import Names
 from calipers.plain import plain
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.result import (
@@ -239,6 +240,8 @@ def pack_cells(record: ReportCase, position: int, panel: Panel) -> list[StoredCe
         told = msgspec.structs.replace(failure, source=plain_spec(failure.source))
         _open(rich, bare, panel.find(failure.name)[0]).failures.append(told)
     for skip in record.skipped:
+        if skip.key is not None:
+            skip = msgspec.structs.replace(skip, name=skip.key, key=None)  # noqa: PLW2901
         _open(rich, bare, panel.find(skip.evaluator)[0]).skipped.append(skip)
     for index, cell in rich.items():
         body = encode(plain(msgspec.to_builtins(cell))).decode()
@@ -261,7 +264,7 @@ def _pack_result(result: EvaluationResult, panel: Panel) -> _Result:
     same_version = result.evaluator_version == evaluator.version
     return _Result(
         value=plain(result.value),
-        name=None if result.name == evaluator.name else result.name,
+        name=None if result.name == evaluator.name else result.key or result.name,
         reason=result.reason,
         verdict=result.verdict,
         score=None if result.score is None else _number(result.score),
@@ -317,6 +320,7 @@ def unpack(
     *,
     parts: bool = True,
     scored: Sequence[int] = (),
+    names: Names | None = None,
 ) -> Record:
     """The record of a stored attempt.
 
@@ -326,6 +330,7 @@ def unpack(
         evaluators: of its run.
         parts: False leaves out inputs, output and trace, which summaries do not look at.
         scored: the places of those who have to have judged it; see `scored_places`. Who has not, failed to.
+        names: what results are called in its run; default: by the keys of the mappings they come from.
 
     Raises:
         StoreError: it is damaged, or was written by a later release.
@@ -357,6 +362,8 @@ def unpack(
             results, failures, skipped = unpack_cells(cells, facts, evaluators)
             if scored:
                 failures += not_judged(cells, evaluators, scored)
+            if names is not None:
+                results, skipped = names.named(results, skipped)
             return ReportCase(
                 **common,
                 output=output.output,

@@ -300,7 +300,7 @@ class _Again:
         plan = self.plan
         if present:
             judges = zip(self.places, self.plan.judges, strict=True)
-            plan = Plan([judge for place, judge in judges if place not in present], self.plan.keys)
+            plan = Plan([judge for place, judge in judges if place not in present], self.plan.results)
         spans = NO_SPANS if notes.spans is None else SpanTree.from_dict(notes.spans)
         recalled = Recalled(
             record=record,

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -134,7 +135,7 @@ class RunInfo(msgspec.Struct, kw_only=True):
     @property
     def columns(self) -> list[str]:
         """The names of the evaluators in its report, each once."""
-        return list(dict.fromkeys(one.name for one in self.evaluators if not one.superseded))
+        return columns_of(self.evaluators)
 
     def is_abandoned(self, *, now: datetime | None = None) -> bool:
         """Whether it is marked as running and nobody runs it any more."""
@@ -146,6 +147,11 @@ class RunInfo(msgspec.Struct, kw_only=True):
             return True
         silent = (now or datetime.now(UTC)) - datetime.fromisoformat(self.heartbeat)
         return silent.total_seconds() > SILENT_SECONDS
+
+
+def columns_of(evaluators: Iterable[StoredEvaluator]) -> list[str]:
+    """The names of those evaluators that are in the report of their run, each once."""
+    return list(dict.fromkeys(one.name for one in evaluators if not one.superseded))
 
 
 def new_run_id() -> str:

@@ -62,6 +62,8 @@ class Seats:
         self._scored = {
             place: one.name for place, one in enumerate(info.evaluators) if one.added and not one.superseded
         }
+        self._names = plan.results
+        self._names.meet(self._scored.values())
         self.not_scored: Counter[str] = Counter()
         """By its name: attempts without the judgement of an evaluator that was added by scoring."""
 
@@ -92,9 +94,10 @@ class Seats:
         facts = Facts(format=FORMAT, task_duration=0.0, total_duration=0.0)
         results, failures, skipped = unpack_cells(cells, facts, self._evaluators)
         failures += not_judged(cells, self._evaluators, self._scored)
-        record.results = (*record.results, *results)
+        record.results, record.skipped = self._names.named(
+            (*record.results, *results), (*record.skipped, *skipped)
+        )
         record.evaluator_failures = (*record.evaluator_failures, *failures)
-        record.skipped = (*record.skipped, *skipped)
         self.not_scored.update(unjudged_by(record))
 
     def not_scored_yet(self) -> list[str]:

@@ -16,6 +16,8 @@ from typing import Any, Self, TypeAlias
 from calipers.comparison.yardstick import KnownEvaluators
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.gate.looks import Look
+from calipers.names import Names
+from calipers.record import name_results
 from calipers.report import Report
 from calipers.summary import Totals
 
@@ -273,18 +275,27 @@ class Store(ABC):
         report = bare_report(info)
         scored = scored_places(info.evaluators)
         unjudged: Mapping[str, int] = {}
+        names = Names(info.columns)
         if keep == "all":
             found = self.judged(info.id)
         else:
             counted = self._count(info)
+            names = Names(info.columns, shared=counted.shared_keys)
             report.totals, unjudged = counted.totals, counted.unjudged
             found = self.judged_at(info.id, counted.not_passed) if keep == "failed" else iter(())
         for attempt, cells in found:
-            put_in(report, unpack(attempt, cells, info.evaluators, scored=scored))
+            put_in(report, unpack(attempt, cells, info.evaluators, scored=scored, names=names))
+        if names.changes:
+            name_results(report.cases, names)
         if keep == "all":
             unjudged = Counter(name for case in report.cases for name in unjudged_by(case))
         report.incomplete = report.incomplete or not_all_judged(report, unjudged)
         return report
+
+    def names(self, info: RunInfo) -> Names:
+        """What the results of a run are called, for those who read some of its attempts or read them as a stream."""
+        columns = info.columns
+        return Names(columns, shared=self._count(info).shared_keys if len(columns) > 1 else ())
 
     def known_evaluators(self, run: str) -> KnownEvaluators:
         """The evaluators behind the results of a run, by name: those of every case, and those that single cases bring.

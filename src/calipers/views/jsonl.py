@@ -23,7 +23,8 @@ from typing import IO, Any, Self
 import msgspec
 
 from calipers.errors import CalipersError, ReportFormatError
-from calipers.record import ReportCase, ReportCaseFailure
+from calipers.names import Names
+from calipers.record import ReportCase, ReportCaseFailure, name_results
 from calipers.report import FORMAT_VERSION, Report
 from calipers.summary import Tally
 
@@ -146,6 +147,7 @@ def read_jsonl(file: IO[bytes], *, what: str, name: str = "unknown") -> Report:
             "failures": records["failure"],
         }
     )
+    name_results(report.cases)  # a file that was written during a run has them as they were known then
     if report.incomplete is None:
         report.incomplete = _cut(report, end)
     return report
@@ -225,11 +227,16 @@ def _facts(report: Report) -> dict[str, Any]:
 
 def _count(path: str | os.PathLike[str]) -> Tally:
     """The attempts of a file, counted one by one."""
-    tally = Tally()
+    tally, names = Tally(), Names()
     with Path(path).open("rb") as file:
         for _, line in numbered_lines(file, os.fspath(path)):
             if "case" in line:
-                tally.add(msgspec.convert(_without_trace(line["case"]), ReportCase))
+                case = msgspec.convert(_without_trace(line["case"]), ReportCase)
+                before = names.changes
+                case.results, case.skipped = names.named(case.results, case.skipped)
+                if names.changes != before:
+                    tally.rename(names)
+                tally.add(case)
             elif "failure" in line:
                 tally.add(msgspec.convert(_without_trace(line["failure"]), ReportCaseFailure))
     return tally

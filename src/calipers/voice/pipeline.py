@@ -29,7 +29,7 @@ from calipers.errors import (
     TaskContractError,
 )
 from calipers.interrupt import Terminated
-from calipers.judge import unique
+from calipers.names import unique
 from calipers.output import read_parts
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
