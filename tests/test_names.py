@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from calipers import Case, Dataset, Evaluator, Skipped
 from calipers.comparison.comparison import compare_reports
+from calipers.gate.judging import judge_run
+from calipers.gate.policy import Policy, Rules
 from calipers.names import Names
 from calipers.record import name_results
 from calipers.stores import MemoryStore, score_again
@@ -204,4 +206,17 @@ def test_two_runs_are_compared_by_evaluator_where_one_is_silent_in_one_of_them()
         return data.evaluate_sync(task, progress=False)
 
     compared = compare_reports(report(silent=True), report(silent=False))
-    assert [(change.name, change.difference.value) for change in compared.evaluators] == [("second.score", 0.0)]
+    assert [(change.name, change.difference) for change in compared.evaluators] == [("second.score", 0.0)]
+
+
+def test_a_policy_may_always_name_an_evaluator_before_its_key():
+    def judge(output):
+        return {"score": 0.9}
+
+    data = Dataset(cases=[Case(inputs=n) for n in range(40)], evaluators=[judge])
+    report = data.evaluate_sync(task, progress=False)
+    verdicts = [
+        judge_run(report, Policy(evaluators={name: Rules(at_least=0.5)})).outcome
+        for name in ("score", "judge.score", "other.score")
+    ]
+    assert verdicts == ["PASS", "PASS", "FAIL"]

@@ -62,16 +62,20 @@ class Names:
         self, results: Sequence[EvaluationResult], skipped: Sequence[SkippedEvaluation]
     ) -> tuple[tuple[EvaluationResult, ...], tuple[SkippedEvaluation, ...]]:
         """What was said of one attempt, with names as far as they are known; to be asked again when there are changes."""
-        for result in results:
-            if result.name != result.evaluator:
-                self._hear(result.evaluator, result.key or result.name)
-        for skip in skipped:
-            if skip.key_of is not None:
-                self._hear(skip.key_of, skip.key or skip.name)
+        self.hear(results, skipped)
         taken: set[str] = set()
         return tuple(self._named(result, taken) for result in results), tuple(map(self._named_skip, skipped))
 
-    def _hear(self, evaluator: str, key: str) -> None:
+    def hear(self, results: Iterable[EvaluationResult], skipped: Iterable[SkippedEvaluation]) -> None:
+        """Take in which keys were given for one attempt."""
+        for result in results:
+            if result.name != result.evaluator:
+                self._take(result.evaluator, result.key or result.name)
+        for skip in skipped:
+            if skip.key_of is not None:
+                self._take(skip.key_of, skip.key or skip.name)
+
+    def _take(self, evaluator: str, key: str) -> None:
         giver = self._givers.setdefault(key, evaluator)
         if giver is not None and giver != evaluator:
             self._givers[key] = None

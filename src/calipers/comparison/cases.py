@@ -8,8 +8,9 @@ What has the same name and another content is *changed*: it is not the same case
 vouches for the names (`pair_by="name"`).
 """
 
+import copy
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Literal, TypeAlias, get_args
@@ -19,8 +20,9 @@ import msgspec
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import raw_digest
 from calipers.identity.values import written
+from calipers.names import Names
 from calipers.plain import plain, safe_repr
-from calipers.record import ReportCase, ReportCaseFailure
+from calipers.record import ReportCase, ReportCaseFailure, name_results
 from calipers.report import Report
 
 Record: TypeAlias = ReportCase | ReportCaseFailure
@@ -112,6 +114,19 @@ def cases_of(report: Report) -> list[RunCase]:
             case = found[name] = _case(name, record)
         case.attempts.append(record)
     return list(found.values())
+
+
+def named_alike(reports: Sequence[Report]) -> list[Report]:
+    """The reports, where a key that has its evaluator's name before it in one of them has it in all."""
+    cases = [case for report in reports for case in report.cases]
+    shared = {result.key for case in cases for result in case.results if result.key is not None}
+    shared |= {skip.key for case in cases for skip in case.skipped if skip.key is not None}
+    if not shared:
+        return list(reports)
+    found = [msgspec.structs.replace(report, cases=[*map(copy.copy, report.cases)]) for report in reports]
+    for report in found:
+        name_results(report.cases, Names(shared=shared))
+    return found
 
 
 def pair_cases(

@@ -22,7 +22,7 @@ from calipers.stats.interval import check_confidence
 from calipers.stats.multiplicity import benjamini_hochberg, holm
 
 from .asking import Asker
-from .cases import PairBy, Pairing, cases_of, check_report, pair_cases
+from .cases import PairBy, Pairing, cases_of, check_report, named_alike, pair_cases
 from .change import Change, decided
 from .columns import Columns
 from .conclusion import Conclusion, conclude
@@ -231,7 +231,7 @@ def compare_many(
         smallest_relative=smallest_relative,
         lower_is_better=frozenset(lower_is_better),
     )
-    sides = [Columns(cases_of(report)) for report in reports]
+    sides = [Columns(cases_of(report)) for report in named_alike(reports)]
     asker.check_names(sides)
     first, found = sides[0], []
     for place in range(1, len(reports)):

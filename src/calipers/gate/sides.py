@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from calipers.comparison.cases import Pair, Pairing, RunCase, cases_of, pair_cases
+from calipers.comparison.cases import Pair, Pairing, RunCase, cases_of, named_alike, pair_cases
 from calipers.comparison.columns import ColumnKey, Columns
 from calipers.comparison.yardstick import EvaluatorChanges, Yardstick
 from calipers.report import Report
@@ -40,6 +40,8 @@ class Sides:
         baseline: Report | None,
         changes: Mapping[str, str] | EvaluatorChanges | None = None,
     ) -> None:
+        if baseline is not None:
+            run, baseline = named_alike([run, baseline])
         self.run = Columns(cases_of(run))
         self.baseline = None if baseline is None else Columns(cases_of(baseline))
         self.pairs: list[Pair] = []
@@ -113,8 +115,16 @@ class Sides:
 
 
 def columns_of(columns: Columns, name: str) -> list[ColumnKey]:
-    """The columns that a policy may mean by a name; where several kinds share it, `name (score)` says which."""
-    found = [key for key in columns.by_key if name == key[0] or name == f"{key[0]} ({key[1]})"]
+    """The columns that a policy may mean by a name; where several kinds share it, `name (score)` says which.
+
+    `Clarity.score` is the column of a key also where no other evaluator gives that key, so that it is just called `score`.
+    """
+    keys = columns.by_key
+    found = [key for key in keys if name == key[0] or name == f"{key[0]} ({key[1]})"]
+    if not found:
+        found = [
+            key for key, one in keys.items() if name in {f"{maker}.{key[0]}" for maker in one.evaluators}
+        ]
     return [key for key in found if name != key[0]] or found
 
 

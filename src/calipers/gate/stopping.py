@@ -26,7 +26,7 @@ from calipers.comparison.yardstick import Yardstick
 from calipers.errors import InvalidOptionError
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
-from calipers.result import Kind, kind_of
+from calipers.result import EvaluationResult, Kind, kind_of
 
 from .agreement import Agreements
 from .bet import Bet
@@ -382,10 +382,11 @@ class _Subject:
 
     def _result(self, record: Record) -> bool | float | str | None:
         results = record.results if isinstance(record, ReportCase) else ()
-        return next((r.value for r in results if self._is_it(r.name, kind_of(r.value))), None)
+        return next((r.value for r in results if self._is_it(r, kind_of(r.value))), None)
 
-    def _is_it(self, name: str, kind: Kind) -> bool:
-        return kind == self._kind and self.name in {name, f"{name} ({kind})"}
+    def _is_it(self, result: EvaluationResult, kind: Kind) -> bool:
+        name = result.name
+        return kind == self._kind and self.name in {name, f"{name} ({kind})", f"{result.evaluator}.{name}"}
 
 
 def _mean(values: list[float]) -> float:
