@@ -5,15 +5,13 @@ come from fixed seeds, so the table repeats exactly. Takes a few minutes; `--upd
 between its markers.
 """
 
-import argparse
 import sys
 import zlib
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from itertools import product
-from pathlib import Path
 from random import Random
 
+import tables
 from calipers.gate.measure import Change, Level
 from calipers.stats import (
     EProcess,
@@ -36,8 +34,7 @@ TRUTHS = (0.05, 0.5, 0.95)
 REPEATS = 5
 CLUSTER = 5
 RESAMPLES = 400
-PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "which-interval.md"
-BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
+PAGE = tables.DOCS / "which-interval.md"
 
 
 def passes(draw, n, truth):
@@ -220,7 +217,7 @@ def covers_paired_bootstrap(draw, n, truth):
 
 def covers_gated_rates(draw, n, truth):
     new, old = paired(draw, n, truth)
-    return 0 in Change(run=new, baseline=old, bounds=(-1.0, 1.0)).interval(0.95)
+    return 0 in Change(run=new, baseline=old, is_rate=True).interval(0.95)
 
 
 def covers_gated_differences(draw, n, truth):
@@ -264,7 +261,7 @@ ROWS = {
     "difference, paired scores: t": covers_paired_scores,
     "difference, half of the cases in one cluster: clustered t": covers_unequal_difference,
     "difference, paired scores: BCa": covers_paired_bootstrap,
-    "difference, paired rates in a gate: Gaffke": covers_gated_rates,
+    "difference, paired rates in a gate: exact in Tango's order": covers_gated_rates,
     "difference, paired scores in a gate: Gaffke": covers_gated_differences,
     "difference, unpaired rates: Newcombe": covers_unpaired_rates,
     "difference, unpaired scores: Welch": covers_unpaired_scores,
@@ -279,42 +276,16 @@ def share_covered(cell):
     return sum(ROWS[row](draw, n, truth) for _ in range(sets)) / sets
 
 
-def table(sets):
+def table(sets, pool):
     cells = [(row, n, truth, sets) for row, n, truth in product(ROWS, reversed(SIZES), TRUTHS)]
-    with ProcessPoolExecutor() as pool:
-        found = dict(zip(cells, pool.map(share_covered, cells), strict=True))
+    found = dict(zip(cells, pool.map(share_covered, cells), strict=True))
     columns = [(truth, n) for truth in TRUTHS for n in SIZES]
-    lines = [
-        "| interval | " + " | ".join(f"{truth} n={n}" for truth, n in columns) + " |",
-        "|---|" + "---:|" * len(columns),
-    ]
+    yield "| interval | " + " | ".join(f"{truth} n={n}" for truth, n in columns) + " |"
+    yield "|---|" + "---:|" * len(columns)
     for row in ROWS:
         values = [100 * found[row, n, truth, sets] for truth, n in columns]
-        lines.append(f"| {row} | " + " | ".join(f"{value:.1f}" for value in values) + " |")
-    return "\n".join(lines)
-
-
-def update_page(drawn):
-    """Put the table between the page's markers."""
-    text = PAGE.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise SystemExit(f"{PAGE.name} must have {BEGIN!r} and {END!r} once each")
-    before, rest = text.split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{drawn}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--sets", type=int, default=SETS, help=f"data sets per cell; default {SETS}")
-    parser.add_argument("--update-docs", action="store_true", help="write the table into the page")
-    chosen = parser.parse_args()
-    if chosen.update_docs and chosen.sets < SETS:
-        parser.error(f"--update-docs wants at least {SETS} data sets per cell")
-    drawn = table(chosen.sets)
-    print(drawn)
-    if chosen.update_docs:
-        update_page(drawn)
+        yield f"| {row} | " + " | ".join(f"{value:.1f}" for value in values) + " |"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tables.main(__doc__, PAGE, {"coverage": table}, sets=SETS))

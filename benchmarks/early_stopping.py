@@ -7,17 +7,16 @@ the plan, or three times as many. The draws come from fixed
 seeds. Takes a few minutes; `--update-docs` writes the table into the page, between its markers.
 """
 
-import argparse
 import sys
 import zlib
-from concurrent.futures import ProcessPoolExecutor
 from random import Random
 
+import tables
 from calipers.gate import StopWhenDecided
 from calipers.gate.bet import Bet
 from calipers.gate.claims import judge_claims
 from calipers.stats import cases_needed, spread_of_paired_rates
-from false_alarms import DOUBT, PAGE, at_the_end, claim, update
+from false_alarms import DOUBT, PAGE, at_the_end, claim
 
 SETS = 600
 RATE = 0.8
@@ -93,10 +92,9 @@ def row(cell):
     ]
 
 
-def table(sets):
+def table(sets, pool):
     n = plan()
-    with ProcessPoolExecutor() as pool:
-        found = dict(zip(DIFFERENCES, pool.map(row, [(each, sets) for each in DIFFERENCES]), strict=True))
+    found = dict(zip(DIFFERENCES, pool.map(row, [(each, sets) for each in DIFFERENCES]), strict=True))
     yield (
         f"| true difference | fixed, {n} cases: PASS / FAIL | up to {n} cases: PASS / FAIL | cases used | saved "
         f"| up to {LONGER * n} cases: PASS / FAIL | cases used | saved |"
@@ -113,17 +111,5 @@ def _shares(part):
     return f"{100 * part[1]:.0f} / {100 * part[2]:.0f}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=SETS, help="simulated comparisons for each row")
-    parser.add_argument("--update-docs", action="store_true")
-    options = parser.parse_args()
-    lines = list(table(options.sets))
-    print("\n".join(lines))
-    if options.update_docs:
-        update(PAGE, "early stopping", lines)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tables.main(__doc__, PAGE, {"early stopping": table}, sets=SETS))

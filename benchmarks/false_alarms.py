@@ -6,15 +6,13 @@ says: 2.5 % each way at a confidence of 95 %. The draws come from fixed seeds, s
 `--update-docs` writes the tables into the page, between their markers.
 """
 
-import argparse
 import sys
 import zlib
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache
-from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+import tables
 from calipers.gate.bet import Bet
 from calipers.gate.claims import Claim, judge_claims
 from calipers.gate.measure import Change
@@ -30,7 +28,7 @@ RULES = (1, 5, 20)
 SIZES = (20, 40, 60, 100)
 GAINS = (0.0, 0.02, 0.05)
 LOSSES = (0.02, 0.05, 0.1)
-PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "gates.md"
+PAGE = tables.DOCS / "gates.md"
 
 
 def comparison(draw, n, rate, loss=0.0):
@@ -59,7 +57,7 @@ class Counted(NamedTuple):
         same = self.n - self.better - self.worse
         new = [[1.0]] * self.better + [[0.0]] * (self.worse + same)
         old = [[0.0]] * self.better + [[1.0]] * self.worse + [[0.0]] * same
-        return Change(run=new, baseline=old, bounds=(-1.0, 1.0)).interval(confidence)
+        return Change(run=new, baseline=old, is_rate=True).interval(confidence)
 
     def needed(self, limit, confidence):
         """Nobody asks here."""
@@ -193,28 +191,5 @@ def agreeing_table(sets, pool):
 TABLES = {"false alarms": looks_table, "agreeing": agreeing_table, "rules": rules_table}
 
 
-def update(page, name, lines):
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(begin)
-    _, found, after = rest.partition(end)
-    assert found, f"{page} has no markers for {name!r}"
-    page.write_text(f"{before}{begin}\n{chr(10).join(lines)}\n{end}{after}", encoding="utf-8")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=SETS, help="simulated comparisons for each cell")
-    parser.add_argument("--update-docs", action="store_true")
-    options = parser.parse_args()
-    with ProcessPoolExecutor() as pool:
-        for name, table in TABLES.items():
-            lines = list(table(options.sets, pool))
-            print("\n".join(lines), end="\n\n")
-            if options.update_docs:
-                update(PAGE, name, lines)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tables.main(__doc__, PAGE, TABLES, sets=SETS))

@@ -1,6 +1,9 @@
 """What a gate does in the situations that its documentation promises something about: tables of docs/explanation/gates.md.
 
 - *ci*: 100 cases and a margin of 5 points. How often each outcome meets an agent that lost 10 points, and one that is as good as before.
+- *flips*: the same cases and margin, by the interval of values between bounds and by the exact one. How often an agent that lost 10
+  points fails, and one that is as good as before passes; and how often, at the worst rate of flips, one that is exactly at the margin
+  fails or passes. Every outcome is counted, none is drawn.
 - *large values*: a limit on a time or a cost that the agent is exactly at. How often it passes, by the interval that knows no largest
   value and by the one that does; 2.5 % is what the policy states.
 - *advice*: an agent that is worse by exactly the margin. After every INCONCLUSIVE or WORSE look, as many cases are added as the verdict
@@ -12,18 +15,20 @@
 The draws come from fixed seeds, so the tables repeat exactly. `--update-docs` writes them into the page, between their markers.
 """
 
-import argparse
 import sys
 import zlib
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from math import comb
 from random import Random
 
+import tables
 from calipers.gate.claims import Claim, judge_claims
 from calipers.gate.looks import confidence_at
 from calipers.gate.measure import Change, Grown, Level, attempts_apart
-from false_alarms import DOUBT, PAGE, claim, update
+from calipers.stats.bounded import bounded_interval
+from calipers.stats.tango import exact_paired
+from false_alarms import DOUBT, PAGE, claim
 
 SETS = 2000
 CI_CASES, CI_MARGIN, CI_FLIPS, CI_LOSSES = 100, 0.05, (0.1, 0.2, 0.3), (-0.1, 0.0)
@@ -59,6 +64,77 @@ def ci_table(sets, pool):
             f"{100 * found[outcome] / sets:.1f} %" for outcome in ("FAIL", "WORSE", "INCONCLUSIVE", "PASS")
         )
         yield f"| {100 * difference:+.0f} points | {flips:.0%} | {' | '.join(shown)} |"
+
+
+FLIP_SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4)
+FLIP_WAYS = {
+    "Gaffke": lambda better, worse, n: bounded_interval(
+        [1.0] * better + [-1.0] * worse + [0.0] * (n - better - worse), low=-1.0, high=1.0
+    ),
+    "exact": exact_paired,
+}
+
+
+def passing(way):
+    """For each number of cases that are worse, how many have to be better to pass; and, turned around, to fail."""
+    found = []
+    for limit in (-CI_MARGIN, CI_MARGIN):
+        rows, few = [], 0
+        for worse in range(CI_CASES + 1):
+            while few <= CI_CASES - worse and FLIP_WAYS[way](few, worse, CI_CASES).low <= limit:
+                few += 1
+            if few > CI_CASES - worse:
+                break
+            rows.append(few)
+        found.append(rows)
+    return found
+
+
+def chance_of(rows, better, worse):
+    """How likely so many are better, for each number that is worse, by the chances of one case to be either."""
+    return sum(
+        comb(CI_CASES, many)
+        * worse**many
+        * comb(CI_CASES - many, few)
+        * better**few
+        * max(0.0, 1 - better - worse) ** (CI_CASES - many - few)
+        for many, least in enumerate(rows)
+        for few in range(least, CI_CASES - many + 1)
+    )
+
+
+def at_worst(rows, difference):
+    """The largest chance over all rates of flips."""
+    rates = (abs(difference) + (1 - abs(difference)) * place / 100 for place in range(101))
+    return max(chance_of(rows, (rate + difference) / 2, (rate - difference) / 2) for rate in rates)
+
+
+def flips_table(_, pool):
+    regions = dict(zip(FLIP_WAYS, pool.map(passing, FLIP_WAYS), strict=True))
+    yield "| true difference | cases that flip | outcome | " + " | ".join(FLIP_WAYS) + " |"
+    yield "|---:|---:|---|" + "---:|" * len(FLIP_WAYS)
+    for difference, outcome in ((-0.1, "FAIL"), (0.0, "PASS")):
+        for flips in FLIP_SHARES:
+            if flips >= abs(difference):
+                only_new, only_old = (flips + difference) / 2, (flips - difference) / 2
+                cells = [
+                    chance_of(failed, only_old, only_new)
+                    if outcome == "FAIL"
+                    else chance_of(passed, only_new, only_old)
+                    for passed, failed in regions.values()
+                ]
+                yield _flips_row(f"{100 * difference:+.0f} points", f"{flips:.0%}", outcome, cells)
+    for outcome in ("FAIL", "PASS"):
+        cells = [
+            at_worst(failed, CI_MARGIN) if outcome == "FAIL" else at_worst(passed, -CI_MARGIN)
+            for passed, failed in regions.values()
+        ]
+        yield _flips_row(f"{-100 * CI_MARGIN:+.0f} points", "the worst share", outcome, cells)
+
+
+def _flips_row(*cells):
+    *names, found = cells
+    return f"| {' | '.join(names)} | {' | '.join(f'{100 * each:.1f} %' for each in found)} |"
 
 
 def lognormal(draw):
@@ -135,7 +211,7 @@ def _follow(draw, flips, n, *, counted):
         measure = Change(
             run=[[1.0]] * better + [[0.0]] * (worse + same),
             baseline=[[0.0]] * better + [[1.0]] * worse + [[0.0]] * same,
-            bounds=(-1.0, 1.0),
+            is_rate=True,
         )
         asked = Claim(
             subject="", rule="", measure=measure, limit=-ADVICE_MARGIN, par=0.0, unit="rate", signed=True
@@ -153,7 +229,7 @@ def _follow(draw, flips, n, *, counted):
 
 
 def advice_table(sets, pool):
-    cells = [(flips, n, sets // 2) for flips in ADVICE_FLIPS for n in ADVICE_SIZES]
+    cells = [(flips, n, sets // 5) for flips in ADVICE_FLIPS for n in ADVICE_SIZES]
     rounds = " | ".join(f"{each} round{'s' * (each > 1)}" for each in ROUNDS)
     yield f"| cases that flip | first look at | looks | first look | {rounds} |"
     yield "|---:|---:|---|" + "---:|" * (1 + len(ROUNDS))
@@ -187,7 +263,7 @@ def these_cases(cell):
         )
         for population in POPULATIONS:
             pair = (after, before) if population == "cases-like-these" else attempts_apart(after, before)
-            measure = Change(run=pair[0], baseline=pair[1], bounds=(-1.0, 1.0))
+            measure = Change(run=pair[0], baseline=pair[1], is_rate=True)
             passed[population] += measure.interval(1 - 2 * DOUBT).low > -0.05
     return {population: passed[population] / sets for population in POPULATIONS}
 
@@ -204,26 +280,11 @@ def these_table(sets, pool):
 TABLES = {
     "these cases": these_table,
     "ci": ci_table,
+    "flips": flips_table,
     "large values": large_values_table,
     "advice": advice_table,
 }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=SETS, help="simulated gates for each cell")
-    parser.add_argument("--only", choices=TABLES, help="one table")
-    parser.add_argument("--update-docs", action="store_true")
-    options = parser.parse_args()
-    with ProcessPoolExecutor() as pool:
-        for name, table in TABLES.items():
-            if options.only in {None, name}:
-                lines = list(table(options.sets, pool))
-                print("\n".join(lines), end="\n\n")
-                if options.update_docs:
-                    update(PAGE, name, lines)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tables.main(__doc__, PAGE, TABLES, sets=SETS))

@@ -55,9 +55,9 @@ def test_with_one_attempt_at_each_case_both_questions_take_the_same_evidence():
 
 
 def test_each_case_counts_alike_however_often_it_was_attempted():
-    assert attempts_apart([[1.0, 0.0], [1.0, 1.0, 0.0, 0.0]]) == [[[1.0], [0.0], [1.0], [0.0]]]
+    assert attempts_apart([[1.0, 0.0], [1.0, 1.0, 0.0, 0.0]]) == [[[1.0], [0.0], [1.0, 1.0], [0.0, 0.0]]]
     new, old = attempts_apart([[1.0, 0.0]], [[1.0]])
-    assert (new, old) == ([[0.5]], [[1.0]])
+    assert (new, old) == ([[1.0, 0.0]], [[1.0]])
     assert attempts_apart([], []) == [[], []]
 
 
@@ -79,5 +79,5 @@ def test_an_agent_that_lost_the_margin_on_these_cases_passes_at_most_at_the_stat
             [[float(draw.random() < chance) for _ in range(10)] for chance in side] for side in (new, old)
         )
         pair = attempts_apart(after, before)
-        passed += Change(run=pair[0], baseline=pair[1], bounds=(-1.0, 1.0)).interval(0.95).low > -0.05
+        passed += Change(run=pair[0], baseline=pair[1], is_rate=True).interval(0.95).low > -0.05
     assert passed <= 15, "2.5 % of 300 is 7.5"

@@ -1,6 +1,7 @@
 """The table of coverage in the documentation is the one that benchmarks/coverage.py prints."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def load():
     spec = importlib.util.spec_from_file_location("coverage_table", ROOT / "benchmarks" / "coverage.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(ROOT / "benchmarks"))  # for the modules beside it
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
     return module
 
 
@@ -21,7 +26,7 @@ COVERAGE = load()
 def shown():
     """The rows of the page's table: name and cells."""
     text = COVERAGE.PAGE.read_text(encoding="utf-8")
-    table = text.split(COVERAGE.BEGIN)[1].split(COVERAGE.END)[0].strip().splitlines()
+    table = text.split("<!-- coverage: begin -->")[1].split("<!-- coverage: end -->")[0].strip().splitlines()
     return {cells[0]: cells[1:] for cells in ([c.strip() for c in row.split("|")[1:-1]] for row in table[2:])}
 
 

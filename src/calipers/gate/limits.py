@@ -325,6 +325,7 @@ class Limits:
                 baseline=both.baseline,
                 clusters=both.clusters,
                 bounds=None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0]),
+                is_rate=unit == "rate",
                 anytime=self.anytime,
             ),
             limit=-rules.margin if rules.margin and above else rules.margin,

@@ -2,9 +2,10 @@
 
 The case is the unit: attempts at it are averaged first. A gate promises how rarely it errs, so it is never surer than the
 bounds of the values allow: cases not seen may lie at a bound. Hence Gaffke's interval (`calipers.stats.bounded`), which is that
-of Clopper and Pearson where cases pass or not. It is wider than the intervals that reports show, which are right on average
+of Clopper and Pearson where cases pass or not, and for the difference of two agents on cases that each passed or not once, the
+exact one in Tango's order (`calipers.stats.tango`). They are wider than the intervals that reports show, which are right on average
 over rates (Wilson, Newcombe) or for values that are about normal (t), and so too sure for some agents at the limit. With
-clusters it is joined with the t interval of the clusters, which knows better how unequal ones vary.
+clusters Gaffke's is joined with the t interval of the clusters, which knows better how unequal ones vary.
 
 Where a policy asks about *these cases* and no others, the attempt is the unit (`attempts_apart`): attempts are independent, and
 each case has as many. Their mean varies less than that of as many attempts at cases drawn by chance, so the same interval holds
@@ -15,6 +16,7 @@ or, where they are compared as totals, Fieller's; where they agree to the last d
 cases. Such an interval is approximate: it does not reckon with a rare value that is much larger than those seen.
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -38,6 +40,7 @@ from calipers.stats.clusters import (
     clusters_agree,
     independent_groups,
 )
+from calipers.stats.tango import exact_paired
 
 ENOUGH_ALIKE = 30
 """Cases that agree to the last digit, from which numbers without a range are believed."""
@@ -52,19 +55,19 @@ Cases = Sequence[Sequence[float]]
 """For every case, the values of its attempts."""
 
 
-def attempts_apart(*sides: Cases) -> list[list[list[float]]]:
-    """Each side with as many units for each case, attempts or means of some, that have one value each.
+def attempts_apart(*sides: Cases) -> list[list[Sequence[float]]]:
+    """Each side with as many units for each case: an attempt, or several of a case that has more attempts than others.
 
     There are as many for every case as the case, and the side, with the fewest attempts has.
     """
     parts = min((len(values) for cases in sides for values in cases), default=0)
-    return [[[mean] for values in cases for mean in _in_parts(values, parts)] for cases in sides]
+    return [[unit for values in cases for unit in _in_parts(values, parts)] for cases in sides]
 
 
-def _in_parts(values: Sequence[float], parts: int) -> list[float]:
-    """The means of so many parts of the values, as equal in size as they can be."""
+def _in_parts(values: Sequence[float], parts: int) -> list[Sequence[float]]:
+    """So many parts of the values, as equal in size as they can be."""
     cuts = [round(place * len(values) / parts) for place in range(parts + 1)]
-    return [fsum(values[start:end]) / (end - start) for start, end in pairwise(cuts)]
+    return [values[start:end] for start, end in pairwise(cuts)]
 
 
 class Measure(Protocol):
@@ -153,6 +156,8 @@ class Change:
     clusters: Sequence[Hashable] | None = None
     bounds: tuple[float, float] | None = None
     """Between which all differences lie."""
+    is_rate: bool = False
+    """Whether an attempt either passes, 1, or does not, 0: nothing in between is possible, seen or not."""
     anytime: bool = False
 
     @property
@@ -178,8 +183,11 @@ class Change:
         if not self.n:
             return None
         if self.anytime:
-            return _anytime(self.differences, self.bounds, self.clusters, confidence)
-        bounded = _bounded(self.differences, self.bounds, self.clusters, confidence)
+            return _anytime(self.differences, self._bounds, self.clusters, confidence)
+        if self.is_rate and self.clusters is None and self._once:
+            flips = Counter(self.differences)
+            return exact_paired(flips[1.0], flips[-1.0], self.n, confidence=confidence)
+        bounded = _bounded(self.differences, self._bounds, self.clusters, confidence)
         if bounded is not None:
             return bounded
         try:
@@ -192,13 +200,22 @@ class Change:
             self.differences, self.clusters, confidence, scale=_largest(self.run, self.baseline)
         )
 
+    @property
+    def _bounds(self) -> tuple[float, float] | None:
+        return (-1.0, 1.0) if self.is_rate else self.bounds
+
+    @property
+    def _once(self) -> bool:
+        """Whether every case has one attempt on each side, so that it came out better, worse or the same."""
+        return all(len(values) == 1 for cases in (self.run, self.baseline) for values in cases)
+
     def needed(self, limit: float, confidence: float) -> int | None:
         """Cases that would tell a difference of 0 from the limit or, where the limit is 0, the difference that is seen."""
         scale = _largest(self.run, self.baseline)
         values, groups = self.differences, self.clusters
         if limit:
             values, groups = [*values, *(-value for value in values)], _twice(groups, self.n)
-        return _needed(values, limit, self.bounds, groups, confidence, scale=scale)
+        return _needed(values, limit, self._bounds, groups, confidence, scale=scale)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ Of cases that are yet to run, the mean varies around the true one. The *unlucky*
 the samples are better than: the values that are expected, weighed by 1 - z (x - mean) / (s √n) so that their mean lies z standard
 errors lower, z the normal quantile of `power`. Where the lower end of its interval clears the limit, so does that of a share
 `power` of all samples. Checked against all outcomes of paired passes (flips of 2 to 50 %, margins of 2 to 10 points), the chance
-is met within a point.
+is met within a point. A gate on cases that pass or not, each attempted once, judges by an interval that is narrower
+(`calipers.stats.tango`): of those a plan asks for 3 to 10 % more cases than it takes.
 """
 
 from collections import Counter

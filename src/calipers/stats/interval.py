@@ -49,6 +49,7 @@ Method = Literal[
     "bca",
     "newcombe",
     "gaffke",
+    "tango-exact",
     "log-log",
     "fieller",
     "donner-zou",

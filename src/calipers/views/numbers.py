@@ -17,6 +17,7 @@ METHODS: dict[Method, str] = {
     "clustered-t": "Student t over clusters",
     "newcombe": "Newcombe",
     "gaffke": "Gaffke, for values between bounds",
+    "tango-exact": "exact, in Tango's order",
     "log-log": "Greenwood on the log-log scale",
     "fieller": "Fieller",
     "donner-zou": "Donner and Zou",
