@@ -96,11 +96,17 @@ FRONT_DOORS = {
     ("calipers.evaluation", "calipers.rollouts.scripted_task"),
     ("calipers.evaluator", "calipers.loop"),
     ("calipers.gate.policy", "calipers.files.policy_file"),
+    ("calipers.comparison.comparison", "calipers.views.notebook"),
+    ("calipers.gate.verdict", "calipers.views.notebook"),
     ("calipers.report", "calipers.comparison.comparison"),
     ("calipers.report", "calipers.views.comparison.terminal"),
+    ("calipers.report", "calipers.views.frames"),
+    ("calipers.report", "calipers.views.notebook"),
     ("calipers.report", "calipers.views.terminal"),
+    ("calipers.rollouts.graph", "calipers.views.notebook"),
     ("calipers.user_turn", "calipers.evaluators.equality"),
     ("calipers.trace", "calipers.trace_data"),
+    ("calipers.trace", "calipers.views.notebook"),
 }
 """Methods that open a door to another module when they are called: one-line entry points, and nothing else.
 

@@ -10,7 +10,7 @@ import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, Unpack
 
 import msgspec
 
@@ -385,6 +385,45 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         from .views.terminal import report_text
 
         return report_text(self, width=width, **options)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One dict for each attempt, all with the same keys; see `calipers.views.frames` for what they are.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt.
+        """
+        from .views.frames import report_rows
+
+        return report_rows(self._whole())
+
+    def to_arrow(self) -> Any:
+        """The rows as a `pyarrow.Table`. Needs the extra `parquet`."""
+        from .views.frames import arrow_table
+
+        return arrow_table(self._whole())
+
+    def to_pandas(self) -> Any:
+        """The rows as a `pandas.DataFrame`. Needs the extra `pandas`."""
+        from .views.frames import pandas_frame
+
+        return pandas_frame(self._whole())
+
+    def to_polars(self) -> Any:
+        """The rows as a `polars.DataFrame`. Needs the extra `polars`."""
+        from .views.frames import polars_frame
+
+        return polars_frame(self._whole())
+
+    def _whole(self) -> Self:
+        if not self._keeps_all():
+            raise InvalidOptionError("the rows of a report are all of its attempts: run with keep='all'")
+        return self
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from .views.notebook import report_cell
+
+        return report_cell(self)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:

@@ -362,6 +362,12 @@ class Trace:
         latencies += [call.latency_ms for call in self.tool_calls]
         return any(latency is not None for latency in latencies) and not any(latencies)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from .views.notebook import trace_cell
+
+        return trace_cell(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The trace as plain JSON data; what it holds in places of any shape is made plain."""
         from .trace_data import trace_data

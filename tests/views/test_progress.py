@@ -8,12 +8,13 @@ import sys
 import termios
 from contextlib import nullcontext
 from io import StringIO
+from threading import Event
 
 import pytest
 from rich.cells import cell_len
 
 from calipers.views.page import Page
-from calipers.views.progress import ProgressBar, show_progress
+from calipers.views.progress import ProgressBar, ProgressCell, show_progress
 
 
 class Counts:
@@ -256,3 +257,40 @@ def screen(written: str) -> list[str]:
             rows[row] = rows[row][:column].ljust(column) + text + rows[row][column + 1 :]
             column += 1
     return [found.rstrip() for found in rows if found.strip()]
+
+
+# ---------------------------------------------------------------------- in a notebook
+
+
+class Shown:
+    """What `IPython.display.display` does: shows some data, and gives a handle that replaces it."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.first = Event()
+
+    def __call__(self, data: dict[str, str], *, raw: bool, display_id: bool) -> "Shown":
+        assert raw
+        assert display_id
+        self.update(data, raw=raw)
+        self.first.set()
+        return self
+
+    def update(self, data: dict[str, str], *, raw: bool) -> None:
+        self.lines.append(data["text/plain"])
+
+
+def test_in_a_notebook_a_line_of_text_is_replaced_and_the_last_one_says_how_it_ended():
+    shown, counts = Shown(), Counts(finished=30, total=120, failed=2, in_flight=8)
+    with ProgressCell(counts, shown, delay=0):
+        assert shown.first.wait(60)
+        counts.finished, counts.in_flight = 120, 0
+    assert "30/120  2 not passed" in shown.lines[0]
+    assert re.match("━+  120/120  2 not passed  ", shown.lines[-1])
+
+
+def test_a_short_run_shows_nothing_in_a_notebook():
+    shown = Shown()
+    with ProgressCell(Counts(finished=1, total=1), shown, delay=60):
+        pass
+    assert shown.lines == []

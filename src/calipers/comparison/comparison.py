@@ -115,6 +115,12 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             )
         return found
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from calipers.views.notebook import comparison_cell
+
+        return comparison_cell(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain JSON data, with a version. `from_dict` reads it back."""
         data: dict[str, Any] = plain(msgspec.to_builtins(self))

@@ -82,6 +82,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         """How many rules came out so."""
         return sum(finding.outcome == outcome for finding in self.findings)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from calipers.views.notebook import verdict_cell
+
+        return verdict_cell(self)
+
 
 def outcome_of(findings: Iterable[Finding]) -> Outcome:
     """The outcome of all rules together; without any, nothing is known."""

@@ -160,6 +160,12 @@ class Graph(Generic[StateT, ActionT]):  # noqa: PLW1641 - it grows, so it has no
 
         return read_graph(data)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from calipers.views.notebook import rollout_cell
+
+        return rollout_cell(self)
+
     def attempt_trace(self) -> Trace | None:
         """What the target did in every turn, as one trace; `None` where a turn does not tell.
 

@@ -100,7 +100,7 @@ def csv_lines(report: Report) -> Iterator[bytes]:
 
 def table_lines(titles: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
     """The lines of any table of texts, numbers and flags, made safe in the same way; `None` is an empty cell."""
-    yield _csv(map(_safe, _unique(titles)))
+    yield _csv(map(_safe, unique_titles(titles)))
     for row in rows:
         yield _csv(map(_cell, row))
 
@@ -159,7 +159,7 @@ class _Rows:
         ]
         titles += ["cluster", "tags", *(f"metrics.{name}" for name in self._metrics)]
         titles += ["inputs", "expected_output", "output", "metadata"]
-        return _unique(titles)
+        return unique_titles(titles)
 
 
 def _who(record: Record) -> list[Any]:
@@ -198,7 +198,8 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(plain(value)).decode()
 
 
-def _unique(titles: Iterable[str]) -> list[str]:
+def unique_titles(titles: Iterable[str]) -> list[str]:
+    """The titles of columns; one that is taken gets `_2`, `_3`."""
     found: dict[str, None] = {}
     for title in titles:
         free, count = title, 1

@@ -1,16 +1,21 @@
-"""A bar on a terminal while a run goes on.
+"""A bar on a terminal, or below the cell of a notebook, while a run goes on.
 
-It is drawn on standard error, and only where someone can watch it: nothing is written, nor `rich` loaded, when that is
+On a terminal it is drawn on standard error, and only where someone can watch it: nothing is written, nor `rich` loaded, when that is
 no terminal, a dumb one, or that of a CI job. Runs shorter than half a second show nothing. Cases cost nothing: the
-counts are read ten times a second. What the task prints meanwhile appears above the bar.
+counts are read ten times a second. What the task prints meanwhile appears above the bar. In a notebook it is a line of text that is
+replaced twice a second; no widgets are needed, and the last one stays.
 """
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from threading import Lock, Timer
+from contextvars import copy_context
+from threading import Event, Lock, Thread, Timer
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
+
+from calipers.loop import GRACE_SECONDS
 
 from .numbers import seconds
 from .page import Page
@@ -25,13 +30,24 @@ DELAY = 0.5
 """Seconds before the bar appears."""
 _PER_SECOND = 10
 """How often it is drawn."""
+_SECONDS_BETWEEN = 0.5
+"""How long a line stands in a notebook."""
 _BAR = (10, 40)
 """The fewest and the most cells of the bar itself."""
 
 
 def show_progress(counts: "Counts") -> AbstractContextManager[Any]:
-    """A block during which a bar shows the counts, if standard error is a terminal that someone watches."""
+    """A block during which a bar shows the counts, in a notebook, or if standard error is a terminal that someone watches."""
+    if _is_notebook():
+        from IPython.display import display
+
+        return ProgressCell(counts, display)
     return ProgressBar(counts) if _is_watched() else nullcontext()
+
+
+def _is_notebook() -> bool:
+    """Whether a kernel has taken standard error over."""
+    return type(sys.stderr).__module__.partition(".")[0] == "ipykernel"
 
 
 def _is_watched() -> bool:
@@ -95,34 +111,78 @@ class ProgressBar:
             self._live = live
 
     def line(self, page: Page) -> "Text":
-        """The bar as it stands now; a narrow page shows the first facts only."""
-        counts, elapsed = self.counts, perf_counter() - self._start
-        finished, total, failed, in_flight = counts.finished, counts.total, counts.failed, counts.in_flight
-        facts: list[tuple[str, str]] = [
-            (f"{finished:,} done" if total is None else f"{finished:,}/{total:,}", "bold")
-        ]
-        if failed:
-            facts.append((f"{failed:,} not passed", "red"))
-        facts.append((seconds(elapsed) if self._over else _time(finished, total, elapsed), ""))
-        if finished:
-            facts.append((_rate(finished / elapsed), "dim"))
-        if in_flight and not self._over:
-            facts.append((f"{in_flight:,} in flight", "dim"))
-        least, most = (0, 0) if not total else _BAR
-        room = page.width - 1  # a line of full width would make some terminals begin a new one
-        while len(facts) > 1 and least + sum(len(text) + 2 for text, _ in facts) > room:
-            facts.pop()
-        line = page.line()
-        if total:
-            width = max(least, min(most, room - sum(len(text) + 2 for text, _ in facts)))
-            done = min(width, width * finished // total)
-            line.append(page.glyph("━", "#") * done, "green" if not failed else "yellow")
-            line.append(page.glyph("─", "-") * (width - done), "dim")
-            line.append("  ")
-        for number, (text, style) in enumerate(facts):
-            line.append(("  " if number else "") + text, style)
-        line.no_wrap = True
-        return line
+        """The bar as it stands now."""
+        return _line(page, self.counts, perf_counter() - self._start, over=self._over)
+
+
+class ProgressCell:
+    """Shows the counts below the cell of a notebook, from `delay` seconds after the block begins until it ends."""
+
+    def __init__(self, counts: "Counts", display: Callable[..., Any], *, delay: float = DELAY) -> None:
+        """How to show them.
+
+        Args:
+            counts: how far the run has come.
+            display: that of `IPython.display`.
+            delay: seconds before the first line.
+        """
+        self.counts = counts
+        self.delay = delay
+        self._display = display
+        self._over = Event()
+
+    def __enter__(self) -> Self:
+        self._start = perf_counter()
+        # A kernel knows by the context to which cell something belongs.
+        self._thread = Thread(target=copy_context().run, args=(self._show,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self._thread.join(GRACE_SECONDS)
+
+    def _show(self) -> None:
+        if self._over.wait(self.delay):
+            return
+        shown = self._display(self._data(), raw=True, display_id=True)
+        while not self._over.wait(_SECONDS_BETWEEN):
+            shown.update(self._data(), raw=True)
+        shown.update(self._data(), raw=True)
+
+    def _data(self) -> dict[str, str]:
+        elapsed = perf_counter() - self._start
+        return {"text/plain": _line(Page(80), self.counts, elapsed, over=self._over.is_set()).plain}
+
+
+def _line(page: Page, counts: "Counts", elapsed: float, *, over: bool) -> "Text":
+    """The bar; a narrow page shows the first facts only."""
+    finished, total, failed, in_flight = counts.finished, counts.total, counts.failed, counts.in_flight
+    facts: list[tuple[str, str]] = [
+        (f"{finished:,} done" if total is None else f"{finished:,}/{total:,}", "bold")
+    ]
+    if failed:
+        facts.append((f"{failed:,} not passed", "red"))
+    facts.append((seconds(elapsed) if over else _time(finished, total, elapsed), ""))
+    if finished:
+        facts.append((_rate(finished / elapsed), "dim"))
+    if in_flight and not over:
+        facts.append((f"{in_flight:,} in flight", "dim"))
+    least, most = (0, 0) if not total else _BAR
+    room = page.width - 1  # a line of full width would make some terminals begin a new one
+    while len(facts) > 1 and least + sum(len(text) + 2 for text, _ in facts) > room:
+        facts.pop()
+    line = page.line()
+    if total:
+        width = max(least, min(most, room - sum(len(text) + 2 for text, _ in facts)))
+        done = min(width, width * finished // total)
+        line.append(page.glyph("━", "#") * done, "green" if not failed else "yellow")
+        line.append(page.glyph("─", "-") * (width - done), "dim")
+        line.append("  ")
+    for number, (text, style) in enumerate(facts):
+        line.append(("  " if number else "") + text, style)
+    line.no_wrap = True
+    return line
 
 
 def _is_live(stream: Any) -> bool:

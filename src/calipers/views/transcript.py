@@ -61,11 +61,16 @@ def transcript_of(record: Record) -> Transcript | None:
     """The transcript of an attempt; `None` if its output is no conversation."""
     if not isinstance(record, ReportCase):
         return None
-    kind = type(record.output)  # an object may lie about its class, or raise when asked
-    live = hasattr(kind, "plain_data") and hasattr(record.output, "children")
-    if not live and not (kind is dict and "calipers_rollout" in record.output):
+    return rollout_transcript(record.output, record.results)
+
+
+def rollout_transcript(rollout: Any, results: Sequence[EvaluationResult] = ()) -> Transcript | None:
+    """The transcript of a rollout and what evaluators said of its turns; `None` if it is no rollout."""
+    kind = type(rollout)  # an object may lie about its class, or raise when asked
+    live = hasattr(kind, "plain_data") and hasattr(rollout, "children")
+    if not live and not (kind is dict and "calipers_rollout" in rollout):
         return None
-    data = plain(record.output)
+    data = plain(rollout)
     turns = data.get("turns") if isinstance(data, dict) else None
     if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
         return None
@@ -75,7 +80,7 @@ def transcript_of(record: Record) -> Transcript | None:
     asker, answerer = ("attacker", "target") if is_attack else ("user", "agent")
     context, stopped = data.get("context"), data.get("stopped")
     opening = context if isinstance(context, str) and context != notes.get("goal") else ""
-    listed = list(_turns(turns, record.results, is_attack=is_attack))
+    listed = list(_turns(turns, results, is_attack=is_attack))
     return Transcript(asker, answerer, opening, listed, stopped if isinstance(stopped, str) else None)
 
 

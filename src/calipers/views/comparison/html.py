@@ -226,6 +226,7 @@ def _row(change: Change, span: Span) -> Markup:
                 class_=_TONES.get(change.outcome),
             ),
             *(element("p", element("strong", "Note: "), fit(note, 1000), class_="warning") for note in notes),
+            class_="words",
         ),
     )
 

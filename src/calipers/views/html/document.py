@@ -57,11 +57,29 @@ def report_html(
             f"max_value_length must be a number from 1, or None for no limit, got {max_value_length!r}"
         )
     report = report.with_totals(confidence=confidence)
-    summaries = report.summaries(confidence=confidence)
-    rate = report.pass_rate(confidence=confidence)
     name = report.name if report.dataset_name is None else f"{report.name} on {report.dataset_name}"
     style, theme, script = _asset("report.css"), _script("theme.js"), _script(*_SCRIPTS)
-    head = join(
+    positions = {id(record): at for at, record in enumerate(in_page_order(report))}
+    return Template(_asset("template.html")).substitute(
+        policy=_policy(style=style, scripts=(theme, script)),
+        title=text(title or name),
+        style=style,
+        theme=theme,
+        top=join([top(report, title, confidence=confidence), cause_section(report, positions)]),
+        kept=kept(report),
+        without_script=without_script(report, "To browse the attempts, allow JavaScript."),
+        data=embedded_json(
+            embedded_records(report, report.summaries(confidence=confidence), limit=max_value_length)
+        ),
+        script=script,
+    )
+
+
+def top(report: Report, title: str | None = None, *, confidence: float = 0.95) -> Markup:
+    """What the report says as a whole, above its attempts; the report has its totals."""
+    summaries = report.summaries(confidence=confidence)
+    rate = report.pass_rate(confidence=confidence)
+    return join(
         [
             heading(report, title),
             alerts(report, rate, confidence=confidence),
@@ -73,19 +91,7 @@ def report_html(
             measures(report),
             warnings(report),
             analyses_section(report),
-            cause_section(report, {id(record): at for at, record in enumerate(in_page_order(report))}),
         ]
-    )
-    return Template(_asset("template.html")).substitute(
-        policy=_policy(style=style, scripts=(theme, script)),
-        title=text(title or name),
-        style=style,
-        theme=theme,
-        top=head,
-        kept=kept(report),
-        without_script=without_script(report),
-        data=embedded_json(embedded_records(report, summaries, limit=max_value_length)),
-        script=script,
     )
 
 

@@ -84,11 +84,11 @@ def kept(report: Report) -> Markup:
     return element("p", note, class_="note")
 
 
-def without_script(report: Report) -> Markup:
-    """The attempts that did not pass, as a plain table."""
+def without_script(report: Report, way: str) -> Markup:
+    """The attempts that did not pass, as a plain table; `way` says how to see all of them."""
     found, total = missed(report), count_missed(report)
     if not total:
-        return element("p", "To browse the attempts, allow JavaScript.")
+        return element("p", way)
     rows: list[Markup] = []
     left = total
     for group in islice(alike(found), _LISTED):
@@ -96,7 +96,7 @@ def without_script(report: Report) -> Markup:
         rows.append(element("tr", name, element("td", *_why(group[0]))))
         left -= len(group)
     more = f" … and {left:,} more." if left > 0 else ""
-    said = f"Did not pass: {total:,} of {report.counts().attempts:,}.{more} To browse the attempts, allow JavaScript."
+    said = f"Did not pass: {total:,} of {report.counts().attempts:,}.{more} {way}"
     return join([element("p", said), element("table", element("tbody", *rows), class_="grid")])
 
 

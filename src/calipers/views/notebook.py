@@ -1,0 +1,179 @@
+"""What a notebook shows for a report, a comparison, a verdict, a trace and a rollout that a cell ends with.
+
+It is a page of the HTML view that needs no script, in a frame of its own: the notebook's style does not reach the page, the page's does
+not reach the notebook, and whatever the page holds, the frame runs no script. Its first sentence stands above the frame, for viewers
+that leave frames out.
+"""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any
+
+from calipers.comparison.comparison import Comparison
+from calipers.gate.verdict import Verdict
+from calipers.report import Report
+from calipers.trace import Trace, Turn
+
+from .comparison.html import comparisons_html
+from .comparison.words import lead, summary_lines
+from .gate.html import verdict_html
+from .gate.terminal import facts_of
+from .headline import headline
+from .html.document import top
+from .html.markup import Content, Markup, element, lines, text
+from .html.notes import kept, without_script
+from .html.sentences import WIDE
+from .html.static_page import static_page
+from .html.traces import TURNS, VALUE, embedded_turn
+from .html.values import shown_value
+from .numbers import plural, seconds
+from .transcript import rollout_transcript
+
+_FLIPS = 50
+_LOW, _TALL = 160, 640
+"""Pixels of a frame, at least and at most; the reader may pull it longer."""
+_HEIGHTS = {"<h1": 60, "<h2": 60, "<tr": 34, "<p": 26, "<svg": 12, "<li": 40}
+"""Pixels that an element takes, about."""
+
+
+def report_cell(report: Report) -> str:
+    """A report: its numbers, and the attempts that did not pass."""
+    report = report.with_totals()
+    said = next((line.plain for line in headline(WIDE, report, confidence=0.95)), "")
+    page = static_page(
+        report.name,
+        element("div", top(report), class_="top"),
+        kept(report),
+        without_script(report, "All attempts: report.to_pandas(), or write_html(report, 'report.html')."),
+        brand="Calipers report",
+    )
+    return _framed(page, f"{report.name}: {' '.join(said.split())}")
+
+
+def comparison_cell(comparison: Comparison) -> str:
+    """A comparison, with the first cases that changed."""
+    page = comparisons_html([comparison], max_flips=_FLIPS)
+    labels = f"{comparison.candidate.label} against {comparison.baseline.label}"
+    return _framed(page, f"{labels}: {'. '.join(lead(comparison)) or ' · '.join(summary_lines(comparison))}")
+
+
+def verdict_cell(verdict: Verdict) -> str:
+    """The verdict of a gate, rule by rule."""
+    said = " · ".join(facts_of(verdict))
+    return _framed(verdict_html(verdict), f"{verdict.outcome}: {verdict.run}: {said}")
+
+
+def trace_cell(trace: Trace) -> str:
+    """A trace, turn by turn."""
+    facts = [plural(len(trace.turns), "turn"), plural(len(trace.tool_calls), "tool call")]
+    if trace.tokens_measured:
+        facts.append(f"{trace.total_input_tokens:,} tokens in, {trace.total_output_tokens:,} out")
+    if trace.latency_measured:
+        facts.append(seconds(trace.total_latency_ms / 1000))
+    name = trace.agent_name or trace.model or "Trace"
+    said = " · ".join(facts)
+    page = static_page(
+        name,
+        element("h1", name),
+        element("p", said, class_="facts"),
+        _table(("Turn", "What", "Said, asked or given", "Answered"), _turn_rows(trace.turns)),
+        _more(len(trace.turns)),
+        brand="Calipers trace",
+    )
+    return _framed(page, f"{name}: {said}")
+
+
+def rollout_cell(rollout: Any) -> str:
+    """A rollout as its transcript."""
+    talk = rollout_transcript(rollout)
+    if talk is None:
+        return text(repr(rollout))
+    branches = {turn.branch for turn in talk.turns}
+    facts = [plural(len(talk.turns), "turn")]
+    facts += [plural(len(branches), "conversation")] if len(branches) > 1 else []
+    facts += [f"ended: {talk.stopped}"] if talk.stopped else []
+    rows = [
+        element(
+            "tr",
+            element(
+                "th", f"{turn.number}" if turn.branch is None else f"{turn.branch}.{turn.number}", scope="row"
+            ),
+            element("td", _value(turn.asked), class_="text"),
+            element("td", *_done(turn.done), class_="text"),
+            element("td", _value(turn.answered), class_="text"),
+            element("td", ", ".join(turn.facts)),
+        )
+        for turn in talk.turns[:TURNS]
+    ]
+    said = " · ".join(facts)
+    page = static_page(
+        "Rollout",
+        element("h1", "Rollout"),
+        element("p", said, class_="facts"),
+        element("p", lines(talk.opening)) if talk.opening else "",
+        _table(("Turn", talk.asker.capitalize(), "Done", talk.answerer.capitalize(), "Judged"), rows),
+        _more(len(talk.turns)),
+        brand="Calipers rollout",
+    )
+    return _framed(page, f"Rollout: {said}")
+
+
+# ---------------------------------------------------------------------- parts
+
+
+def _framed(page: str, said: str) -> str:
+    """A page in a frame that runs no script and is as high as the page, as far as one can tell."""
+    height = min(_TALL, _LOW + sum(pixels * page.count(tag) for tag, pixels in _HEIGHTS.items()))
+    style = f"width:100%;height:{height}px;border:0;resize:vertical;overflow:auto"
+    frame = f'<iframe sandbox="" srcdoc="{escape(page)}" style="{style}" title="Calipers"></iframe>'
+    return f"<div><p>{text(said)}</p>{frame}</div>"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Markup]) -> Markup:
+    head = element("tr", *(element("th", each, scope="col") for each in heads))
+    return element(
+        "div",
+        element("table", element("thead", head), element("tbody", *rows), class_="grid"),
+        class_="scroller",
+    )
+
+
+def _more(count: int) -> Content:
+    return element("p", f"… and {plural(count - TURNS, 'more turn')}", class_="note") if count > TURNS else ""
+
+
+def _turn_rows(turns: Sequence[Turn]) -> list[Markup]:
+    rows: list[Markup] = []
+    for number, turn in enumerate(turns[:TURNS], 1):
+        shown = embedded_turn(turn, VALUE)
+        name = f": {shown['name']}" if "name" in shown else ""
+        took = f" ({seconds(shown['seconds'])})" if shown.get("seconds") else ""
+        given = [shown[key] for key in ("content", "asked", "arguments") if key in shown]
+        answered = [shown["output"]] if "output" in shown else []
+        failed = [{"text": f"failed: {shown.get('error', '')}".rstrip(": ")}] if shown.get("failed") else []
+        rows.append(
+            element(
+                "tr",
+                element("th", str(number), scope="row"),
+                element("td", f"{str(shown['kind']).replace('_', ' ')}{name}{took}"),
+                element("td", *map(_shown, given), class_="text"),
+                element("td", *map(_shown, [*answered, *failed]), class_="text"),
+            )
+        )
+    return rows
+
+
+def _done(turns: Sequence[Turn]) -> Iterator[Markup]:
+    for turn in turns:
+        shown = embedded_turn(turn, VALUE)
+        yield element("div", f"{shown.get('name', shown['kind'])}{' failed' if shown.get('failed') else ''}")
+
+
+def _value(value: Any) -> Markup:
+    return _shown(shown_value(value, VALUE))
+
+
+def _shown(value: dict[str, Any]) -> Markup:
+    whole = str(value.get("text", value.get("json", "")))
+    cut = f"… ({value['length']:,} characters)" if "length" in value else ""
+    return element("div", lines(whole + cut))
