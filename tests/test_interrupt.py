@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from calipers import Case, Dataset
-from calipers.interrupt import held_back, on_interrupt
+from calipers.interrupt import held_back, is_interrupt, on_interrupt, terminating
 from calipers.stores import MemoryStore
 
 START = """
@@ -452,3 +452,43 @@ def test_a_second_ctrl_c_is_not_held_back():
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(main())
     assert calls == ["after the first"]
+
+
+def test_an_interrupt_that_a_report_evaluator_raises_is_its_failure():
+    done = python(
+        """
+        def raises(report):
+            raise KeyboardInterrupt
+
+        dataset.cases, dataset.report_evaluators = dataset.cases[:2], [raises]
+        report = dataset.evaluate_sync(lambda inputs: inputs, progress=False)
+        print([failure.error_type for failure in report.report_evaluator_failures])
+
+        def presses(report):
+            signal.raise_signal(signal.SIGINT)
+
+        dataset.report_evaluators = [presses]
+        try:
+            dataset.evaluate_sync(lambda inputs: inputs, progress=False)
+        except KeyboardInterrupt:
+            print("Ctrl-C")
+        """
+    )
+    assert done.stdout == "['KeyboardInterrupt']\nCtrl-C\n", done.stderr
+
+
+def test_a_ctrl_c_stays_one_while_what_it_leaves_is_cleaned_up():
+    def press_and_leave():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            with terminating():
+                pass
+
+    with terminating():
+        with pytest.raises(KeyboardInterrupt) as caught:
+            press_and_leave()
+        assert is_interrupt(caught.value)
+    with terminating():
+        assert not is_interrupt(KeyboardInterrupt())
+    assert is_interrupt(KeyboardInterrupt()), "no handler would have heard it"

@@ -14,7 +14,7 @@ import msgspec
 
 from .early_stop import ForeseeingRule, in_random_order
 from .errors import CalipersError, InvalidOptionError, StoreError
-from .interrupt import held_back, on_interrupt
+from .interrupt import held_back, listening, on_interrupt
 from .journal import Journal, Keeping, Setup
 from .judge import Plan, make_plan
 from .plain import plain
@@ -119,7 +119,8 @@ async def evaluate(
                 unread_expectations=unread.counts,
                 **kept,
             )
-            await run_report_evaluators(report, report_evaluators, plan)
+            with listening(blocks=False):
+                await run_report_evaluators(report, report_evaluators, plan)
             reports.append(report)
     return report
 

@@ -1,8 +1,9 @@
 """What ends a run from outside, told apart from what the code under test raises.
 
-Ctrl-C and SIGTERM are requests to finish: the first one ends a run early, the second one ends the program as usual. A
-`KeyboardInterrupt` that comes without one was raised by a task or an evaluator, and is a failure like any other; so is a
-cancellation of the task in which `run_sync` runs an evaluation, for no one outside can reach that.
+Ctrl-C and SIGTERM are requests to finish: the first one ends a run early, the second one ends the program as usual. While a
+handler of this module is in place, which is so during a run and during a whole command, a `KeyboardInterrupt` that comes without
+a signal was raised by user code, and is a failure like any other; so is a cancellation of the task in which `run_sync` runs an
+evaluation, for no one outside can reach that.
 """
 
 import signal
@@ -35,20 +36,25 @@ _SAID: Final[dict[int, str]] = {
     signal.SIGINT: "stopping: what is finished is kept; Ctrl-C again ends at once",
     signal.SIGTERM: "stopping, by SIGTERM: what is finished is kept",
 }
-_calm = False
-"""Whether a handler is in place that would have heard a Ctrl-C, and has heard none."""
+_heard = False
+"""Whether a handler of ours has heard a signal since it is in place."""
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether this is the user's Ctrl-C, rather than a `KeyboardInterrupt` that code under test raised.
+    """Whether this is the user's Ctrl-C, rather than a `KeyboardInterrupt` that user code raised.
 
     Python delivers signals to the main thread alone. Where another handler than ours is in place, every one counts as the user's.
     """
     return (
         issubclass(type(error), KeyboardInterrupt)  # the error may not say its own class
-        and not _calm
         and _is_main_thread()
+        and (_heard or not _is_ours(signal.getsignal(signal.SIGINT)))
     )
+
+
+def was_signalled() -> bool:
+    """Whether a handler of ours has heard a signal, so that runs are about to be stopped."""
+    return _heard
 
 
 def claim_main(task: "asyncio.Task[Any]") -> None:
@@ -113,17 +119,23 @@ class _Handlers:
         self.before = {number: handler for number, handler in found.items() if _is_default(number, handler)}
         """What is put back, by signal."""
         self._handlers = handlers
+        self._heard_before = False
         self._mask: set[int] = set()
 
     def __enter__(self) -> Self:
+        global _heard
+        self._heard_before, _heard = _heard, False
         tell_of_forks(self)
         for number in self.before:
             signal.signal(number, self._handlers[number])
         return self
 
     def __exit__(self, *_: object) -> None:
+        global _heard  # noqa: PLW0603
         no_more_forks(self)
         self.put_back()
+        # A Ctrl-C may be on its way through the block.
+        _heard = _heard or self._heard_before
 
     def put_back(self) -> None:
         """Put back what was there before."""
@@ -168,11 +180,10 @@ class _Listener(_Handlers):
 
     @override
     def __exit__(self, *_: object) -> None:
-        global _calm  # noqa: PLW0603 - a process has one handler
         self._users -= 1
         if self._users:
             return
-        self.is_open = _calm = False
+        self.is_open = False
         super().__exit__()
         if self._missed is not None:
             signal.raise_signal(self._missed)
@@ -186,7 +197,7 @@ class _Listener(_Handlers):
     @contextmanager
     def stopping(self, stop: Callable[[str], None]) -> Iterator[None]:
         """Call `stop` on the running event loop at the first signal inside the block, with the name of what came."""
-        global _calm
+        global _heard  # noqa: PLW0603
         import asyncio  # here, since modules that only ask whether something is an interrupt load early
 
         loop = asyncio.get_running_loop()
@@ -200,7 +211,7 @@ class _Listener(_Handlers):
                 loop.call_soon_threadsafe(arrive, name)
 
         if not self._stops:
-            self._asked, _calm = False, signal.SIGINT in self.before
+            self._asked = _heard = False
         self._stops.append(send)
         try:
             yield
@@ -208,8 +219,8 @@ class _Listener(_Handlers):
             self._stops.remove(send)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        global _calm  # noqa: PLW0603
-        _calm = False
+        global _heard  # noqa: PLW0603
+        _heard = True
         if self._asked or not self._stops:
             self._pass_on(number, frame)
             return
@@ -240,6 +251,8 @@ _WAITED_FOR: ContextVar[_Listener | None] = ContextVar("calipers_waited_for", de
 @contextmanager
 def listening(*, blocks: bool) -> Iterator[None]:
     """Hear Ctrl-C and SIGTERM for the runs that begin inside the block, in this thread or another.
+
+    While there is no run, they mean what they mean elsewhere, and `is_interrupt` can tell them from what user code raises.
 
     Only in the main thread, where Python delivers signals, and only for a signal that has no handler of the user's: Python's
     default, that of `terminating` and those of `asyncio.run`, a notebook's kernel and trio are replaced for the time of the block.
@@ -288,23 +301,36 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def terminating() -> Iterator[None]:
-    """Raise `Terminated` in the main thread at a SIGTERM inside the block, unless there is a handler for it."""
+    """Raise `Terminated` in the main thread at a SIGTERM inside the block, and notice a Ctrl-C, unless there are handlers for them."""
     if not _is_main_thread():
         yield
         return
-    with _Handlers({signal.SIGTERM: _terminate}):
+    with _Handlers({signal.SIGTERM: _terminate, signal.SIGINT: _interrupt}):
         yield
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
+    global _heard  # noqa: PLW0603
+    _heard = True
     raise Terminated
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    global _heard  # noqa: PLW0603
+    _heard = True
+    signal.default_int_handler(number, frame)
+
+
+def _is_ours(handler: Any) -> bool:
+    """Whether a handler of this module would have heard the signal."""
+    return handler is _interrupt or getattr(handler, "__func__", None) is _Listener._handle  # noqa: SLF001
 
 
 def _is_default(number: int, handler: Any) -> bool:
     """Whether a handler does no more than end what runs."""
     if number == signal.SIGTERM:
         return handler in (signal.SIG_DFL, _terminate)
-    if handler is signal.default_int_handler or _is_of(handler, "ipykernel", "trio"):
+    if handler in (signal.default_int_handler, _interrupt) or _is_of(handler, "ipykernel", "trio"):
         return True
     import asyncio
 

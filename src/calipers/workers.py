@@ -16,7 +16,7 @@ from inspect import isawaitable
 from time import perf_counter
 from typing import Any
 
-from .interrupt import outlast
+from .interrupt import outlast, was_signalled
 from .loop import GRACE_SECONDS
 from .runner import DEFAULT_CONCURRENCY, DEFAULT_THREADS, FAIR_SECONDS, Run, keep_spans
 from .task import Attempt, begin, settle
@@ -99,7 +99,7 @@ class LoopWorkers:
                     raise
                 record = run.broken_off(work, error)
             run.keep(work.position, record)
-            if perf_counter() > fair_until:
+            if perf_counter() > fair_until or was_signalled():
                 await asyncio.sleep(0)
                 fair_until = perf_counter() + FAIR_SECONDS
 

@@ -95,17 +95,17 @@ class App(click.Group):
             sys.stdout.reconfigure(errors="backslashreplace")
         settings = Settings()
         settings.args = sys.argv[1:] if args is None else list(args)
-        try:
-            with terminating():
+        with terminating():
+            try:
                 code = self._invoke(list(settings.args), settings)
                 sys.stdout.flush()
-        except BrokenPipeError:
-            silence(sys.stdout)
-            code = PASSED
-        except (
-            BaseException
-        ) as error:  # also what ends a process, such as SystemExit: no user code decides the exit code
-            code = tell(error, debug=settings.debug)
+            except BrokenPipeError:
+                silence(sys.stdout)
+                code = PASSED
+            except (
+                BaseException
+            ) as error:  # also what ends a process, such as SystemExit: no user code decides the exit code
+                code = tell(error, debug=settings.debug)
         sys.exit(code)
 
     def _invoke(self, args: list[str], settings: Settings) -> int:

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from calipers.interrupt import is_interrupt
+
 from .exits import USAGE
 from .message import CommandError, UserCodeError, no_file
 
@@ -59,9 +61,9 @@ def load_module(name: str) -> ModuleType:
             f"module not found: {error.name} (looked in the current folder and among the installed packages)",
             USAGE,
         ) from error
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        if is_interrupt(error):
+            raise
         raise UserCodeError(f"importing {name} failed:", error) from error
 
 
@@ -83,9 +85,9 @@ def load_file(path: Path) -> ModuleType:
         if "." in name and (module := import_module(name)).__file__ == str(path):
             return module
         return _execute(path, name.rpartition(".")[2])
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        if is_interrupt(error):
+            raise
         raise UserCodeError(f"importing {path.name} failed:", error) from error
 
 

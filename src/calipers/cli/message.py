@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from calipers.errors import CalipersError, DatasetFileError, InvalidOptionError
-from calipers.interrupt import Terminated
+from calipers.interrupt import Terminated, is_interrupt
 
 from .exits import ERRORED, INTERRUPTED, TERMINATED, USAGE
 
@@ -103,7 +103,10 @@ def tell(error: BaseException, *, debug: bool) -> int:
         case Terminated():
             note("Terminated.")
             return TERMINATED
-        case click.Abort() | KeyboardInterrupt():
+        case click.Abort():
+            note("Interrupted.")
+            return INTERRUPTED
+        case KeyboardInterrupt() if is_interrupt(error):
             note("Interrupted.")
             return INTERRUPTED
         case click.UsageError():

@@ -18,6 +18,7 @@ import click
 from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.evaluation import draw_seed, task_for
+from calipers.interrupt import is_interrupt
 from calipers.loop import run_sync
 from calipers.plugins import PluginManager
 from calipers.plugins.failure import LOADING
@@ -524,9 +525,9 @@ def _user_code(evaluation: Evaluation) -> Iterator[None]:
     """What the user's own function raises is shown with its traceback; a file's problems are a message of their own."""
     try:
         yield
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        if is_interrupt(error):
+            raise
         if evaluation.function is None:
             raise
         raise UserCodeError(f"{evaluation.label} failed:", error) from error

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from calipers.errors import PluginError
+from calipers.interrupt import is_interrupt
 from calipers.plain import safe_repr
 
 from .failure import PluginFailure, Source, failure_of
@@ -81,9 +82,9 @@ def find_in_directory(directory: str | PathLike[str]) -> Iterator[Found]:
             module = import_plugin_file(path)
             stage = "find"
             kinds = _plugins_in(module)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
+            if is_interrupt(error):
+                raise
             yield failure_of(error, plugin=path.stem, stage=stage, source=source)
             continue
         yield from (Candidate(kind, kind.__name__, source) for kind in kinds)
@@ -169,9 +170,9 @@ def _of_entry_point(entry: "EntryPoint") -> Iterator[Found]:
         found = entry.load()
         stage = "find"
         kinds = _plugins_in(found) if isinstance(found, ModuleType) else [_checked(found)]
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        if is_interrupt(error):
+            raise
         yield failure_of(error, plugin=entry.name, stage=stage, source=source)
         return
     for kind in kinds:

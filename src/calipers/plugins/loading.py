@@ -13,6 +13,7 @@ import msgspec
 from calipers import agents
 from calipers import evaluators as built_in
 from calipers.errors import PluginError
+from calipers.interrupt import is_interrupt
 from calipers.lifecycle import RunHook
 from calipers.plain import safe_repr
 from calipers.views.formats import check_view_name
@@ -68,9 +69,9 @@ def load_plugin(found: Candidate, loaded: Mapping[str, LoadedPlugin]) -> LoadedP
         hooks = hooks_of(plugin)
         stage = "on_load"
         call_plainly(plugin.on_load)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        if is_interrupt(error):
+            raise
         return failure_of(error, plugin=label, stage=stage, source=found.source)
     return LoadedPlugin(
         plugin=plugin,

@@ -153,9 +153,9 @@ class PluginManager:
         for each in loaded.values():
             try:
                 call_plainly(each.plugin.on_unload)
-            except KeyboardInterrupt:
-                raise
             except BaseException as error:
+                if is_interrupt(error):
+                    raise
                 self._fail(error, each.name, "on_unload", each.source)
 
     def __enter__(self) -> Self:
@@ -210,9 +210,9 @@ class PluginManager:
             try:
                 evaluator = plugin.create_evaluator()
                 as_evaluator(evaluator)
-            except KeyboardInterrupt:
-                raise
             except BaseException as error:
+                if is_interrupt(error):
+                    raise
                 self._fail(error, each.name, "create_evaluator", each.source)
                 evaluator = UnavailableEvaluator(each.name, describe_error(error)[1])
             made.append(evaluator)
@@ -283,9 +283,9 @@ class PluginManager:
         """What a method of a plugin makes; what goes wrong is noted, and raised as a `PluginError`."""
         try:
             return getattr(each.plugin, method)()
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
+            if is_interrupt(error):
+                raise
             self._fail(error, each.name, method, each.source)
             raise PluginError(
                 f"{method} of the plugin {each.name!r} failed: {describe_error(error)[1]}"

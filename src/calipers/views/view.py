@@ -17,6 +17,7 @@ from contextlib import redirect_stdout
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
 from calipers.errors import ViewError
+from calipers.interrupt import is_interrupt
 from calipers.plain import safe_repr
 from calipers.report import Report
 from calipers.result import describe_error
@@ -69,9 +70,9 @@ def _call(name: str, use: Callable[[], Any]) -> Any:
     try:
         with redirect_stdout(sys.stderr):
             returned = use()
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        if is_interrupt(error):
+            raise
         raise ViewError(f"the view {name!r} failed: {describe_error(error)[1]}") from error
     if inspect.isawaitable(returned):
         if inspect.iscoroutine(returned):

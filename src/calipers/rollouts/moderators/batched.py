@@ -14,6 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.interrupt import is_interrupt
 
 from .moderating import as_moderator, check_texts, scores_of
 
@@ -94,10 +95,10 @@ class _Window:
 
     @staticmethod
     def _fail(batch: "list[tuple[list[str], asyncio.Future[list[float]]]]", error: BaseException) -> None:
-        """Tell everybody who waits: nobody may wait for ever."""
+        """Tell all who wait, so that no one waits for ever."""
         try:
             task = asyncio.current_task()
-        except RuntimeError:  # there is no event loop any more, and nobody in it
+        except RuntimeError:  # there is no event loop any more
             return
         ours = isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
         if isinstance(error, asyncio.CancelledError | GeneratorExit):
@@ -119,7 +120,7 @@ class _Window:
                 scores += await scores_of(self.moderator, every[start : start + self.max_batch])
         except BaseException as error:
             self._fail(batch, error)
-            if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
+            if is_interrupt(error) or isinstance(error, asyncio.CancelledError):
                 raise
             return
         start = 0
