@@ -24,7 +24,9 @@ from calipers.cli.app import app
 from calipers.stores.run_info import process_token
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+NOTEBOOK = ROOT / "docs" / "how-to" / "in-a-notebook.md"
+"""A page whose blocks are cells: `test_notebook` runs it in a kernel."""
+PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - {NOTEBOOK})
 FENCE = re.compile(r"^([ \t]*)```([^\n`]*)\n(.*?)^\1```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
