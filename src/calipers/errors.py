@@ -31,6 +31,10 @@ CalipersError
 ├── SandboxError (RuntimeError)         a program that could not be run as asked; what it does wrong is in the outcome
 └── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
 
+Warning:
+├── InconclusiveWarning (UserWarning)   a gate in a test could not be decided, and the test passes all the same
+└── UnassertedWarning (UserWarning)     a test evaluates and asserts nothing, so it passes whatever comes of it
+
 A task or an evaluator that fails does not raise out of a run: it becomes data in the report.
 Each class also derives from the built-in that describes it, so `except ValueError` works as a reader expects.
 """
@@ -248,3 +252,11 @@ class MissingExtraError(CalipersError, ImportError):
     def of(cls, feature: str, extra: str) -> "MissingExtraError":
         """The error for a feature and the extra that brings it."""
         return cls(f"{feature} needs an optional dependency: pip install 'calipers[{extra}]'")
+
+
+class InconclusiveWarning(UserWarning):
+    """A gate in a test could not be decided: the interval holds the limit. The test passes all the same."""
+
+
+class UnassertedWarning(UserWarning):
+    """A test evaluates and asserts nothing, so that it passes whatever was measured."""

@@ -24,6 +24,17 @@ def positive(output):
     return output > 0
 
 
+def test_a_session_whose_tests_repeat_their_cases_differently_is_listed_by_its_attempts(calipers, kept):
+    judged = Dataset(cases=[Case(name=name, inputs=1) for name in ("a", "b")], evaluators=[positive])
+    report = judged.evaluate_sync(same, repeat=3, progress=False)
+    once = Dataset(cases=[Case(name="c", inputs=1)], evaluators=[positive]).evaluate_sync(
+        same, progress=False
+    )
+    report.cases += once.cases
+    kept.add_report(report)
+    assert "3, 7 attempts" in calipers("runs", env={"COLUMNS": "160"}).stdout
+
+
 def test_runs_are_listed_with_what_became_of_them_newest_first(calipers, kept):
     evaluated(kept, 1, -1, name="first")
     evaluated(kept, 1, 2, name="second", repeat=3)

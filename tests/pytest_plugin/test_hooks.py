@@ -85,7 +85,7 @@ def test_what_every_pytest_loads_keeps_to_names_that_pytest_has_had_for_long(mod
         "Parser",
         "Session",
     }
-    in_pytest_7 |= {"StashKey", "TestReport", "UsageError", "fail", "fixture", "hookimpl"}
+    in_pytest_7 |= {"mark", "StashKey", "TestReport", "UsageError", "fail", "fixture", "hookimpl"}
     source = Path(import_module(f"{PLUGIN}.{module}").__file__).read_text(encoding="utf-8")
     used = {
         node.attr

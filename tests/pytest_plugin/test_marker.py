@@ -135,15 +135,18 @@ REFUSED = {
         "Dataset(cases=list(dataset.cases), evaluators=dataset.evaluators), or evaluate it in one test"
     ),
     "calipers(Dataset(cases=[]))": "has no cases: there is nothing to test",
-    "calipers(dataset, task='agent')": (
-        "task= must be a function of a case's inputs, or an object with invoke, got 'agent'"
+    "calipers(dataset, task='an agent')": (
+        "task= must be a function of a case's inputs, an object with invoke, or the name of a fixture that gives one, got 'an "
     ),
-    "calipers(dataset, repeat=2)": "repeat= and min_pass= need task=",
+    "calipers(dataset, repeat=2)": "repeat= without task=: the body of the test makes the attempt; give the marker the task",
+    "calipers(dataset, repeat=2, min_pass=1)": "repeat= and min_pass= without task=",
+    "calipers(dataset, concurrent=True)": "concurrent= without task=",
+    "calipers(dataset, task=right, concurrent=4)": "concurrent= must be True or False, got 4",
     "calipers(dataset, task=right, repeat=0)": "whole numbers from 1, min_pass at most repeat, got 0 and 0",
     "calipers(dataset, task=right, repeat=2, min_pass=3)": "min_pass at most repeat, got 2 and 3",
     "calipers(dataset, task=right, timeout=3)": "knows no option 'timeout', did you mean 'task_timeout'? It takes",
-    "calipers(dataset, taks=right)": "option 'taks', did you mean 'task'? It takes task, repeat, min_pass, evaluator_",
-    "calipers(dataset, task=right, keep='failed')": "knows no option 'keep'. It takes task, repeat, min_pass, eval",
+    "calipers(dataset, taks=right)": "option 'taks', did you mean 'task'? It takes task, repeat, min_pass, concurrent, eval",
+    "calipers(dataset, task=right, keep='failed')": "knows no option 'keep'. It takes task, repeat, min_pass, concurrent, eval",
     "calipers(dataset, zz=1, task=right, yy=2)": "knows no option 'zz', 'yy'. It takes",
 }
 
@@ -231,7 +234,7 @@ def test_forgot(case, evaluate_case):
     if case.inputs == "Peru":
         pytest.skip("a test that was not run to its end has its own news")
     if case.inputs == "Chad":
-        evaluate_case(right)
+        assert_passed(evaluate_case(right))
 
 @pytest.mark.calipers(dataset, task=right)
 def test_measured_by_the_marker(evaluate_case): ...

@@ -22,16 +22,16 @@ def report_of(*countries, answers=None, name="agent", cluster=None, **options):
 def marked(test, country, position=0, **options):
     """A run of the test of one case."""
     item = f"{test[:-1]}-{country}]" if test.endswith("]") else f"{test}[{country}]"
-    return Run(test, item, position, True, report_of(country, **options))
+    return Run(test, item, position, report_of(country, **options), {country: (position, item)})
 
 
 def inline(test, *countries, position=0, **options):
-    return Run(test, test, position, False, report_of(*countries, **options))
+    return Run(test, test, position, report_of(*countries, **options))
 
 
 def test_runs_are_read_back_in_the_order_of_the_tests():
     data = [
-        {"test": "t", "item": f"t[{c}]", "position": p, "whole_test": True, "report": report_of(c).to_dict()}
+        {"test": "t", "item": f"t[{c}]", "position": p, "report": report_of(c).to_dict()}
         for p, c in reversed(list(enumerate(COUNTRIES)))
     ]
     assert [run.item for run in read_runs(data)] == [f"t[{c}]" for c in COUNTRIES]

@@ -193,7 +193,9 @@ def test_a_report_file_may_be_made_by_a_view_also_of_what_workers_measured(
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_a_hook_that_fails_is_told_once_and_changes_no_exit_code(folder, add_plugin, processes):
     add_plugin(clumsy("on_suite_end"), "clumsy")
-    folder.write("test_it.py", "@pytest.mark.calipers(dataset, task=right)\ndef test_it(): ...\n")
+    folder.write(
+        "test_it.py", "@pytest.mark.calipers(dataset, task=right, concurrent=False)\ndef test_it(): ...\n"
+    )
     done = folder.pytest("-qq", HEAR, "-n", processes, "--dist=loadfile", plugins=XDIST, COLUMNS="200")
     assert done.code == 0
     told = "plugin clumsy (plugins/clumsy.py): on_suite_end failed (3 times): ZeroDivisionError: division by zero"

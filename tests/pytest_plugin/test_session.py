@@ -55,7 +55,7 @@ def agent(n):
         os._exit(3)
     return current_attempt().run_seed
 
-@pytest.mark.calipers(dataset, task=agent)
+@pytest.mark.calipers(dataset, task=agent, concurrent=False)
 def test_it(): ...
 """,
     )

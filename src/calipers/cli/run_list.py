@@ -125,8 +125,15 @@ def _cases(info: RunInfo, totals: Totals) -> str:
     """How many there are; of a run that is not complete, how far it came."""
     if info.total is not None and info.attempts != info.total:
         return f"{info.attempts:,}/{info.total:,}{' attempts' if info.repeat > 1 else ''}"
-    times = f" x {info.repeat}" if info.repeat > 1 else ""
-    return f"{totals.counts.cases:,}{times}"
+    cases, attempts = totals.counts.cases, totals.counts.attempts
+    if info.repeat == 1:
+        return f"{cases:,}"
+    # The tests of a pytest session may each repeat their cases as they like.
+    return (
+        f"{cases:,} x {info.repeat}"
+        if attempts == cases * info.repeat
+        else f"{cases:,}, {attempts:,} attempts"
+    )
 
 
 def _local(moment: str) -> str:

@@ -6,8 +6,11 @@ pytest finds it by its entry point. Until a test uses it, it loads nothing of Ca
 |---|---|
 | `hooks` | what pytest looks for: options, hooks, fixtures |
 | `session` | what the tests of a session left behind, also across worker processes |
-| `marker` | `@pytest.mark.calipers(dataset)`: from cases to test items, and running one of them |
+| `marker` | `@pytest.mark.calipers(dataset)`: what it says, and from cases to tests |
+| `batches` | `task=` of the marker: cases of several tests attempted together |
+| `output` | what attempts that run together print and log, by case |
 | `evaluating` | what the fixtures `evaluate` and `evaluate_case` are |
+| `gating` | what the fixture `gate` is |
 | `named_plugins` | `--calipers-plugin` |
 | `voice_hooks`, `voice` | `@pytest.mark.calipers_voice`: what pytest looks for, and what is behind it |
 | `merging` | many small reports as one |
@@ -20,11 +23,14 @@ from calipers.pytest_plugin.hooks import (
     calipers_plugins,
     evaluate,
     evaluate_case,
+    gate,
     pytest_addoption,
     pytest_configure,
     pytest_configure_node,
     pytest_generate_tests,
+    pytest_pycollect_makeitem,
     pytest_pyfunc_call,
+    pytest_runtest_call,
 )
 from calipers.pytest_plugin.voice_hooks import (
     calipers_voice_agent,
@@ -43,9 +49,12 @@ __all__ = [
     "calipers_voice_synthesizer",
     "evaluate",
     "evaluate_case",
+    "gate",
     "pytest_addoption",
     "pytest_configure",
     "pytest_configure_node",
     "pytest_generate_tests",
+    "pytest_pycollect_makeitem",
     "pytest_pyfunc_call",
+    "pytest_runtest_call",
 ]

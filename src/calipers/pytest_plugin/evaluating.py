@@ -4,23 +4,38 @@ Called, they block until the evaluation is done, in ordinary and in async tests 
 tests another thread runs it (see `calipers.loop`). What a task shares with an async test (a client, a lock) belongs to the test's
 own event loop; `await evaluate.on_loop(...)` stays on that one.
 
+`on_loop` needs the event loop of asyncio: a test that anyio runs on trio has none.
+
 Ctrl-C or SIGTERM ends an evaluation early, and then the session: what was measured until then is kept.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar, Unpack
+import ast
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from calipers.case import Case
 from calipers.dataset import Dataset, EvaluateOptions
-from calipers.errors import CalipersError, InvalidOptionError
+from calipers.errors import CalipersError, InvalidOptionError, UnassertedWarning
 from calipers.project import find_project
 from calipers.pytest_plugin.session import Session
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.task import Invokable, TaskLike
 
+if TYPE_CHECKING:
+    import pytest
+
 NOT_FOR_ONE = frozenset({"repeat", "keep"})
 """Options of `Dataset.evaluate` that make no sense for one attempt."""
+
+_FIXTURES = frozenset({"evaluate", "evaluate_case"})
+_SHOWING = frozenset({"print", "pprint", "len", "str", "repr", "list", "sorted", "sum", "type"})
+"""Functions that can be given a report and assert nothing."""
+_ASSERTING = ("assert", "raises", "fail", "warns")
+"""Parts of the names of functions that do."""
 
 InputsT = TypeVar("InputsT")
 OutputT = TypeVar("OutputT")
@@ -56,7 +71,8 @@ class Evaluate:
             report = dataset.evaluate_sync(task, **self._with_defaults(options))
         except CalipersError as error:
             raise error.with_traceback(None) from None  # a mistake in the call: where is no news, what is
-        return kept(self._session, report, whole_test=False)
+        self._session.evaluated = True
+        return kept(self._session, report)
 
     async def on_loop(
         self,
@@ -66,11 +82,13 @@ class Evaluate:
     ) -> Report:
         """The same on the event loop of an async test."""
         __tracebackhide__ = True
+        on_asyncio("evaluate.on_loop")
         try:
             report = await dataset.evaluate(task, **self._with_defaults(options))
         except CalipersError as error:
             raise error.with_traceback(None) from None
-        return kept(self._session, report, whole_test=False)
+        self._session.evaluated = True
+        return kept(self._session, report)
 
     def __repr__(self) -> str:
         return "<evaluate(dataset, task)>"
@@ -99,7 +117,9 @@ class EvaluateCase:
         dataset: Dataset[Any, Any, Any],
         case: Case[Any, Any, Any],
         options: EvaluateOptions,
+        item: "pytest.Item",
     ) -> None:
+        self._items = {case.name or "": item}
         self._session = session
         self._dataset = dataset
         self._case = case
@@ -117,23 +137,21 @@ class EvaluateCase:
             report = self._alone().evaluate_sync(task, **self._with_defaults(options))
         except CalipersError as error:
             raise error.with_traceback(None) from None
-        return _only(kept(self._session, report, whole_test=True))
+        self._session.evaluated = True
+        return _only(kept(self._session, report, items=self._items))
 
     async def on_loop(
         self, task: TaskLike, **options: Unpack[EvaluateOptions]
     ) -> ReportCase | ReportCaseFailure:
         """The same on the event loop of an async test."""
         __tracebackhide__ = True
+        on_asyncio("evaluate_case.on_loop")
         try:
             report = await self._alone().evaluate(task, **self._with_defaults(options))
         except CalipersError as error:
             raise error.with_traceback(None) from None
-        return _only(kept(self._session, report, whole_test=True))
-
-    def repeatedly(self, task: TaskLike, repeat: int) -> Report:
-        """The report of several attempts."""
-        options: EvaluateOptions = {**self._with_defaults({}), "repeat": repeat}
-        return kept(self._session, self._alone().evaluate_sync(task, **options), whole_test=True)
+        self._session.evaluated = True
+        return _only(kept(self._session, report, items=self._items))
 
     def _alone(self) -> Dataset[Any, Any, Any]:
         """The dataset with no other case. Claims about whole reports are not made about one case."""
@@ -151,13 +169,36 @@ class EvaluateCase:
         return {**defaults(self._session), **self._options, **options}
 
 
-def kept(session: Session, report: Report, *, whole_test: bool) -> Report:
-    """The report, once the session has taken note of it.
+def on_asyncio(what: str) -> None:
+    """Refuse to await an evaluation where there is no event loop of asyncio.
+
+    Raises:
+        InvalidOptionError: another library runs this code, such as trio.
+    """
+    __tracebackhide__ = True
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise InvalidOptionError(
+            f"{what} runs on the event loop of asyncio, and this test runs on another one, such as trio's: call "
+            "evaluate(dataset, task) or evaluate_case(task), which block and have an event loop of their own, or run the test on "
+            "asyncio (with anyio: a fixture anyio_backend that returns 'asyncio')"
+        ) from None
+
+
+def kept(
+    session: Session,
+    report: Report,
+    *,
+    items: "Mapping[str, pytest.Item] | None" = None,
+    apart: str | None = None,
+) -> Report:
+    """The report, once the session has taken note of it (`Session.keep`).
 
     Raises:
         KeyboardInterrupt: the run was ended by Ctrl-C or SIGTERM, which is meant for the whole session.
     """
-    session.keep(report.to_dict(), whole_test=whole_test)
+    session.keep(report.to_dict(), items=items, apart=apart)
     if report.interrupted_by is not None:
         raise KeyboardInterrupt
     return report
@@ -179,3 +220,60 @@ def defaults(session: Session) -> EvaluateOptions:
 def _only(report: Report) -> ReportCase | ReportCaseFailure:
     records: list[ReportCase | ReportCaseFailure] = [*report.cases, *report.failures]
     return records[0]
+
+
+def warn_if_unasserted(item: "pytest.Function") -> None:
+    """Warn of a test that evaluated and could not have failed by what came of it."""
+    if not may_assert(item.function):
+        item.warn(
+            UnassertedWarning(
+                f"{item.name} evaluates and asserts nothing, so it passes whatever was measured: use assert_passed or assert_rate of "
+                "calipers.testing, or the fixture gate"
+            )
+        )
+
+
+def may_assert(function: Callable[..., Any]) -> bool:
+    """Whether a test could fail by what it evaluates, as far as its source says.
+
+    It can by an `assert` or a `raise`, and by any function that is given what was evaluated. A test that does not name the
+    fixtures itself leaves it to others, and one without a source is not known: both may.
+    """
+    try:
+        tree = ast.parse(dedent(inspect.getsource(inspect.unwrap(function))))
+    except (OSError, TypeError, SyntaxError):
+        return True
+    body = [node for part in tree.body for node in ast.walk(part)]
+    if not any(isinstance(node, ast.Name) and node.id in _FIXTURES for node in body):
+        return True
+    if any(isinstance(node, ast.Assert | ast.Raise) for node in body):
+        return True
+    measured = _measured_names(body)
+    return any(isinstance(node, ast.Call) and _may_fail(node, measured) for node in body)
+
+
+def _measured_names(body: list[ast.AST]) -> set[str]:
+    """The names that stand for what was evaluated, or for a part of it."""
+    names, before = set(_FIXTURES), 0
+    while len(names) > before:
+        before = len(names)
+        for node in body:
+            value = getattr(node, "value", None) or getattr(node, "iter", None)
+            targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+            if isinstance(value, ast.AST) and names & _names_in(value):
+                names |= {name for target in targets if target is not None for name in _names_in(target)}
+    return names
+
+
+def _may_fail(call: ast.Call, measured: set[str]) -> bool:
+    name = ast.unparse(call.func)
+    if any(part in name.lower() for part in _ASSERTING):
+        return True
+    if name in _SHOWING or name.partition(".")[0] in _FIXTURES:
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return any(measured & _names_in(each) for each in given)
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}

@@ -1,6 +1,8 @@
 """What pytest looks for in the plugin: options, hooks and fixtures. Everything behind them is loaded by the first use."""
 
 import os
+from functools import wraps
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,13 +12,23 @@ from calipers.pytest_plugin.voice_hooks import MARKER as VOICE_MARKER
 from calipers.pytest_plugin.voice_hooks import VoiceHooks, add_options
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from pluggy import Result
+
     from calipers.plugins import PluginManager
     from calipers.pytest_plugin.evaluating import Evaluate, EvaluateCase
+    from calipers.pytest_plugin.gating import Gate
 
 MARKER = (
-    "calipers(dataset, *, task=None, repeat=1, min_pass=None, **options): "
-    "one test per case of a calipers Dataset; with task=, the test fails if the attempt does not pass."
+    "calipers(dataset, *, task=None, repeat=1, min_pass=None, concurrent=None, **options): "
+    "one test per case of a calipers Dataset; with task=, or the name of a fixture there, the test fails if the attempt does not "
+    "pass."
 )
+
+
+_AWAITED = pytest.StashKey[bool]()
+"""Whether a test awaits its attempt itself."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,6 +67,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="URL",
         help="keep what was measured as one run in a store: a file, sqlite:///PATH or postgresql://USER@HOST/DATABASE",
     )
+    group.addoption(
+        "--calipers-inconclusive",
+        choices=("warn", "fail"),
+        default="warn",
+        help="what an INCONCLUSIVE verdict of the fixture gate does to its test: a warning, or a failure; default: warn",
+    )
     add_options(group)
 
 
@@ -90,6 +108,20 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_configure_node(node: Any) -> None:
     """Give every worker of pytest-xdist the seed of the session."""
     node.workerinput["calipers_seed"] = node.config.stash[SESSION].seed
+    # What a worker has been given may go to another one, and would then be measured twice.
+    node.workerinput["calipers_together"] = node.config.getoption("dist", "no") != "worksteal"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> None:
+    """Let a test use the fixture that its marker names as the task."""
+    if not collector.istestfunction(obj, name):
+        return
+    own = [mark for mark in getattr(obj, "pytestmark", ()) if mark.name == "calipers"]
+    mark = own[-1] if own else collector.get_closest_marker("calipers")
+    task = None if mark is None else mark.kwargs.get("task")
+    if isinstance(task, str):
+        pytest.mark.usefixtures(task)(obj)
 
 
 # Last, so that the case comes last in the name of the test, after whatever else it is parametrized by.
@@ -107,10 +139,37 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """For a marker with `task=`, make the attempt before the body of the test runs."""
     mark = pyfuncitem.get_closest_marker("calipers")
-    if mark is not None and "task" in mark.kwargs:
-        from calipers.pytest_plugin.marker import attempt
+    if mark is not None and "task" in mark.kwargs and _AWAITED not in pyfuncitem.stash:
+        from calipers.pytest_plugin.batches import attempt
 
         attempt(pyfuncitem, mark)
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> "Generator[None, Result[None], None]":
+    """For an async test whose task is a fixture, await the attempt on the event loop that the test and its fixtures have."""
+    item.config.stash[SESSION].evaluated = False
+    mark = item.get_closest_marker("calipers")
+    named = mark is not None and isinstance(mark.kwargs.get("task"), str)
+    if not (named and isinstance(item, pytest.Function) and iscoroutinefunction(item.function)):
+        yield
+        return
+    from calipers.pytest_plugin.batches import attempt_on_loop
+
+    assert mark is not None
+    body = item.obj
+
+    @wraps(body)
+    async def attempted(*arguments: Any, **named: Any) -> Any:
+        await attempt_on_loop(item, mark)
+        return await body(*arguments, **named)
+
+    item.obj = attempted
+    item.stash[_AWAITED] = True
+    try:
+        yield
+    finally:
+        item.obj = body
 
 
 @pytest.fixture(scope="session")
@@ -122,6 +181,17 @@ def evaluate(pytestconfig: pytest.Config) -> "Evaluate":
     from calipers.pytest_plugin.evaluating import Evaluate
 
     return Evaluate(pytestconfig.stash[SESSION])
+
+
+@pytest.fixture(scope="session")
+def gate(pytestconfig: pytest.Config) -> "Gate":
+    """Fails a test whose agent is shown to be worse than a limit, or than a baseline.
+
+    gate(report, at_least=0.9)
+    """
+    from calipers.pytest_plugin.gating import Gate
+
+    return Gate(pytestconfig.stash[SESSION])
 
 
 @pytest.fixture(scope="session")
@@ -155,4 +225,4 @@ def evaluate_case(request: pytest.FixtureRequest) -> "EvaluateCase":
     marked = read_mark(mark)
     session = request.config.stash[SESSION]
     session.unmeasured = request.node
-    return EvaluateCase(session, marked.dataset, case_of(request.node), marked.options)
+    return EvaluateCase(session, marked.dataset, case_of(request.node), marked.options, request.node)

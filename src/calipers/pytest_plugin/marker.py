@@ -1,8 +1,9 @@
 """`@pytest.mark.calipers(dataset)`: one test per case.
 
 The test gets the case as its argument `case`, if it asks for it. With `task=`, the attempts are made before the body of
-the test runs, and the test fails unless `min_pass` of the `repeat` attempts passed (default: all of them). A case is one
-test however often it is repeated, because the rule is about the case: which two of three attempts failed is luck.
+the test runs (see `batches`), and the test fails unless `min_pass` of the `repeat` attempts passed (default: all of them). A
+case is one test however often it is repeated, because the rule is about the case: which two of three attempts failed is luck.
+The task may be named: then it is what the fixture of that name gives.
 
 Without `task=`, only the body can measure anything, so a test is refused that takes neither `case` nor `evaluate_case`.
 Of two markers, the one on the function comes before that of its class, and that one before its module's; two in one place
@@ -22,16 +23,14 @@ import pytest
 
 from calipers.case import Case
 from calipers.dataset import Dataset, EvaluateOptions
-from calipers.errors import CalipersError
 from calipers.judge import Plan
 from calipers.names import unique
-from calipers.pytest_plugin.evaluating import NOT_FOR_ONE, EvaluateCase
+from calipers.pytest_plugin.evaluating import NOT_FOR_ONE
 from calipers.pytest_plugin.session import SESSION, SEVERAL_MARKERS, marks_of
 from calipers.task import TaskLike, is_task
-from calipers.testing.assertions import missing_passes
 from calipers.work import work_items
 
-OWN_OPTIONS = ("task", "repeat", "min_pass")
+OWN_OPTIONS = ("task", "repeat", "min_pass", "concurrent")
 """Options of the marker that it does not hand on to `Dataset.evaluate`."""
 _ID = 80
 """Characters of a case's name in the name of its test."""
@@ -44,9 +43,12 @@ class Marked:
     """What a marker says."""
 
     dataset: Dataset[Any, Any, Any]
-    task: TaskLike | None
+    task: TaskLike | str | None
+    """What is under test, or the name of the fixture that gives it; `None`: the body of the test makes the attempt."""
     repeat: int
     min_pass: int
+    concurrent: bool | None
+    """Whether its cases are attempted together; `None`: unless a fixture is made anew for each test."""
     options: EvaluateOptions
     """Options of `Dataset.evaluate`."""
 
@@ -74,12 +76,21 @@ def read_mark(mark: pytest.Mark) -> Marked:
     if not dataset.cases:
         _refuse(f"{dataset!r} has no cases: there is nothing to test")
     task = given.pop("task", None)
-    if "task" in mark.kwargs and not is_task(task):
-        _refuse(f"task= must be a function of a case's inputs, or an object with invoke, got {task!r:.200}")
+    if "task" in mark.kwargs and not is_task(task) and not (isinstance(task, str) and task.isidentifier()):
+        _refuse(
+            "task= must be a function of a case's inputs, an object with invoke, or the name of a fixture that gives one, got "
+            f"{task!r:.200}"
+        )
     repeat = given.pop("repeat", 1)
     min_pass = given.pop("min_pass", repeat)
-    if task is None and ("repeat" in mark.kwargs or "min_pass" in mark.kwargs):
-        _refuse("repeat= and min_pass= need task=: without it, the body of the test makes the attempts")
+    concurrent = given.pop("concurrent", None)
+    if unread := [name for name in OWN_OPTIONS[1:] if task is None and name in mark.kwargs]:
+        _refuse(
+            f"{' and '.join(f'{name}=' for name in unread)} without task=: the body of the test makes the attempt; give the marker "
+            "the task, or the name of a fixture that gives it: task='agent'"
+        )
+    if concurrent not in (None, True, False):
+        _refuse(f"concurrent= must be True or False, got {concurrent!r:.200}")
     if not _is_count(repeat) or not _is_count(min_pass) or min_pass > repeat:
         _refuse(
             f"repeat= and min_pass= are whole numbers from 1, min_pass at most repeat, got {repeat!r} and {min_pass!r}"
@@ -89,7 +100,7 @@ def read_mark(mark: pytest.Mark) -> Marked:
         near = difflib.get_close_matches(unknown[0], known, n=1)
         hint = f", did you mean {near[0]!r}?" if near else "."
         _refuse(f"@pytest.mark.calipers knows no option {_listed(unknown)}{hint} It takes {', '.join(known)}")
-    return Marked(dataset, task, repeat, min_pass, cast("EvaluateOptions", given))
+    return Marked(dataset, task, repeat, min_pass, concurrent, cast("EvaluateOptions", given))
 
 
 def parametrize(metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
@@ -151,21 +162,6 @@ def case_of(item: Any) -> Case[Any, Any, Any]:
     """The case that a marked test is about."""
     case: Case[Any, Any, Any] = item.callspec.params["case"]
     return case
-
-
-def attempt(item: pytest.Function, mark: pytest.Mark) -> None:
-    """Make the attempts that a marker with `task=` asks for, and fail the test if too few of them pass."""
-    marked = read_mark(mark)
-    assert marked.task is not None
-    evaluate_case = EvaluateCase(item.config.stash[SESSION], marked.dataset, case_of(item), marked.options)
-    try:
-        report = evaluate_case.repeatedly(marked.task, marked.repeat)
-    except CalipersError as error:
-        problem: str | None = f"{type(error).__name__}: {error}"
-    else:
-        problem = missing_passes([*report.cases, *report.failures], min_pass=marked.min_pass)
-    if problem is not None:  # not failed in the handler: pytest would show what is handled there once more
-        pytest.fail(problem, pytrace=False)
 
 
 def _is_count(value: Any) -> bool:

@@ -29,14 +29,20 @@ class Run(msgspec.Struct, frozen=True):
     """The test with the case, as pytest names it."""
     position: int
     """The test's place among all tests."""
-    whole_test: bool
-    """Whether the run is one case, and the test is about that case."""
     report: Report
+    items: dict[str, tuple[int, str]] = {}
+    """By the names of cases: the tests that are each about one of them, by their places among all tests and their names."""
+    apart: str | None = None
+    """The fixture because of which the cases of the test were attempted one after the other."""
 
     @property
     def records(self) -> list[Record]:
         """Its attempts."""
         return [*self.report.cases, *self.report.failures]
+
+    def position_of(self, record: Record) -> int:
+        """The place of the test that an attempt belongs to."""
+        return self.items.get(_case(record), (self.position, ""))[0]
 
 
 def read_runs(data: Iterable[Mapping[str, Any]]) -> list[Run]:
@@ -53,7 +59,7 @@ def reports_by_test(runs: Sequence[Run], *, seed: int) -> dict[str, Report]:
     tests = Counter(test for test, _, _ in groups)
     found: dict[str, Report] = {}
     for (test, name, dataset_name), members in groups.items():
-        report = _merged(members, [record for run in members for record in run.records], name=name, seed=seed)
+        report = _merged(members, [record for _, record in _in_order(members)], name=name, seed=seed)
         report.dataset_name = dataset_name
         title = test if tests[test] == 1 else f"{test} ({name})"
         found[unique(title, set(found))] = report
@@ -68,10 +74,17 @@ def report_of_all(runs: Sequence[Run], *, name: str, seed: int) -> Report:
             tests.setdefault((_function(run), _case(record)), set()).add(run.test)
     records = [
         _named_for_test(run, record, is_shared=len(tests[_function(run), _case(record)]) > 1)
-        for run in runs
-        for record in run.records
+        for run, record in _in_order(runs)
     ]
     return _merged(runs, records, name=name, seed=seed)
+
+
+def _in_order(runs: Sequence[Run]) -> list[tuple[Run, Record]]:
+    """The attempts in the order of the tests, however the runs were divided."""
+    return sorted(
+        ((run, record) for run in runs for record in run.records),
+        key=lambda each: each[0].position_of(each[1]),
+    )
 
 
 def _function(run: Run) -> str:
@@ -85,7 +98,7 @@ def _case(record: Record) -> str:
 
 def _named_for_test(run: Run, record: Record, *, is_shared: bool) -> Record:
     case = _case(record)
-    full = run.item if run.whole_test else f"{run.item} {case}"
+    full = run.items[case][1] if case in run.items else f"{run.item} {case}"
     cluster = f"{_function(run)} {case}" if is_shared and record.cluster is None else record.cluster
     repeated = None if record.source_case_name is None else full
     name = full + record.name.removeprefix(case)  # ` [1/3]`, if it is one of several

@@ -1,6 +1,7 @@
 """The section at the end of pytest's output: for each test the pass rate and every evaluator, with their intervals."""
 
 import sys
+from collections import Counter
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ _NARROWEST = 40
 """Columns below which nothing is laid out."""
 _MOST_TESTS = 20
 """Tests that are shown; a report file has them all."""
+_ONE_BY_ONE = "Its cases ran one after the other, since {} is made anew for each test; concurrent=True runs them together"
 
 
 def show_section(session: Session, terminal: "pytest.TerminalReporter") -> None:
@@ -55,13 +57,18 @@ def _problems(session: Session, page: Page) -> "Iterator[Text]":
 
 
 def _measured(session: Session, page: Page) -> "Iterator[Text]":
-    reports = reports_by_test(read_runs(session.runs), seed=session.seed)
+    runs = read_runs(session.runs)
+    reports = reports_by_test(runs, seed=session.seed)
+    apart = {run.test: run.apart for run in runs if run.apart is not None}
+    alone = Counter(run.test for run in runs if run.apart is not None)
     for number, (test, report) in enumerate(reports.items()):
         if number == _MOST_TESTS:
             left = plural(len(reports) - _MOST_TESTS, "more test")
             yield page.line((f"{page.ellipsis} and {left}: --calipers-out=report.html shows all", "dim"))
             break
         yield from _test(page, test, report)
+        if alone[test] > 1:
+            yield page.line((page.fit(_ONE_BY_ONE.format(apart[test]), 5 * page.width), "dim"))
         yield page.line()
     for reason in session.incomplete:
         yield page.line(("INCOMPLETE: ", "bold red"), (page.fit(reason, 3 * page.width), "red"))

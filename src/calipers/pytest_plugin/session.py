@@ -28,6 +28,8 @@ SEVERAL_MARKERS = (
 )
 ATTRIBUTE = "calipers_runs"
 """Where a pytest report carries runs."""
+INCONCLUSIVE = "calipers_inconclusive"
+"""Where a pytest report carries what gates could not decide."""
 PLUGIN_FAILURES = "calipers_plugin_failures"
 """Where the output of a worker carries what went wrong in its plugins."""
 
@@ -64,8 +66,14 @@ class Session:
         """Report files that were written."""
         self.unmeasured: pytest.Item | None = None
         """A test that took `evaluate_case` and has made no attempt with it yet."""
+        self.evaluated = False
+        """Whether the body of the present test has used `evaluate` or `evaluate_case`."""
+        self.inconclusive: list[str] = []
+        """What gates of the present test could not decide."""
         self.started_at = datetime.now(UTC).isoformat()
         self._start = perf_counter()
+        self.shift = 0.0
+        """Seconds by which the present call of a test seems shorter than it is to be told: cases of several tests run together."""
         self._unsent: list[dict[str, Any]] = []
         self._positions: dict[pytest.Item, int] = {}
 
@@ -96,30 +104,40 @@ class Session:
         """The plugins that were loaded so far."""
         return self.plugins if "plugins" in vars(self) else self._named
 
-    def keep(self, report: dict[str, Any], *, whole_test: bool) -> None:
+    def keep(
+        self,
+        report: dict[str, Any],
+        *,
+        items: "Mapping[str, pytest.Item] | None" = None,
+        apart: str | None = None,
+    ) -> None:
         """Keep the report of a run, as plain data, as something that the current test measured.
 
         Args:
             report: what `Report.to_dict` gives.
-            whole_test: the run is what the test is for: one case of the dataset that the test is marked with.
+            items: by the names of cases, the tests that are each about one of them; `None`: the run is part of the current test.
+            apart: the fixture that keeps cases from being attempted together, if one does.
         """
         item = self.item
-        if whole_test:
+        if items is not None:
             self.unmeasured = None
         assert item is not None, "fixtures are only ever used by tests"
         if not self._positions:
             self._positions = {each: number for number, each in enumerate(item.session.items)}
         self._unsent.append(
             {
-                "test": self._test(item),
+                "test": self.test_of(item),
                 "item": item.nodeid,
                 "position": self._positions.get(item, -1),
-                "whole_test": whole_test,
+                "items": {
+                    name: [self._positions.get(each, -1), each.nodeid] for name, each in (items or {}).items()
+                },
+                "apart": apart,
                 "report": report,
             }
         )
 
-    def _test(self, item: pytest.Item) -> str:
+    def test_of(self, item: pytest.Item) -> str:
         """The name of the test without the case: what all tests of one dataset share."""
         callspec = getattr(item, "callspec", None)
         case_id = None if callspec is None else self.case_ids.get(id(callspec.params.get("case")))
@@ -136,6 +154,8 @@ class Session:
         """Note which test runs, and refuse one whose marker came to nothing: it would pass without any case."""
         self.item = item
         self.unmeasured = None
+        self.shift = 0.0
+        self.inconclusive = []
         if len(marks_of(item)) > 1:
             pytest.fail(SEVERAL_MARKERS, pytrace=False)
         if item.get_closest_marker("calipers") is not None:
@@ -157,13 +177,31 @@ class Session:
                 pytrace=False,
             )
 
+        if self.evaluated and isinstance(item, pytest.Function):
+            from calipers.pytest_plugin.evaluating import warn_if_unasserted
+
+            warn_if_unasserted(item)
+
     @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_makereport(self) -> "Generator[None, Result[pytest.TestReport], None]":
-        """Let a report take along what was measured since the last one."""
+    def pytest_runtest_makereport(
+        self, call: "pytest.CallInfo[None]"
+    ) -> "Generator[None, Result[pytest.TestReport], None]":
+        """Let a report take along what was measured since the last one, and tell how long its own case took."""
         outcome = yield
+        if call.when == "call":
+            report = outcome.get_result()
+            report.duration = max(0.0, report.duration + self.shift)
+            if self.inconclusive:
+                setattr(report, INCONCLUSIVE, self.inconclusive)
         if self._unsent:
             setattr(outcome.get_result(), ATTRIBUTE, self._unsent)
             self._unsent = []
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
+        """Count a test whose gate could not decide as what it is."""
+        if getattr(report, INCONCLUSIVE, None) and report.passed:
+            return "inconclusive", "?", ("INCONCLUSIVE", {"yellow": True})
+        return None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the runs of a report, whichever process it comes from."""

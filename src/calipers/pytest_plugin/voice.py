@@ -15,7 +15,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -30,6 +30,9 @@ from calipers.voice.cache import AudioCache, CachedSynthesizer
 from calipers.voice.evaluators import ExactEvaluator
 from calipers.voice.pipeline import run_concurrent
 from calipers.voice.result import EvalResult
+
+if TYPE_CHECKING:
+    from calipers.views.outcome import Record
 
 __all__ = ["ExactEvaluator", "Marked", "cache_of", "read_mark", "result_of"]
 
@@ -135,12 +138,13 @@ def result_of(request: pytest.FixtureRequest) -> EvalResult | BatchResult:
         problem = f"{type(error).__name__}: {error}"
     else:
         alone = not marked.is_list and runs == 1
-        kept(session, batch.report, whole_test=alone)
+        records: list[Record] = [*batch.report.cases, *batch.report.failures]
+        kept(session, batch.report, items={records[0].name: request.node} if alone else None)
         if not alone:
             return batch
         if batch.runs[0].error is None:
             return batch.runs[0].eval_result
-        problem = "\n".join(attempts_lines([*batch.report.cases, *batch.report.failures]))
+        problem = "\n".join(attempts_lines(records))
     # Not raised in the handler: pytest would show what is handled there once more.
     raise pytest.fail.Exception(problem, pytrace=False)
 
