@@ -9,24 +9,22 @@ Every case has the same chance to be passed, which is where a measured rate vari
 repeat exactly. `--update-docs` writes them into the page, between their markers.
 """
 
-import argparse
 import sys
 import zlib
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from random import Random
 
+import tables
 from calipers import Case, Dataset
 from calipers.gate import Policy, Rules, judge_run
 from calipers.testing import assert_rate
-from false_alarms import update
 
 SETS = 2000
 CASES, ASKED, ROUNDS = 50, 0.9, 5
 RATES = (0.7, 0.8, 0.85, 0.9, 0.95, 0.98)
 BEFORE, MARGIN, CHANGES = 0.9, 0.05, (-0.3, -0.2, -0.1, -0.05, 0.0, 0.05)
-PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "pytest.md"
+PAGE = tables.DOCS.parent / "how-to" / "pytest.md"
 LEVEL = Policy(pass_rate=Rules(at_least=ASKED), population="these-cases")
 CHANGE = Policy(pass_rate=Rules(margin=MARGIN), population="these-cases")
 
@@ -67,7 +65,7 @@ def is_red(passed, whole_interval):
     return False
 
 
-def gate_table(sets):
+def gate_table(sets, _pool):
     yield "| true rate | `assert_rate` red | `whole_interval` red | `gate` red | open | `until_decided` red | open | rounds |"
     yield "|---:|---:|---:|---:|---:|---:|---:|---:|"
     for rate in RATES:
@@ -97,7 +95,7 @@ def against(both, only_new, only_old):
     return judge_run(report(new), CHANGE, baseline=report(old)).outcome
 
 
-def baseline_table(sets):
+def baseline_table(sets, _pool):
     yield "| true difference | FAIL | WORSE | INCONCLUSIVE | PASS |"
     yield "|---:|---:|---:|---:|---:|"
     for change in CHANGES:
@@ -115,18 +113,5 @@ def baseline_table(sets):
 TABLES = {"pytest gate": gate_table, "pytest baseline": baseline_table}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=SETS, help="simulated tests for each row")
-    parser.add_argument("--update-docs", action="store_true")
-    options = parser.parse_args()
-    for name, table in TABLES.items():
-        lines = list(table(options.sets))
-        print("\n".join(lines), end="\n\n")
-        if options.update_docs:
-            update(PAGE, name, lines)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tables.main(__doc__, PAGE, TABLES, sets=SETS))

@@ -28,6 +28,7 @@ from calipers.gate.verdict import Finding, Verdict
 from calipers.project import find_project
 from calipers.pytest_plugin.evaluating import Evaluate
 from calipers.pytest_plugin.session import Session
+from calipers.record import name_results
 from calipers.report import Report
 from calipers.stores.opening import open_store
 from calipers.stores.run_info import RunInfo
@@ -239,9 +240,11 @@ class _Looks:
         if len(self._reports) == 1:
             return self._reports[0]
         rounds = list(enumerate(self._reports, 1))
+        cases = [_numbered(case, number) for number, report in rounds for case in report.cases]
+        name_results(cases)
         return msgspec.structs.replace(
             self._reports[0],
-            cases=[_numbered(case, number) for number, report in rounds for case in report.cases],
+            cases=cases,
             failures=[_numbered(failure, number) for number, report in rounds for failure in report.failures],
             repeat=len(rounds),
             incomplete="; ".join(report.incomplete for report in self._reports if report.incomplete) or None,
