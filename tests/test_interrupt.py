@@ -288,6 +288,22 @@ def test_somebody_elses_handler_is_left_alone():
     assert calls == ["theirs"]
 
 
+def test_a_handler_that_came_during_a_run_stays():
+    async def task(inputs):
+        signal.signal(signal.SIGINT, theirs)
+        return inputs
+
+    def theirs(*_):
+        pass
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        asyncio.run(Dataset(cases=[Case(inputs=1)]).evaluate(task, progress=False))
+        assert signal.getsignal(signal.SIGINT) is theirs
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_outside_the_main_thread_nothing_is_touched():
     outcome = []
 

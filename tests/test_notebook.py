@@ -206,6 +206,24 @@ def test_the_interrupt_of_a_kernel_ends_a_run_and_keeps_what_is_finished(kernel,
     assert "stopping: what is finished is kept" in str(outputs)
 
 
+def test_a_sigterm_ends_a_run_and_not_the_kernel(kernel):
+    kernel.run(SLOW)
+    kernel.run(
+        """
+        async def terminated(number):
+            if number == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+                await asyncio.sleep(60)
+            return number
+
+        report = dataset.evaluate_sync(terminated, max_concurrency=1)
+        """
+    )
+    assert (
+        text_of(kernel.run("print(report.incomplete)")) == "interrupted by SIGTERM after 3 of 40 attempts\n"
+    )
+
+
 MOMENT = """
 begun = 0
 timer = threading.Timer({delay}, os.kill, (os.getpid(), signal.SIGINT))

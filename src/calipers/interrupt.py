@@ -138,9 +138,10 @@ class _Handlers:
         _heard = _heard or self._heard_before
 
     def put_back(self) -> None:
-        """Put back what was there before."""
+        """Put back what was there before, unless another handler has come since: a notebook has one for each cell."""
         for number, handler in self.before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) == self._handlers[number]:
+                signal.signal(number, handler)
 
     def before_fork(self) -> None:
         """Hold back signals until it is clear who gets them."""
