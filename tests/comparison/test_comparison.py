@@ -247,7 +247,7 @@ def test_tasks_that_all_take_one_second_are_times_and_not_passes(attempt, report
     two = report_of([attempt(name, seconds=math.e) for name in "abcdefgh"])
     same, slower = compare_reports(one, one).measures[0], compare_reports(one, two).measures[0]
     assert (same.outcome, same.interval) == ("identical", None)
-    assert (slower.outcome, slower.difference) == ("worse", pytest.approx(math.e - 1))
+    assert (slower.outcome, slower.difference) == ("unclear", pytest.approx(math.e - 1))
     assert (slower.baseline, slower.candidate) == (pytest.approx(1.0), pytest.approx(math.e))
 
 
@@ -507,3 +507,25 @@ def test_without_a_pass_rate_there_are_no_slices_and_of_many_tags_the_largest_ar
     assert len(found) == 12
     assert found[0].name == "all"
     assert compare_reports(tagged([True]), tagged([True], tags=("x",))).to_dict()["slices"]
+
+
+def test_times_have_no_p_value_since_one_run_on_each_side_cannot_tell_the_agent_from_the_moment(
+    attempt, report_of
+):
+    one = report_of([attempt(f"c{n}", seconds=1 + n / 100) for n in range(60)])
+    two = report_of([attempt(f"c{n}", seconds=1.33 * (1 + n / 90)) for n in range(60)])
+    (found,) = compare_reports(one, two).measures
+    assert (found.outcome, found.p_value, found.adjusted_p, found.one_sided_p) == ("higher", None, None, None)
+    assert found.interval.low > 0.3
+
+
+def test_a_comparison_says_how_many_tasks_were_in_flight_and_warns_where_that_differs(attempt, report_of):
+    one, two = (report_of([attempt(f"c{n}", seconds=2.0) for n in range(60)]) for _ in range(2))
+    one.duration, two.duration = 12.0, 1.2
+    found = compare_reports(one, two)
+    assert (found.baseline.in_flight, found.candidate.in_flight) == (10, pytest.approx(100))
+    assert any("had 10 tasks in flight at once and" in warning for warning in found.warnings)
+    two.duration = 11.0
+    assert not any("in flight" in warning for warning in compare_reports(one, two).warnings)
+    two.duration = None
+    assert compare_reports(one, two).candidate.in_flight is None

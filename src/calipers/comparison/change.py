@@ -20,7 +20,8 @@ since a t test of a handful of cases is surer than they allow; with more it is t
 The *outcome* is `better` or `worse` only if the interval excludes 0 and the adjusted p-value says the same: where many
 columns are compared, an interval alone is lucky too often. `same` is a finding, not the lack of one: the whole interval is
 within the smallest difference worth seeing. Everything else is `unclear`. Where nobody said which direction is good, it is
-`higher` or `lower`. `identical` is said of scores that are equal in every case, for which no interval is known, and where none was lost.
+`higher` or `lower`. Times are, too, and have no p-value: all times of a run share its moment, its concurrency and how busy the
+service was, and one run on each side cannot tell these from the agent. `identical` is said of scores that are equal in every case, for which no interval is known, and where none was lost.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -167,9 +168,11 @@ def decided(change: Change, adjusted_p: float | None, *, confidence: float) -> C
 
 def _outcome(change: Change, adjusted_p: float | None, level: float) -> Outcome:
     interval = change.interval
+    if change.kind == "duration" and interval is not None and (interval.low > 0 or interval.high < 0):
+        return "higher" if change.difference > 0 else "lower"
     certain = adjusted_p is not None and adjusted_p <= level
     if interval is None:
-        if change.difference == 0 and change.p_value == 1:
+        if change.difference == 0 and (change.p_value == 1 or change.kind == "duration"):
             return "unclear" if change.lost_cases else "identical"
         return _side(change) if certain and change.difference else "unclear"
     if certain and (interval.low > 0 or interval.high < 0):
@@ -195,6 +198,8 @@ def _change(
     means: tuple[float, float] | None = None,
 ) -> Change:
     candidate, baseline = (found.first, found.second) if means is None else means
+    if question.kind == "duration":
+        found = msgspec.structs.replace(found, p_value=None, test=None)
     halved = found.test not in {None, "fisher"}  # Fisher's two sides are not alike
     return Change(
         name=question.name,

@@ -10,6 +10,7 @@ most comparisons are made for; the pass rates of single tags; the evaluators; ti
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from math import fsum
 from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
@@ -22,7 +23,7 @@ from calipers.stats.interval import check_confidence
 from calipers.stats.multiplicity import benjamini_hochberg, holm
 
 from .asking import Asker
-from .cases import PairBy, Pairing, cases_of, check_report, named_alike, pair_cases
+from .cases import PairBy, Pairing, Record, cases_of, check_report, named_alike, pair_cases
 from .change import Change, decided
 from .columns import Columns
 from .conclusion import Conclusion, conclude
@@ -35,6 +36,11 @@ FORMAT_VERSION = 1
 
 Correction: TypeAlias = Literal["holm", "bh", "none"]
 """How p-values are adjusted for being many: by Holm, by Benjamini and Hochberg, or not at all."""
+
+_CROWDED = 2.0
+"""Tasks in flight from which on some wait for others."""
+_MORE = 1.25
+"""How many times as many tasks in flight make times incomparable."""
 
 _ADJUST: dict[str, Callable[[Sequence[float]], list[float]]] = {
     "holm": holm,
@@ -64,6 +70,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a rule could end it early (`stop_when`), so that it was looked at many times."""
     reused: int = 0
     """Attempts that were taken over from earlier runs instead of being made."""
+    in_flight: float | None = None
+    """Tasks that were under way at once, on average; `None` if nobody can tell, as of a run that took over attempts."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -330,7 +338,15 @@ def _side(label: str, report: Report, columns: Columns) -> Side:
         incomplete=report.incomplete,
         could_stop=report.stopping is not None,
         reused=0 if report.reuse is None else report.reuse.attempts_reused,
+        in_flight=_in_flight(report, records),
     )
+
+
+def _in_flight(report: Report, records: Sequence[Record]) -> float | None:
+    """Tasks under way at once, on average: the time in all of them, over the time that the run took."""
+    if not report.duration or (report.reuse is not None and report.reuse.attempts_reused):
+        return None
+    return fsum(record.task_duration for record in records) / report.duration
 
 
 def _warnings(found: Comparison) -> list[str]:
@@ -352,6 +368,14 @@ def _warnings(found: Comparison) -> list[str]:
         for side in (found.baseline, found.candidate)
         if side.failed and (found.measures or found.baseline_only or found.candidate_only)
     ]
+    one, two = found.baseline.in_flight, found.candidate.in_flight
+    if one and two and any(each.kind == "duration" for each in found.measures):
+        low, high = sorted((one, two))
+        if high >= _CROWDED and high > _MORE * low:
+            warnings.append(
+                f"{found.baseline.label} had {one:,.3g} tasks in flight at once and {found.candidate.label} {two:,.3g}: tasks that wait for "
+                "each other take longer, so the times do not compare the agents"
+            )
     if found.baseline.run is not None and found.baseline.run == found.candidate.run:
         warnings.append("both are the same run, so nothing can differ")
     warnings += [

@@ -56,7 +56,7 @@ def test_json_has_the_words_and_reads_back(comparisons):
     assert data["calipers_comparisons"] == 1
     assert [Comparison.from_dict(each) for each in data["comparisons"]] == comparisons
     assert data["comparisons"][0]["evaluators"][0]["words"].startswith("better by ")
-    assert data["comparisons"][0]["measures"][0]["words"].startswith("slower by ")
+    assert data["comparisons"][0]["measures"][0]["words"].startswith("longer by ")
     assert "words" in data["comparisons"][0]["pass_rate"]
 
 

@@ -28,10 +28,10 @@ def test_the_page_tells_everything_in_order(comparisons):
         "  Note: its evaluator did not finish on 0 attempts of the baseline and 1 of the candidate",
         "mood: ",
         "Measure ",
-        "▼ task duration: slower by ",
+        "▲ task duration: longer by ",
         "▼ cost: costlier by ",
         "The unit is the case",
-        "Times are those of two runs",
+        "A task's time runs from its call to its end",
     ]
     places = [text.find(part) for part in parts]
     assert -1 not in places, parts[places.index(-1)]

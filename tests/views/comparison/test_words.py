@@ -71,11 +71,11 @@ from calipers.views.comparison.words import (
                 "kind": "duration",
                 "scale": "relative",
                 "better": "lower",
-                "outcome": "worse",
+                "outcome": "higher",
                 "difference": 0.12,
                 "smallest": 0.1,
             },
-            "slower by 12.0 %, 95 % interval 3.0 % to 22.0 %",
+            "longer by 12.0 %, 95 % interval 3.0 % to 22.0 %",
         ),
         (
             (-0.22, -0.03),

@@ -15,7 +15,6 @@ from .terminal import check_max_flips
 from .words import (
     LEAD_MARKS,
     MARKS,
-    TIMES,
     difference_text,
     flip_notes,
     flip_text,
@@ -29,6 +28,7 @@ from .words import (
     p_values_text,
     sentence,
     summary_lines,
+    times_note,
     value_text,
 )
 
@@ -121,7 +121,7 @@ def _section(comparison: Comparison, max_flips: int | None) -> Markup:
         _labels(comparison),
         _table("Times and metrics", comparison.measures, comparison.confidence),
         element("p", footnote(comparison), class_="note"),
-        element("p", TIMES, class_="note") if any(c.kind == "duration" for c in comparison.measures) else "",
+        element("p", times, class_="note") if (times := times_note(comparison)) is not None else "",
         class_="top",
     )
 

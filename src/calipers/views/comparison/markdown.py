@@ -17,7 +17,6 @@ from .terminal import check_max_flips
 from .words import (
     LEAD_MARKS,
     MARKS,
-    TIMES,
     difference_text,
     flip_notes,
     flip_text,
@@ -31,6 +30,7 @@ from .words import (
     p_values_text,
     sentence,
     summary_lines,
+    times_note,
     value_text,
 )
 
@@ -91,8 +91,8 @@ def _sections(comparison: Comparison, max_flips: int | None) -> Iterator[str]:
     yield from _plots([*comparison.evaluators, *comparison.measures])
     yield f"<sub>{footnote(comparison)}</sub>"
     yield ""
-    if any(change.kind == "duration" for change in comparison.measures):
-        yield f"<sub>{TIMES}</sub>"
+    if (times := times_note(comparison, show=_code)) is not None:
+        yield f"<sub>{times}</sub>"
         yield ""
 
 

@@ -20,7 +20,6 @@ from .plots import spans, text_plot
 from .words import (
     LEAD_MARKS,
     MARKS,
-    TIMES,
     difference_text,
     flip_notes,
     flip_text,
@@ -34,6 +33,7 @@ from .words import (
     p_values_text,
     sentence,
     summary_lines,
+    times_note,
     value_text,
 )
 
@@ -289,8 +289,8 @@ def _notes(page: Page, comparison: Comparison) -> "Iterator[Text]":
         yield page.line((footnote(comparison), "dim"))
     else:
         yield page.line("Nothing can be compared: the two have no evaluator in common.")
-    if any(change.kind == "duration" for change in comparison.measures):
-        yield page.line((TIMES, "dim"))
+    if (times := times_note(comparison)) is not None:
+        yield page.line((page.fit(times, 8 * page.width), "dim"))
 
 
 def _mark(page: Page, change: Change) -> tuple[str, str]:

@@ -187,13 +187,13 @@ def p_text(p_value: float | None) -> str:
 
 
 def word_for(change: Change, value: float) -> str:
-    """The word for a difference in the direction of `value`: better, slower, costlier, lower."""
+    """The word for a difference in the direction of `value`: better, longer, costlier, lower."""
     rises = value > 0
+    if change.kind == "duration":
+        return "longer" if rises else "shorter"
     if change.better is None:
         return "higher" if rises else "lower"
     good = rises == (change.better == "higher")
-    if change.kind == "duration":
-        return "faster" if good else "slower"
     if change.kind == "metric":
         name = change.name.lower()
         if _COST.search(name):
@@ -321,11 +321,17 @@ def footnote(comparison: Comparison) -> str:
     )
 
 
-TIMES = (
-    "Times are those of two runs at two moments: how busy machines and services were is part of them, and no number of cases "
-    "averages that out."
-)
-"""What has to be known about times."""
+def times_note(comparison: Comparison, *, show: Callable[[str], str] = str) -> str | None:
+    """What was measured, where times were compared; `show` makes the name of a run safe to show."""
+    if not any(change.kind == "duration" for change in comparison.measures):
+        return None
+    sides = (comparison.baseline, comparison.candidate)
+    flights = [f"{each.in_flight:,.3g} in {show(each.label)}" for each in sides if each.in_flight is not None]
+    told = f" Tasks in flight at once, on average: {', '.join(flights)}." if flights else ""
+    return (
+        "A task's time runs from its call to its end, and waiting in the client and at the service is part of it. These are two runs "
+        f"at two moments: no number of cases averages out how busy everything was, so times have no p-value.{told}"
+    )
 
 
 def _certain(change: Change, level: str) -> str:
