@@ -17,6 +17,7 @@ LAYERS = (
     "late",
     "errors",
     "forks",
+    "infrastructure",
     "interrupt",
     "loop",
     "plain",

@@ -13,6 +13,7 @@ from typing import Any, get_args
 from .case import Case
 from .errors import NotAnEvaluatorError
 from .evaluator import Evaluator, Expectation
+from .infrastructure import is_infrastructure
 from .interrupt import is_interrupt
 from .names import Names, unique
 from .plain import are_plain
@@ -98,7 +99,12 @@ class Judge:
         """The record of this evaluator not finishing."""
         kind, message, stack = describe_error(error)
         return EvaluatorFailure(
-            name=self.name, error_type=kind, error_message=message, error_stacktrace=stack, source=self.source
+            name=self.name,
+            error_type=kind,
+            error_message=message,
+            error_stacktrace=stack,
+            source=self.source,
+            infrastructure=is_infrastructure(error),
         )
 
 

@@ -142,6 +142,8 @@ class ReportCaseFailure(
     error_message: str
     """`Type: text`."""
     error_stacktrace: str = ""
+    infrastructure: bool = False
+    """Whether a time-out, a connection or a server got in the way, so that it says nothing about the agent's answer."""
     not_run: tuple[str, ...] = ()
     """The evaluators that would have judged it."""
     task_duration: float = 0.0

@@ -26,7 +26,18 @@ from .record import ReportCase, ReportCaseFailure
 from .result import EvaluatorFailure
 from .scoring import BlockedLoop
 from .stats import Estimate, pass_at_k, pass_hat_k
-from .summary import Counts, Durations, Slice, Summary, Tally, Totals, durations, passes, tally
+from .summary import (
+    Counts,
+    Durations,
+    Infrastructure,
+    Slice,
+    Summary,
+    Tally,
+    Totals,
+    durations,
+    passes,
+    tally,
+)
 from .trace import Trace
 from .trace_data import read_trace, trace_data
 from .unit import CasePasses
@@ -203,8 +214,7 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         Raises:
             InvalidOptionError: the report does not keep every attempt, or no case has such a field.
         """
-        if not self._keeps_all():
-            raise InvalidOptionError("slices by metadata need every attempt: run with keep='all'")
+        self.check_whole("slices by metadata")
         records: list[ReportCase | ReportCaseFailure] = [*self.cases, *self.failures]
         for field in fields:
             if not any(field_tags(record.metadata, field) for record in records):
@@ -242,6 +252,25 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         """How long the finished tasks took."""
         return durations(self.cases) if self.totals is None else self.totals.durations
 
+    def metrics(self, *, confidence: float = 0.95) -> dict[str, Estimate | None]:
+        """The mean of each metric over the finished attempts that have it, by name; `None` for numbers too large to average.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt and comes from a version that did not count metrics.
+        """
+        totals = self._counted(confidence)
+        if totals is not None and totals.metrics is not None:
+            return totals.metrics
+        self.check_whole("metrics")
+        return self._tally().metrics(confidence=confidence)
+
+    def infrastructure(self, *, confidence: float = 0.95) -> Infrastructure | None:
+        """Attempts that got no answer, and the pass rate in other readings; `None` if there are none."""
+        totals = self._counted(confidence)
+        if totals is not None:
+            return totals.infrastructure
+        return self._tally().infrastructure(confidence=confidence)
+
     def counts(self) -> Counts:
         """How many attempts the run made, kept or not, and what became of them."""
         return self._tally().counts() if self.totals is None else self.totals.counts
@@ -262,30 +291,57 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         totals = self.totals
         if totals is None or confidence == totals.confidence:
             return totals
-        if self._keeps_all():
+        if self.keeps_all:
             return None
         raise InvalidOptionError(
             f"this report does not keep every attempt, so its intervals stay at confidence="
             f"{totals.confidence!r}, got {confidence!r}: run with keep='all' to choose another"
         )
 
-    def _keeps_all(self) -> bool:
+    @property
+    def keeps_all(self) -> bool:
+        """Whether `cases` and `failures` are every attempt of the run, and not only those that did not pass."""
         return self.totals is None or self.totals.counts.attempts == len(self.cases) + len(self.failures)
 
+    def check_whole(self, what: str) -> None:
+        """Refuse to compute something of the attempts where only some are kept.
+
+        Args:
+            what: needs every attempt, in the plural, for the error: `slices by metadata`.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt.
+        """
+        if not self.keeps_all:
+            kept, made = len(self.cases) + len(self.failures), self.counts().attempts
+            raise InvalidOptionError(
+                f"{what} need every attempt, and this report keeps {kept:,} of {made:,}: run with keep='all', or read a "
+                "stored run with Store.report(run)"
+            )
+
     def _passes(self, assertion: str | None) -> CasePasses | None:
-        if not self._keeps_all():
-            raise InvalidOptionError("pass@k and pass^k need every attempt: run with keep='all'")
+        self.check_whole("pass@k and pass^k")
         return passes(self.cases, self.failures, assertion)
 
     def averages(self) -> Averages | None:
-        """Plain averages over the finished attempts it keeps, two-level under repeats; `None` if it keeps none."""
+        """Plain averages over the finished attempts, two-level under repeats; `None` if none finished.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt; `summaries` and `metrics` are of all of them.
+        """
+        self.check_whole("averages")
         groups = self.case_groups()
         if groups is None:
             return _average(self.cases)
         return _average_of([group.summary for group in groups])
 
     def case_groups(self) -> list[CaseGroup[InputsT, OutputT, MetadataT]] | None:
-        """The attempts by case; `None` when nothing was repeated. Cases that only ever failed come last."""
+        """The attempts by case; `None` when nothing was repeated. Cases that only ever failed come last.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt.
+        """
+        self.check_whole("groups of attempts")
         if self.repeat == 1:
             return None
         groups: dict[str, CaseGroup[InputsT, OutputT, MetadataT]] = {}
@@ -312,6 +368,9 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
 
     def __repr__(self) -> str:
         # Short: a report of many cases must not become megabytes of text in a log or a notebook.
+        if not self.keeps_all:
+            kept, made = len(self.cases) + len(self.failures), self.counts().attempts
+            return f"Report(name={self.name!r}, keeps {kept:,} of {made:,} attempts)"
         cases = "1 case" if len(self.cases) == 1 else f"{len(self.cases)} cases"
         failures = "1 failure" if len(self.failures) == 1 else f"{len(self.failures)} failures"
         return f"Report(name={self.name!r}, {cases}, {failures})"

@@ -178,6 +178,8 @@ class EvaluatorFailure(ModelField, msgspec.Struct, frozen=True, kw_only=True):
     source: EvaluatorSpec
     metadata: dict[str, Any] | None = None
     """What it counted and noted, and how often it was tried, where there is something to say."""
+    infrastructure: bool = False
+    """Whether a time-out, a connection or a server got in the way, so that it says nothing about what was judged."""
 
 
 def kind_of(value: Scalar) -> Kind:

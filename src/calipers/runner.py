@@ -24,6 +24,7 @@ from .case import Case
 from .context import EvaluatorContext
 from .early_stop import EarlyStop, StopRule
 from .errors import AttemptTimeoutError, InvalidOptionError, TaskContractError
+from .infrastructure import is_infrastructure
 from .interrupt import is_interrupt, take_back
 from .journal import Journal
 from .lifecycle import CaseLifecycle, LifecycleFactory, RunHook, RunHooks
@@ -399,6 +400,7 @@ class Run:
             error_type=kind,
             error_message=message,
             error_stacktrace=stack,
+            infrastructure=is_infrastructure(attempt.error),
             not_run=work.plan.awaiting(case),
             task_duration=attempt.duration,
             total_duration=perf_counter() - start,

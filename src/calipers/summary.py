@@ -9,12 +9,15 @@ A *column* is a result name together with its kind. For every column:
 - The mean of a score is over the results there are: a crash has no score, and inventing a zero would be a guess.
 - The case is the unit. Repeats of a case are averaged first, and cases of one cluster count as one source.
 
+An attempt that never got an answer (`calipers.infrastructure`) counts as not passed like any other failure. `Infrastructure`
+says how much hangs on that.
+
 A *slice* is the cases that share a tag. A case with several tags is in several slices.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import fsum
+from math import fsum, inf, isfinite
 from typing import TypeAlias
 
 import msgspec
@@ -107,6 +110,28 @@ class Counts(msgspec.Struct, kw_only=True):
     """Attempts on which an evaluator did not finish, by its name."""
     silent_evaluators: dict[str, Silence] = {}
     """Evaluators that were skipped and never gave a result, by name."""
+    failed_teardowns: int = 0
+    """Attempts after which the clean-up failed, passed or not."""
+
+
+class Infrastructure(msgspec.Struct, kw_only=True):
+    """Attempts that did not pass since a time-out, a connection or a server got in the way, and the pass rate in other readings.
+
+    `Report.pass_rate` counts them as not passed, which is the least that the rate can be. They say nothing about the agent's
+    answers, so nobody knows which reading is right until they are made again (`rerun_failed`).
+    """
+
+    failures: dict[str, int]
+    """How many, by the type of the error, the commonest first."""
+    without: Estimate | None
+    """The pass rate without these attempts; `None` if nothing is left. It is fair only if they hit easy and hard cases alike."""
+    at_most: Estimate | None
+    """The pass rate if all of them had passed: the most that it can be; `None` if nothing was asserted."""
+
+    @property
+    def count(self) -> int:
+        """How many attempts."""
+        return sum(self.failures.values())
 
 
 class Slice(msgspec.Struct, kw_only=True):
@@ -132,6 +157,10 @@ class Totals(msgspec.Struct, kw_only=True):
     """Of every interval here."""
     slices: dict[str, Slice] = {}
     """By tag, the tag with the most attempts first."""
+    metrics: dict[str, Estimate | None] | None = None
+    """The mean of each metric; `None` in files of earlier versions, which did not count it."""
+    infrastructure: Infrastructure | None = None
+    """What did not reach an answer; `None` if everything did."""
 
 
 class _Column:
@@ -249,8 +278,15 @@ class Tally:
         self._ledgers: defaultdict[str, _Ledger] = defaultdict(_Ledger)
         self._asserted = Passes()
         self._lost = Passes()
+        self._unreached = Passes()
+        """Attempts that did not pass for the infrastructure alone; they are in neither of the two above."""
+        self._unreached_kinds: Counter[str] = Counter()
+        self._unjudged = 0
+        """Those of them whose task finished, and whose evaluators did not."""
         self._seconds = QuantileSketch()
+        self._metrics: dict[str, Scores] = {}
         self._failed_tasks: Counter[str] = Counter()
+        self._failed_teardowns = 0
         self._tagged: dict[str, _Tagged] = {}
 
     def add(self, record: ReportCase | ReportCaseFailure) -> None:
@@ -258,13 +294,21 @@ class Tally:
         unit = self._units.of(record)
         if record.tags:
             self._add_to_slices(unit, record)
+        if record.teardown_failure is not None:
+            self._failed_teardowns += 1
         if isinstance(record, ReportCaseFailure):
-            self._lost.add(unit, False)
+            if record.infrastructure:
+                self._unreached.add(unit, False)
+                self._unreached_kinds[record.error_type] += 1
+            else:
+                self._lost.add(unit, False)
             self._failed_tasks[record.error_type] += 1
             for name in record.not_run:
                 self._ledgers[name].task_failures.add(unit, False)
             return
         self._seconds.add(record.task_duration)
+        for name, value in record.metrics.items():
+            self._metric(name).add(unit, _float(value))
         # In order, since the rows of a report follow the ledgers: a set of names has another order in each process.
         judged: dict[str, bool] = {}
         for skip in record.skipped:
@@ -287,7 +331,13 @@ class Tally:
         for failure in record.evaluator_failures:
             self._ledgers[failure.name].failures.add(unit, False)
         passed = record.passed
-        if passed is not None:
+        if passed is None:
+            return
+        if record.evaluator_failures and (error := _unreached_judge(record)) is not None:
+            self._unreached.add(unit, False)
+            self._unreached_kinds[error] += 1
+            self._unjudged += 1
+        else:
             self._asserted.add(unit, passed)
 
     def rename(self, names: Names) -> None:
@@ -299,6 +349,12 @@ class Tally:
                 if name != column.name:
                     column.name, column.key = name, column.name
         self._columns = {(column.name, column.kind): column for column in self._columns.values()}
+
+    def _metric(self, name: str) -> Scores:
+        found = self._metrics.get(name)
+        if found is None:
+            found = self._metrics[name] = Scores()
+        return found
 
     def _add_to_slices(self, unit: int, record: ReportCase | ReportCaseFailure) -> None:
         passed = record.passed
@@ -344,15 +400,40 @@ class Tally:
         """The share of cases that passed; `None` if nothing was asserted."""
         if self._nothing_asserted():
             return None
-        return self._asserted.rate(self._units, [self._lost], confidence)
+        return self._asserted.rate(self._units, [self._lost, self._unreached], confidence)
+
+    def infrastructure(self, *, confidence: float = 0.95) -> Infrastructure | None:
+        """What did not reach an answer, and the pass rate in other readings; `None` if everything did."""
+        if not self._unreached_kinds:
+            return None
+        unknown = self._nothing_asserted()
+        some_left = not unknown and self._asserted.count + self._lost.count > 0
+        passed = [self._lost, self._unreached.all_passed()]
+        return Infrastructure(
+            failures=dict(self._unreached_kinds.most_common()),
+            without=self._asserted.rate(self._units, [self._lost], confidence) if some_left else None,
+            at_most=None if unknown else self._asserted.rate(self._units, passed, confidence),
+        )
+
+    def metrics(self, *, confidence: float = 0.95) -> dict[str, Estimate | None]:
+        """The mean of each metric over the finished attempts that have it; `None` for one that no float can average."""
+        return {
+            name: found.mean(self._units, confidence, bounded=False) for name, found in self._metrics.items()
+        }
 
     def passes(self) -> CasePasses | None:
         """(passes, attempts) of each case and their clusters; `None` if nothing was asserted."""
-        return None if self._nothing_asserted() else self._asserted.by_case(self._units, [self._lost])
+        return (
+            None
+            if self._nothing_asserted()
+            else self._asserted.by_case(self._units, [self._lost, self._unreached])
+        )
 
     def _nothing_asserted(self) -> bool:
         """Where no attempt finished, the failures count if anybody was to judge them."""
-        return not self._asserted.count and (self._seconds.count > 0 or not self._ledgers)
+        return (
+            not self._asserted.count and not self._unjudged and (self._seconds.count > 0 or not self._ledgers)
+        )
 
     def durations(self) -> Durations | None:
         """How long the finished tasks took, the quantiles within half a percent; `None` if none finished."""
@@ -380,6 +461,7 @@ class Tally:
             silent_evaluators={
                 name: silence for name, ledger in self._ledgers.items() if (silence := ledger.silence)
             },
+            failed_teardowns=self._failed_teardowns,
         )
 
     def totals(self, *, confidence: float = 0.95) -> Totals:
@@ -391,7 +473,25 @@ class Tally:
             durations=self.durations(),
             confidence=confidence,
             slices=self.slices(confidence=confidence),
+            metrics=self.metrics(confidence=confidence),
+            infrastructure=self.infrastructure(confidence=confidence),
         )
+
+
+def _unreached_judge(record: ReportCase) -> str | None:
+    """The type of the error, where the infrastructure of evaluators is all that kept an attempt from passing; else `None`."""
+    if any(result.value is False for result in record.results):
+        return None
+    failures = record.evaluator_failures
+    return failures[0].error_type if all(failure.infrastructure for failure in failures) else None
+
+
+def _float(value: float) -> float:
+    """A number as a float; infinity, which has no mean, for one that no float can hold."""
+    try:
+        return float(value) if isfinite(value) else inf
+    except OverflowError:
+        return inf
 
 
 def tally(cases: Iterable[ReportCase], failures: Iterable[ReportCaseFailure]) -> Tally:

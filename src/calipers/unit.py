@@ -88,25 +88,35 @@ class Passes:
         """Those that passed."""
         return self.alone_passed + sum(self.passed)
 
+    def all_passed(self) -> "Passes":
+        """The same attempts, as if all had passed."""
+        found = Passes()
+        found.alone = found.alone_passed = self.alone
+        found.units, found.passed = self.units, array("b", [1]) * len(self.units)
+        return found
+
     def by_case(self, units: Units, lost: "Sequence[Passes]" = ()) -> CasePasses:
-        """(passes, attempts) of each case, and the clusters of these cases; what was lost did not pass."""
+        """(passes, attempts) of each case, and the clusters of these cases; what was lost is added."""
         counts: dict[int, tuple[int, int]] = {}
         alone, alone_passed = self.alone, self.alone_passed
         for part in (self, *lost):
             for unit, passed in zip(part.units, part.passed, strict=True):
                 passes, attempts = counts.get(unit, (0, 0))
                 counts[unit] = (passes + passed, attempts + 1)
-            alone += part.alone if part is not self else 0
+            if part is not self:
+                alone, alone_passed = alone + part.alone, alone_passed + part.alone_passed
         cases = [*counts.values(), *[(1, 1)] * alone_passed, *[(0, 1)] * (alone - alone_passed)]
         return cases, units.clusters_of(counts, alone)
 
     def rate(self, units: Units, lost: "Sequence[Passes]", confidence: float) -> Estimate | None:
-        """The pass rate over cases, with what was lost counted as not passed."""
+        """The pass rate over cases, with what was lost added: as not passed, unless it is `all_passed`."""
         parts = (self, *lost)
         if not units.clustered and not any(part.units for part in parts):
-            return rate_from_counts(
-                self.alone_passed, sum(part.alone for part in parts), confidence=confidence
+            passed, alone = (
+                sum(part.alone_passed for part in parts),
+                sum(part.alone for part in parts),
             )
+            return rate_from_counts(passed, alone, confidence=confidence)
         cases, clusters = self.by_case(units, lost)
         return rate(cases, clusters=clusters, confidence=confidence)
 
@@ -130,7 +140,12 @@ class Scores:
             self.values.append(value)
 
     def mean(
-        self, units: Units, confidence: float, *, bounds: tuple[float, float] | None = None
+        self,
+        units: Units,
+        confidence: float,
+        *,
+        bounds: tuple[float, float] | None = None,
+        bounded: bool = True,
     ) -> Estimate | None:
         """The mean over cases; `None` if there is nothing to average, or numbers whose squares no float can hold.
 
@@ -139,11 +154,12 @@ class Scores:
             confidence: of the interval.
             bounds: between which they lie, where that was declared. Those that do not keep to them have none; those that are all
                 from 0 to 1 have these.
+            bounded: False of amounts, such as costs: that they are all below 1 sets no bound to them.
         """
         largest = max((abs(value) for part in (self.alone, self.values) for value in part), default=None)
         if largest is None or largest > _LARGEST_SCORE:
             return None
-        bounds = self._kept(bounds)
+        bounds = self._kept(bounds) if bounded else None
         if bounds is None and not units.clustered and not self.units:
             n = len(self.alone)
             average = fsum(self.alone) / n

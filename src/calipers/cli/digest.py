@@ -63,6 +63,7 @@ def _report(report: Report) -> dict[str, Any]:
         "dataset_name": report.dataset_name,
         **counts,
         "pass_rate": plain(report.pass_rate()),
+        "infrastructure": plain(report.infrastructure()),
         "summaries": plain(report.summaries()),
         "slices": plain(report.slices()),
         "durations": plain(report.durations()),

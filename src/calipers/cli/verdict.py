@@ -91,10 +91,10 @@ def _errors(report: Report) -> list[Complaint]:
         Complaint(ERRORED, f"report evaluator {failure.name} did not finish")
         for failure in report.report_evaluator_failures
     ]
-    broken = sum(case.teardown_failure is not None for case in report.cases)
-    broken += sum(failure.teardown_failure is not None for failure in report.failures)
-    if broken:
-        found.append(Complaint(ERRORED, f"clean-up failed after {plural(broken, 'attempt')}"))
+    if counts.failed_teardowns:
+        found.append(
+            Complaint(ERRORED, f"clean-up failed after {plural(counts.failed_teardowns, 'attempt')}")
+        )
     return found
 
 

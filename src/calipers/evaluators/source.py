@@ -44,7 +44,12 @@ class Missing:
 
 
 def attempts(report: Report) -> list[Record]:
-    """Every attempt: first those whose task finished, then those whose task did not."""
+    """Every attempt: first those whose task finished, then those whose task did not.
+
+    Raises:
+        InvalidOptionError: the report does not keep every attempt.
+    """
+    report.check_whole("report evaluators")
     return [*report.cases, *report.failures]
 
 
@@ -78,6 +83,7 @@ class Source:
 
     def read_all(self, report: Report) -> list[Any | Missing]:
         """The value of each attempt, or why it has none, in the order of `attempts(report)`."""
+        report.check_whole("report evaluators")
         absent = Missing(self._absence(report))
         results = (result for case in report.cases for result in case.results)
         evaluators = {self.key, *(result.evaluator for result in results if result.name == self.key)}

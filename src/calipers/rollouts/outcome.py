@@ -37,7 +37,7 @@ def rollouts_of(rollouts: Rollouts) -> list[Graph[Any, Any]]:
         InvalidRolloutError: something else is in the list, the report has attempts and no rollout, or it kept only some.
     """
     if isinstance(rollouts, Report):
-        if rollouts.totals is not None:
+        if not rollouts.keeps_all:
             raise InvalidRolloutError(
                 f"the report {rollouts.name!r} kept only some of its attempts, and numbers over those would flatter or "
                 "blame: run it with keep='all'"

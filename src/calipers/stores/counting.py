@@ -6,7 +6,7 @@ the order in which a report in memory counts its own, finished ones first, so th
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -36,6 +36,8 @@ _NOT_ALL_JUDGED: Final = "not all is judged: "
 class Counted(msgspec.Struct, kw_only=True):
     """What is kept with a run once somebody asked for it."""
 
+    version: Literal[2] = 2
+    """What was counted by other versions, which counted less, is counted again."""
     totals: Totals
     not_passed: list[int]
     """The positions of the first attempts that did not pass, as many as a report keeps."""

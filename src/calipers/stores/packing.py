@@ -47,6 +47,8 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     has_expected_output: bool = False
     error_type: str | None = None
     """Only of a task that did not finish."""
+    infrastructure: bool = False
+    """Whether it did not finish for the infrastructure."""
     trace_id: str | None = None
     span_id: str | None = None
     teardown_failure: Failure | None = None
@@ -207,6 +209,7 @@ def pack_facts(record: Record, panel: Panel) -> Facts:
             facts.metrics = plain(record.metrics)
         return facts
     facts.error_type = quick_plain(record.error_type)
+    facts.infrastructure = record.infrastructure
     if record.not_run != panel.names:
         facts.not_run = tuple(plain(record.not_run))
     return facts
@@ -380,6 +383,7 @@ def unpack(
         error_type=facts.error_type or "",
         error_message=output.error_message,
         error_stacktrace=output.error_stacktrace,
+        infrastructure=facts.infrastructure,
         not_run=_not_run(facts, evaluators),
     )
 

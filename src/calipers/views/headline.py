@@ -91,6 +91,29 @@ def headline(page: Page, report: Report, *, confidence: float) -> "Iterator[Text
         yield page.line((f"Left out: {plural(left_out, 'attempt')} of which nothing was asserted.", "dim"))
     if report.repeat > 1 and counts.attempts == len(report.cases) + len(report.failures):
         yield from _repeats(page, report, confidence=confidence)
+    yield from readings(page, report, confidence=confidence)
+
+
+def readings(page: Page, report: Report, *, confidence: float) -> "Iterator[Text]":
+    """What the pass rate is where attempts without an answer do not count against the agent; nothing if there are none."""
+    found = report.infrastructure(confidence=confidence)
+    if found is None:
+        return
+    yield page.line(
+        (plural(found.count, "attempt"), "bold yellow"),
+        f" got no answer for a time-out, a connection or a server: {_most_common(page, found.failures)}.",
+    )
+    for name, estimate, meaning in (
+        ("without them", found.without, "" if found.without else "nothing is left"),
+        ("at most", found.at_most, "if all of them had passed"),
+    ):
+        value, ends = ("", "") if estimate is None else rate_text(estimate.value, estimate.interval)
+        text = f"{name:<12}  {value:>7}  {ends:<14}  {meaning}" if estimate else f"{name:<12}  {meaning}"
+        yield page.line(f"  {text.rstrip()}")
+    again = "with a store," if report.reuse is None else "resume the run, and"
+    yield page.line(
+        (f"  The rate above counts them as not passed; {again} rerun_failed makes them again.", "dim")
+    )
 
 
 def silent(page: Page, report: Report) -> "Iterator[Text]":

@@ -31,6 +31,8 @@ def counted_data(counted: Report | Tally) -> dict[str, Any]:
     """What the attempts say together, as plain data."""
     return {
         "pass_rate": plain(counted.pass_rate()),
+        "infrastructure": plain(counted.infrastructure()),
+        "metrics": plain(counted.metrics()),
         "durations": plain(counted.durations()),
         "summaries": plain(counted.summaries()),
         "slices": plain(counted.slices()),

@@ -70,8 +70,10 @@ def report_junit(report: Report) -> str:
         "failures": len(suite.findall("testcase/failure")),
         "errors": len(suite.findall("testcase/error")),
     }
-    took = sum(record.task_duration for record in records) if report.duration is None else report.duration
-    attributes = {key: str(count) for key, count in counts.items()} | {"time": _seconds(took)}
+    attributes = {key: str(count) for key, count in counts.items()}
+    if report.duration is not None or report.keeps_all:
+        took = sum(record.task_duration for record in records) if report.duration is None else report.duration
+        attributes["time"] = _seconds(took)
     for key, value in attributes.items():
         suite.set(key, value)
     suite.set("skipped", str(len(suite.findall("testcase/skipped"))))

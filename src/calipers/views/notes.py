@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from calipers.errors import OtherLoopError
 from calipers.evaluator import Expectation
-from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.scoring import TASK
 from calipers.stats.quantiles import values_for_quantile
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from calipers.stats.interval import Method
+
+    from .outcome import Record
 
 
 _A_HICCUP = 0.5
@@ -52,9 +53,11 @@ def measures(page: Page, report: Report, *, durations: bool = True) -> "Iterator
         if times.count < report.counts().attempts:
             facts.append("(finished tasks)")
         yield from page.facts(facts, head="Task time  ")
-    averages = report.averages()
-    if averages is not None and averages.metrics:
-        facts = [f"{page.fit(name, 40)} {number(value)}" for name, value in averages.metrics.items()]
+    means = {} if report.totals is not None and report.totals.metrics is None else report.metrics()
+    if any(means.values()):
+        facts = [
+            f"{page.fit(name, 40)} {number(mean.value)}" for name, mean in means.items() if mean is not None
+        ]
         yield from page.facts([*facts, "(means per case)"], head="Metrics    ")
 
 
@@ -71,7 +74,7 @@ def warnings(page: Page, report: Report) -> "Iterator[Text]":
     """Failures that are not the agent's, and what did not change a judgement and still wants attention."""
     if lost := _on_another_loop(report):
         text = (
-            f"{plural(lost, 'attempt')} failed for a client or lock that was first used on another event loop. That says "
+            f"{'' if report.keeps_all else 'at least '}{plural(lost, 'attempt')} failed for a client or lock that was first used on another event loop. That says "
             "nothing about the agent: make it inside the task, or stay on one loop, and run again"
         )
         yield page.line(("Note: ", "bold yellow"), text)
@@ -96,10 +99,8 @@ def warnings(page: Page, report: Report) -> "Iterator[Text]":
         yield page.line(("Note: ", "bold yellow"), text)
     for expected, count in report.unread_expectations.items():
         yield page.line(("Note: ", "bold yellow"), _unread(expected, count))
-    records: list[ReportCase | ReportCaseFailure] = [*report.cases, *report.failures]
-    broken = [(r.name, r.teardown_failure) for r in records if r.teardown_failure is not None]
-    if broken:
-        yield page.line(("Note: ", "bold yellow"), _teardown(page, broken))
+    if broken := report.counts().failed_teardowns:
+        yield page.line(("Note: ", "bold yellow"), _teardown(page, report, broken))
 
 
 def _on_another_loop(report: Report) -> int:
@@ -117,12 +118,14 @@ def _unread(expected: Expectation, count: int) -> str:
     return f"{plural(count, 'case')} {state} {what} that no evaluator compares: add {cure}"
 
 
-def _teardown(page: Page, broken: list[tuple[str, Failure]]) -> str:
-    name, failure = broken[0]
-    return (
-        f"clean-up failed after {plural(len(broken), 'attempt')} (the judgements stand); the first was "
-        f"{page.fit(name, 60)}: {page.fit(failure.error_message, 2 * page.width)}"
-    )
+def _teardown(page: Page, report: Report, broken: int) -> str:
+    text = f"clean-up failed after {plural(broken, 'attempt')} (the judgements stand)"
+    records: list[Record] = [*report.cases, *report.failures]
+    for record in records:
+        if (failure := record.teardown_failure) is not None:
+            shown = f"{page.fit(record.name, 60)}: {page.fit(failure.error_message, 2 * page.width)}"
+            return f"{text}; the first was {shown}"
+    return text
 
 
 def footnote(

@@ -77,7 +77,9 @@ def transcript_errors(report: Report, *, confidence: float = 0.95) -> Transcript
 
     Raises:
         MissingExtraError: jiwer is not installed.
+        InvalidOptionError: the report does not keep every attempt.
     """
+    report.check_whole("word error rates")
     requests: dict[str, _Request] = {}
     for record in report.cases:
         transcript = record.attributes.get("transcript")

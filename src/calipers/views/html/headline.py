@@ -107,6 +107,10 @@ def headline(report: Report, rate: Estimate | None, *, confidence: float) -> Mar
     if left_out:
         note = f"Left out: {plural(left_out, 'attempt')} of which nothing was asserted."
         lines.append(element("p", note, class_="how"))
+    lines += [
+        element("p", sentence(line), class_="how")
+        for line in terminal_headline.readings(WIDE, report, confidence=confidence)
+    ]
     figure = element("div", rate_plot(rate, width=440, height=34), _percent_scale(), class_="scaled")
     has_repeats = report.repeat > 1 and not count_dropped(report)
     repeats = _repeats(report, confidence=confidence) if has_repeats else Markup("")
