@@ -135,6 +135,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         cls,
         path: "str | PathLike[str]",
         *,
+        name: str | None = None,
         evaluator_types: "Sequence[Kind]" = (),
         allow_modules: Sequence[str] = (),
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
@@ -156,6 +157,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         return load_as(
             cls,
             path,
+            name=name,
             allow_modules=allow_modules,
             evaluators=evaluators,
             report_evaluators=report_evaluators,

@@ -191,3 +191,13 @@ def test_a_store_without_runs_is_told_from_no_store(calipers, folder):
 @pytest.mark.parametrize("args", [["--status", "lost"], ["--limit", "-1"], ["--limit", "many"]])
 def test_what_makes_no_sense_is_wrong_usage(calipers, kept, args):
     assert calipers("runs", *args).exit_code == 2
+
+
+def test_a_narrow_screen_names_the_datasets_of_runs_before_it_shows_intervals(calipers, kept):
+    run = kept.begin_run(RunInfo(name="a model", dataset_name="simple-questions", repeat=5, total=6500))
+    kept.finish_run(run.id, status="interrupted")
+    evaluated(kept, *range(-10, 90), name="gpt-oss-120b", dataset="simple-questions", repeat=5)
+    for status in ("interrupted", "finished"):
+        header, row = calipers("runs", "--status", status, env={"COLUMNS": "80"}).stdout.splitlines()
+        assert header.split()[:6] == ["Run", "Name", "Dataset", "State", "Cases", "Passed"]
+        assert "simple-q" in row

@@ -67,7 +67,9 @@ def other_store():
 @pytest.fixture
 def run(store):
     """A kept run of four cases, two repeats each."""
-    make_dataset().evaluate_sync(task, name="runs/are ../named", store=store, repeat=2, progress=False)
+    make_dataset().evaluate_sync(
+        task, name="runs/are ../named", store=store, repeat=2, metadata={"model": "m-1"}, progress=False
+    )
     return store.run("latest")
 
 

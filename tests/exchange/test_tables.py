@@ -33,6 +33,21 @@ def test_every_attempt_has_a_row(store, run):
     assert stated["expected_output"] == "null", "an expectation of None is one"
 
 
+def test_every_row_names_its_run_so_that_files_of_many_runs_stack(store, run):
+    for table in (ATTEMPTS, RESULTS):
+        for row in rows_of(table, store, run):
+            assert (row["run_name"], row["dataset"], row["task"]) == (
+                run.name,
+                run.dataset_name,
+                run.task_name,
+            )
+            assert json.loads(row["parameters"]) == {
+                name: value for name, value in run.parameters.items() if name != "task"
+            }
+            assert row["run_metadata"] is None or json.loads(row["run_metadata"]) == run.metadata
+    assert all((run.dataset_name, run.task_name, run.parameters, run.metadata))
+
+
 def test_every_judgement_and_every_one_that_is_missing_has_a_row(store, run):
     rows = rows_of(RESULTS, store, run)
     of_case = {

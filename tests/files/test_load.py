@@ -167,3 +167,13 @@ def test_a_folder_or_a_pipe_is_called_what_it_is(tmp_path):
 )
 def test_what_is_not_utf_8_is_named_with_its_byte_and_the_way_out(write, shown, name, content, problem):
     assert shown(check_file(write(name, content))) == [problem]
+
+
+@pytest.mark.parametrize("form", [*CONTENT, "named"])
+def test_a_dataset_has_the_name_that_its_reader_gives_it(write, form):
+    content = "name: own\n" + CONTENT["yaml"] if form == "named" else CONTENT[form]
+    path = write(f"a.{form}" if form != "named" else "a.yaml", content)
+    assert Dataset.from_file(path).name == ("own" if form == "named" else "a")
+    assert Dataset.from_file(path, name="test split").name == "test split"
+    assert Dataset[Question, float, Any].from_file(path, name="typed").name == "typed"
+    assert load_dataset(path, name="loaded").name == "loaded"

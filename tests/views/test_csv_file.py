@@ -56,15 +56,17 @@ def report(records):
             skipped=(records.skip("right", "no answer"),),
         ),
         records.failure("chile", 'TimeoutError: "slow"\nvery', tries=2),
+        dataset_name="=capitals",
+        metadata={"model": "m-1"},
     )
 
 
 GOLDEN = '''\
-name,case,passed,right,sure,sure.reason,route,task_failure,evaluator_failures,skipped,task_duration,total_duration,tries,cluster,tags,metrics.tokens,metrics.cost,inputs,expected_output,output,metadata
-france [1/2],france,true,true,-0.5,,,,,,0.25,0.5,1,europe,"[""easy"",""two words""]",12,,"""question france [1/2]""","""Paris""","""answer france [1/2]""",
-peru,peru,false,,2,"quite, so",south,,Judge: ValueError: bad; Tone: OSError: x,right: no answer,0.25,0.5,1,,,,-1.5,"{""country"":""Peru""}",,null,"{""level"":1}"
+name,case,passed,right,sure,sure.reason,route,task_failure,evaluator_failures,skipped,task_duration,total_duration,tries,cluster,tags,metrics.tokens,metrics.cost,inputs,expected_output,output,metadata,run_name,dataset,run_metadata
+france [1/2],france,true,true,-0.5,,,,,,0.25,0.5,1,europe,"[""easy"",""two words""]",12,,"""question france [1/2]""","""Paris""","""answer france [1/2]""",,answer,'=capitals,"{""model"":""m-1""}"
+peru,peru,false,,2,"quite, so",south,,Judge: ValueError: bad; Tone: OSError: x,right: no answer,0.25,0.5,1,,,,-1.5,"{""country"":""Peru""}",,null,"{""level"":1}",answer,'=capitals,"{""model"":""m-1""}"
 chile,chile,false,,,,,"TimeoutError: ""slow""
-very",,,0.25,0.0,2,,,,,"""question chile""",,,
+very",,,0.25,0.0,2,,,,,"""question chile""",,,,answer,'=capitals,"{""model"":""m-1""}"
 '''
 
 
@@ -77,7 +79,8 @@ def test_a_table_written_attempt_by_attempt_is_the_same(report, tmp_path):
     with CsvWriter(path) as writer:
         for record in [*report.cases, *report.failures]:
             writer.add(record)
-    assert path.read_text(encoding="utf-8") == GOLDEN
+    bare = path.read_text(encoding="utf-8")
+    assert rows(bare) == [row | {"run_name": "", "dataset": "", "run_metadata": ""} for row in rows(GOLDEN)]
     path.unlink()
     writer = CsvWriter(path)
     for record in [*report.cases, *report.failures]:

@@ -29,11 +29,11 @@ _COLUMNS = (
     Column("Run", rank=0),
     Column("Begun", rank=5),
     Column("Name", least=8, rank=2),
-    Column("Dataset", least=8, rank=4),
+    Column("Dataset", least=8, rank=2),
     Column("State", rank=1),
     Column("Cases", align="right", rank=3),
     Column("Passed", align="right", rank=2),
-    Column("[95 % interval]", rank=3),
+    Column("[95 % interval]", rank=4),
 )
 _STYLES = {
     "finished": "green",

@@ -10,7 +10,8 @@ attempt a row is of: they are what the tables are joined by. What was not measur
 | `run`, `position` | text, integer | the run's id; the attempt's place in it, from 0 |
 | `name`, `case`, `repeat` | text, text, integer | the attempt's name; its case's; which repeat it is, from 1 |
 | `passed` | boolean | whether every assertion held and everything finished; null: nothing was asserted |
-| `failed`, `error_type`, `error_message`, `error_stacktrace` | boolean, text | whether the task did not finish, and why |
+| `failed`, `infrastructure` | boolean | whether the task did not finish; whether for a time-out, a connection or a server |
+| `error_type`, `error_message`, `error_stacktrace` | text | why it did not finish |
 | `task_duration`, `total_duration`, `tries` | number, number, integer | seconds of the task, and of all; calls of the task |
 | `cluster` | text | what the case belongs to |
 | `metrics` | map of text to number | one that is infinite, or no number, is null |
@@ -19,6 +20,8 @@ attempt a row is of: they are what the tables are joined by. What was not measur
 | `trace_id`, `span_id` | text | where to find it in a tracing system |
 | `teardown_failure` | text | why cleaning up failed |
 | `origin` | text | the run that called the task, if this one took the attempt over |
+| `run_name`, `dataset`, `task` | text | what the run is called, what it ran on, and what was run |
+| `parameters`, `run_metadata` | JSON text | what the run was asked to do, and what its caller noted |
 
 **results**, one row for every judgement, and for every one that is missing:
 
@@ -33,6 +36,7 @@ attempt a row is of: they are what the tables are joined by. What was not measur
 | `reason`, `verdict`, `score` | text, text, number | what the evaluator said besides |
 | `error_type`, `error_message` | text | of a `failure` |
 | `metadata` | JSON text | what else the evaluator noted |
+| `run_name`, `dataset`, `task`, `parameters`, `run_metadata` | | as above |
 """
 
 import math
@@ -77,12 +81,13 @@ class Table(NamedTuple):
         """Its rows, made as the attempts are read."""
         rows_of = _attempt_rows if self is ATTEMPTS else _result_rows
         scored = scored_places(run.evaluators)
+        about = _about(run)
         names = store.names(run)
         for attempt, cells in store.judged(run.id):
             record = unpack(attempt, cells, run.evaluators, scored=scored, names=names)
             who = [run.id, attempt.position, attempt.name, attempt.case_name, attempt.repeat]
             for row in rows_of(attempt, record):
-                yield [*who, *row]
+                yield [*who, *row, *about]
 
 
 _WHO: Final = (
@@ -93,12 +98,22 @@ _WHO: Final = (
     Column("repeat", "integer"),
 )
 
+_ABOUT: Final = (
+    Column("run_name"),
+    Column("dataset"),
+    Column("task"),
+    Column("parameters"),
+    Column("run_metadata"),
+)
+"""What the run was, the same in each of its rows, so that files of many runs stack."""
+
 ATTEMPTS: Final = Table(
     "attempts",
     (
         *_WHO,
         Column("passed", "boolean"),
         Column("failed", "boolean"),
+        Column("infrastructure", "boolean"),
         Column("error_type"),
         Column("error_message"),
         Column("error_stacktrace"),
@@ -121,6 +136,7 @@ ATTEMPTS: Final = Table(
         Column("span_id"),
         Column("teardown_failure"),
         Column("origin"),
+        *_ABOUT,
     ),
 )
 RESULTS: Final = Table(
@@ -142,6 +158,7 @@ RESULTS: Final = Table(
         Column("error_type"),
         Column("error_message"),
         Column("metadata"),
+        *_ABOUT,
     ),
 )
 TABLES: Final = {table.name: table for table in (ATTEMPTS, RESULTS)}
@@ -150,10 +167,19 @@ TABLES: Final = {table.name: table for table in (ATTEMPTS, RESULTS)}
 # ---------------------------------------------------------------------- rows
 
 
+def _about(run: RunInfo) -> Row:
+    asked = {
+        name: value for name, value in run.parameters.items() if name != "task"
+    }  # by which it is known again
+    noted = None if run.metadata is None else _json(run.metadata)
+    return [run.name, run.dataset_name, run.task_name, _json(asked), noted]
+
+
 def _attempt_rows(attempt: StoredAttempt, record: Record) -> Iterator[Row]:
     yield [
         record.passed,
         attempt.failed,
+        isinstance(record, ReportCaseFailure) and record.infrastructure,
         *_error(record),
         record.task_duration,
         record.total_duration,
@@ -242,7 +268,7 @@ def _judgement(result: EvaluationResult) -> Row:
 def _row(evaluator: str, *, source: EvaluatorSpec | None = None, **told: Any) -> Row:
     arguments = None if source is None or not source.arguments else _json(source.arguments)
     told = {"evaluator": evaluator, "arguments": arguments, "result": evaluator} | told
-    return [told.get(column.name) for column in RESULTS.columns[len(_WHO) :]]
+    return [told.get(column.name) for column in RESULTS.columns[len(_WHO) : -len(_ABOUT)]]
 
 
 def _json(value: Any) -> str:

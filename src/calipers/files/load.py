@@ -26,6 +26,7 @@ DatasetT = TypeVar("DatasetT", bound=Dataset[Any, Any, Any])
 def load_dataset(
     path: str | PathLike[str],
     *,
+    name: str | None = None,
     types: Sequence[Any] | None = None,
     evaluator_types: Sequence[Kind] = (),
     allow_modules: Sequence[str] = (),
@@ -38,6 +39,7 @@ def load_dataset(
 
     Args:
         path: a YAML or JSON document, or a JSON Lines, CSV or Parquet file of cases, which is read while it runs.
+        name: of the dataset, whatever the file says; default: what the file says, else the name of the file.
         types: of inputs, output and metadata, to validate with; default: `Any`.
         evaluator_types: classes and functions of your own that the file may name.
         allow_modules: modules whose evaluators the file may name as `module:Name`; `package.*` allows a package.
@@ -57,6 +59,7 @@ def load_dataset(
     loaded: Dataset[Any, Any, Any] = load_as(
         kind,
         path,
+        name=name,
         evaluator_types=evaluator_types,
         allow_modules=allow_modules,
         evaluators=evaluators,
@@ -71,6 +74,7 @@ def load_as(
     kind: Callable[..., DatasetT],
     path: str | PathLike[str],
     *,
+    name: str | None,
     evaluator_types: Sequence[Kind],
     allow_modules: Sequence[str],
     evaluators: Sequence[Any],
@@ -91,7 +95,7 @@ def load_as(
         problems.found += parts.cases.header.found
     raise_if_any(problems)
     return kind(
-        name=parts.name,
+        name=parts.name if name is None else name,
         cases=parts.cases,
         evaluators=[*parts.evaluators, *evaluators],
         report_evaluators=[*parts.report_evaluators, *report_evaluators],

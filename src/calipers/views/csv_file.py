@@ -3,7 +3,8 @@ r"""A report as a table for spreadsheets and data frames: one row per attempt, i
 From left to right: who (`name`, `case`, `passed`); one column per result, with a column `NAME.reason` beside it where
 any attempt has a reason; what failed (`task_failure`, `evaluator_failures`) and what did not apply (`skipped`); times in
 seconds, `tries`, `cluster`, `tags` (a JSON list); one column `metrics.NAME` per metric; and `inputs`, `expected_output`, `output`,
-`metadata` as JSON text. What was not measured is an empty cell. A title that is taken gets `_2`, `_3`.
+`metadata` as JSON text; and the run, the same in every row, so that tables of many runs stack: `run_name`, `dataset`,
+`run_metadata`. What was not measured is an empty cell. A title that is taken gets `_2`, `_3`.
 
 A spreadsheet takes text that begins with `=`, `+`, `-` or `@` for a formula, and a model may write such text. It gets an
 apostrophe in front, in titles as well. Numbers stay numbers, negative ones too. Control characters other than tab and
@@ -74,14 +75,14 @@ class CsvWriter:
             raise CalipersError(f"the table {os.fspath(self.path)!r} is closed: nothing can be added to it")
         self._rows.add(record)
 
-    def close(self, report: Report | None = None) -> None:  # noqa: ARG002 - as `JsonlWriter.close`
+    def close(self, report: Report | None = None) -> None:
         """Write the file.
 
         Args:
-            report: what the run came to; a table holds attempts only, so it is not looked at.
+            report: what the run came to; of it, a table holds the name, the dataset and the metadata.
         """
         self._closed = True
-        write_whole(self.path, self._rows.lines())
+        write_whole(self.path, self._rows.lines(report))
 
 
 def report_csv(report: Report) -> str:
@@ -95,7 +96,7 @@ def csv_lines(report: Report) -> Iterator[bytes]:
     records: list[Record] = [*report.cases, *report.failures]
     for record in records:
         rows.add(record)
-    return rows.lines()
+    return rows.lines(report)
 
 
 def table_lines(titles: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
@@ -127,8 +128,12 @@ class _Rows:
         row = (_who(record), results, _how(record), metrics, _what(record))
         self._waiting.write(msgspec.json.encode(row) + b"\n")
 
-    def lines(self) -> Iterator[bytes]:
+    def lines(self, report: Report | None) -> Iterator[bytes]:
         """The table from its header on; rows can be read once."""
+        run: list[Any] = [None, None, None]
+        if report is not None:
+            noted = None if report.metadata is None else _json(report.metadata)
+            run = [*map(_cell, (plain(report.name), plain(report.dataset_name))), noted]
         with self._waiting as waiting:
             yield _csv(map(_safe, self._titles()))
             waiting.seek(0)
@@ -139,7 +144,7 @@ class _Rows:
                     value, reason = results.get(name, (None, None))
                     judged += [value, reason] if has_reason else [value]
                 counted = [metrics.get(name) for name in self._metrics]
-                yield _csv([*map(_cell, [*who, *judged, *how, *counted]), *what])
+                yield _csv([*map(_cell, [*who, *judged, *how, *counted]), *what, *run])
 
     def forget(self) -> None:
         """Drop the rows."""
@@ -158,7 +163,7 @@ class _Rows:
             "tries",
         ]
         titles += ["cluster", "tags", *(f"metrics.{name}" for name in self._metrics)]
-        titles += ["inputs", "expected_output", "output", "metadata"]
+        titles += ["inputs", "expected_output", "output", "metadata", "run_name", "dataset", "run_metadata"]
         return unique_titles(titles)
 
 
