@@ -64,7 +64,7 @@ def compared(store, one, two):
     reports = [store.report(each) for each in (one, two)]
     found = compare_reports(*reports, changed_evaluators=changes, labels=("one", "two")).to_dict()
     for side in ("baseline", "candidate"):
-        for field in ("name", "run", "started_at"):
+        for field in ("name", "run", "started_at", "in_flight"):
             del found[side][field]
     del found["measures"]
     return found
