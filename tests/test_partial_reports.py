@@ -79,6 +79,10 @@ QUESTIONS = {
     "sliced_by": lambda report: report.sliced_by("level").slices(),
     "slices": lambda report: report.slices(),
     "summaries": lambda report: report.summaries(),
+    "to_rows": lambda report: [row["name"] for row in report.to_rows()],
+    "to_arrow": lambda report: report.to_arrow().num_rows,
+    "to_pandas": lambda report: len(report.to_pandas()),
+    "to_polars": lambda report: len(report.to_polars()),
     "check_whole": lambda report: report.check_whole("numbers"),
 }
 """What a report can be asked."""

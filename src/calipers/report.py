@@ -10,7 +10,7 @@ import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, Unpack
 
 import msgspec
 
@@ -453,30 +453,29 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         """
         from .views.frames import report_rows
 
-        return report_rows(self._whole())
+        self.check_whole("rows and frames")
+        return report_rows(self)
 
     def to_arrow(self) -> Any:
         """The rows as a `pyarrow.Table`. Needs the extra `parquet`."""
         from .views.frames import arrow_table
 
-        return arrow_table(self._whole())
+        self.check_whole("rows and frames")
+        return arrow_table(self)
 
     def to_pandas(self) -> Any:
         """The rows as a `pandas.DataFrame`. Needs the extra `pandas`."""
         from .views.frames import pandas_frame
 
-        return pandas_frame(self._whole())
+        self.check_whole("rows and frames")
+        return pandas_frame(self)
 
     def to_polars(self) -> Any:
         """The rows as a `polars.DataFrame`. Needs the extra `polars`."""
         from .views.frames import polars_frame
 
-        return polars_frame(self._whole())
-
-    def _whole(self) -> Self:
-        if not self._keeps_all():
-            raise InvalidOptionError("the rows of a report are all of its attempts: run with keep='all'")
-        return self
+        self.check_whole("rows and frames")
+        return polars_frame(self)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
