@@ -18,7 +18,7 @@ from .comparison.html import comparisons_html
 from .comparison.words import lead, summary_lines
 from .gate.html import verdict_html
 from .gate.terminal import facts_of
-from .headline import headline
+from .headline import alerts, headline
 from .html.document import top
 from .html.markup import Content, Markup, element, lines, text
 from .html.notes import kept, without_script
@@ -27,9 +27,14 @@ from .html.static_page import static_page
 from .html.traces import TURNS, VALUE, embedded_turn
 from .html.values import shown_value
 from .numbers import plural, seconds
+from .outcome import count_dropped
+from .text import fit
 from .transcript import rollout_transcript
 
 _FLIPS = 50
+_NAME, _SAID = 200, 600
+"""Cells of a name, and of the sentence above a frame."""
+_BROWSE = "To browse the attempts: write_html(report, 'report.html')."
 _LOW, _TALL = 160, 640
 """Pixels of a frame, at least and at most; the reader may pull it longer."""
 _HEIGHTS = {"<h1": 60, "<h2": 60, "<tr": 34, "<p": 26, "<svg": 12, "<li": 40}
@@ -39,15 +44,18 @@ _HEIGHTS = {"<h1": 60, "<h2": 60, "<tr": 34, "<p": 26, "<svg": 12, "<li": 40}
 def report_cell(report: Report) -> str:
     """A report: its numbers, and the attempts that did not pass."""
     report = report.with_totals()
-    said = next((line.plain for line in headline(WIDE, report, confidence=0.95)), "")
+    rate = next(iter(headline(WIDE, report, confidence=0.95)), None)
+    said = [line.plain for line in (*alerts(WIDE, report), *(() if rate is None else (rate,)))]
     page = static_page(
         report.name,
         element("div", top(report), class_="top"),
         kept(report),
-        without_script(report, "All attempts: report.to_pandas(), or write_html(report, 'report.html')."),
+        without_script(
+            report, _BROWSE if count_dropped(report) else f"{_BROWSE} As a table: report.to_pandas()."
+        ),
         brand="Calipers report",
     )
-    return _framed(page, f"{report.name}: {' '.join(said.split())}")
+    return _framed(page, f"{fit(report.name, _NAME)}: {' '.join(' '.join(said).split())}")
 
 
 def comparison_cell(comparison: Comparison) -> str:
@@ -65,12 +73,14 @@ def verdict_cell(verdict: Verdict) -> str:
 
 def trace_cell(trace: Trace) -> str:
     """A trace, turn by turn."""
-    facts = [plural(len(trace.turns), "turn"), plural(len(trace.tool_calls), "tool call")]
+    facts = [plural(len(trace.turns), "turn")]
+    if trace.calls_known:
+        facts.append(plural(len(trace.tool_calls), "tool call"))
     if trace.tokens_measured:
         facts.append(f"{trace.total_input_tokens:,} tokens in, {trace.total_output_tokens:,} out")
     if trace.latency_measured:
         facts.append(seconds(trace.total_latency_ms / 1000))
-    name = trace.agent_name or trace.model or "Trace"
+    name = fit(trace.agent_name or trace.model or "Trace", _NAME)
     said = " · ".join(facts)
     page = static_page(
         name,
@@ -91,7 +101,7 @@ def rollout_cell(rollout: Any) -> str:
     branches = {turn.branch for turn in talk.turns}
     facts = [plural(len(talk.turns), "turn")]
     facts += [plural(len(branches), "conversation")] if len(branches) > 1 else []
-    facts += [f"ended: {talk.stopped}"] if talk.stopped else []
+    facts += [f"ended: {fit(talk.stopped, _NAME)}"] if talk.stopped else []
     rows = [
         element(
             "tr",
@@ -110,7 +120,7 @@ def rollout_cell(rollout: Any) -> str:
         "Rollout",
         element("h1", "Rollout"),
         element("p", said, class_="facts"),
-        element("p", lines(talk.opening)) if talk.opening else "",
+        element("p", _value(talk.opening)) if talk.opening else "",
         _table(("Turn", talk.asker.capitalize(), "Done", talk.answerer.capitalize(), "Judged"), rows),
         _more(len(talk.turns)),
         brand="Calipers rollout",
@@ -126,7 +136,7 @@ def _framed(page: str, said: str) -> str:
     height = min(_TALL, _LOW + sum(pixels * page.count(tag) for tag, pixels in _HEIGHTS.items()))
     style = f"width:100%;height:{height}px;border:0;resize:vertical;overflow:auto"
     frame = f'<iframe sandbox="" srcdoc="{escape(page)}" style="{style}" title="Calipers"></iframe>'
-    return f"<div><p>{text(said)}</p>{frame}</div>"
+    return f"<div><p>{text(fit(said, _SAID))}</p>{frame}</div>"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Markup]) -> Markup:

@@ -3,6 +3,7 @@
 import re
 from html import unescape
 
+import msgspec
 import pytest
 
 from calipers import Case, Dataset
@@ -68,6 +69,23 @@ def test_the_page_says_what_the_view_says(things):
     assert "FAIL" in pages["verdict"] or "INCONCLUSIVE" in pages["verdict"]
     assert "1 tool call" in pages["trace"]
     assert "2 conversations" in pages["rollout"]
+
+
+def caption(thing):
+    return unescape(thing._repr_html_().partition("</p>")[0].removeprefix("<div><p>"))
+
+
+def test_the_sentence_of_a_run_that_ended_early_says_so(things):
+    stopped = msgspec.structs.replace(
+        report_of("Lima"), incomplete="interrupted by Ctrl-C after 3 of 9 attempts"
+    )
+    assert "interrupted by Ctrl-C after 3 of 9 attempts" in caption(stopped)
+    assert "Passed 3 of 3 cases" in caption(stopped)
+
+
+def test_that_an_agent_called_no_tool_is_said_only_where_it_is_known():
+    assert "tool call" not in caption(Trace(output_text="yes"))
+    assert "0 tool calls" in caption(Trace(output_text="yes", tool_calls=[]))
 
 
 def test_a_long_trace_is_cut_and_says_so():
