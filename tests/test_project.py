@@ -128,3 +128,33 @@ def test_a_file_that_is_no_text_is_told(tmp_path):
     (tmp_path / "calipers.toml").write_bytes(b"model = 'a'\n# \xff")
     with pytest.raises(SettingsError, match=r"calipers\.toml:2:1: the file is not UTF-8"):
         find_project(tmp_path)
+
+
+def test_a_settings_file_that_cannot_be_read_is_an_error_and_not_ignored(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "calipers.toml"
+    file.mkdir()
+    with pytest.raises(
+        SettingsError, match=r"^calipers.toml: the settings .* are a file, and this is a folder$"
+    ):
+        find_project()
+    file.rmdir()
+    file.symlink_to("gone.toml")
+    (tmp_path / "below").mkdir()
+    with pytest.raises(SettingsError, match=r"the link leads to a file that does not exist: gone.toml$"):
+        find_project(tmp_path / "below")
+    write(tmp_path, "max_concurrency = 3\n", "gone.toml")
+    assert find_project().max_concurrency == 3
+
+
+def test_a_pyproject_that_cannot_be_read_is_passed_over(tmp_path):
+    (tmp_path / "pyproject.toml").mkdir()
+    assert find_project(tmp_path) == Project()
+
+
+def test_a_store_with_a_nul_in_its_name_is_refused_where_it_is_set(tmp_path):
+    write(tmp_path, '\nstore = "runs\\u0000.db"\n')
+    with pytest.raises(
+        SettingsError, match=r"calipers.toml:2:1: store: expected the path or URL of a store, without NUL"
+    ):
+        find_project(tmp_path)

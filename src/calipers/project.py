@@ -9,6 +9,7 @@ command line says comes before a setting, and so does an environment variable. A
 wrong type, is an error that says where it is.
 """
 
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -72,15 +73,30 @@ def find_project(folder: str | Path | None = None) -> Project:
         for name in (OWN_FILE, SHARED_FILE):
             file = place / name
             try:
-                raw = file.read_bytes() if file.is_file() else None
-            except OSError:
+                # A link whose file is gone is there all the same.
+                raw = file.read_bytes() if os.path.lexists(file) else None
+            except OSError as error:
+                if name == OWN_FILE:
+                    raise _unreadable(file, error) from error
                 continue
-            # Somebody else's broken pyproject.toml is not our business.
+            # A broken pyproject.toml without our table is for other tools to report.
             if raw is not None and (name == OWN_FILE or b"calipers" in raw):
                 found = _read(file, raw)
                 if found is not None:
                     return found
     return Project()
+
+
+def _unreadable(file: Path, error: OSError) -> SettingsError:
+    if file.is_dir():
+        why = "the settings of a project are a file, and this is a folder"
+    elif file.is_symlink() and not file.exists():
+        why = f"the link leads to a file that does not exist: {file.readlink()}"
+    else:
+        why = f"the file cannot be read: {error.strerror}"
+    problems = Problems(_from_here(file))
+    problems.add((), why)
+    return SettingsError(in_words(problems.found), problems.found)
 
 
 def _read(file: Path, raw: bytes) -> Project | None:
@@ -131,7 +147,7 @@ def _plugin(file: Path, name: str) -> str:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
+    return isinstance(value, str) and bool(value) and "\0" not in value
 
 
 def _are_texts(value: Any) -> bool:
@@ -156,7 +172,7 @@ def _is_count(value: Any) -> bool:
 
 _Rule = tuple[Callable[[Any], bool], str]
 _RULES: Final[dict[str, _Rule]] = {
-    "store": (_is_text, "expected the path or URL of a store"),
+    "store": (_is_text, "expected the path or URL of a store, without NUL characters"),
     "plugins": (
         lambda value: isinstance(value, bool) or _are_texts(value),
         "expected true, false or a list of plugins",

@@ -344,3 +344,21 @@ def test_what_a_run_shared_is_given_up_when_nobody_uses_it(sqlite_store):
     assert sqlite_store.runs() == []
     with pytest.raises(StoreError, match="the store has no run"):
         sqlite_store.delete_run(run.id)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_a_path_that_no_file_can_have_is_refused_and_nothing_is_made(tmp_path, name):
+    with pytest.raises(StoreError, match="is not the path of a file"):
+        open_store(str(tmp_path / name))
+    with pytest.raises(StoreError, match="is not the path of a file"):
+        open_store(tmp_path / name, existing=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only here a file name may be any bytes")
+def test_a_store_may_be_in_a_folder_whose_name_is_not_text(tmp_path):
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    with open_store(f"{folder}/runs.db") as store:
+        store.begin_run(RunInfo(name="it"))
+    with open_store(Path(folder) / "runs.db", existing=True) as store:
+        assert [run.name for run in store.runs()] == ["it"]

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from calipers.errors import StoreError
 
 from .postgresql import PostgresqlStore, without_password
-from .sqlite import MemoryStore, SqliteStore
+from .sqlite import MemoryStore, SqliteStore, name_of_file
 from .store import Redact, Store
 
 _FORMS = "sqlite:///path, postgresql://user@host/database, memory:, or the path of a file"
@@ -81,6 +81,7 @@ def _sqlite(url: str, redact: Sequence[Redact], *, existing: bool) -> Store:
 
 
 def _sqlite_file(path: str, redact: Sequence[Redact], *, existing: bool, read_only: bool = False) -> Store:
+    name_of_file(Path(path))
     if existing and not (os.access(path, os.W_OK) and os.access(Path(path).parent, os.W_OK)):
         read_only = True  # nor may what is not there be written, and SQLite writes beside the file, too
     return SqliteStore(path, redact=redact, read_only=read_only)

@@ -68,7 +68,7 @@ class SqliteStore(SqlStore):
             read_only: open a file that exists, and write nothing.
         """
         self.path = Path(path)
-        super().__init__(f"sqlite:///{quote(os.fspath(self.path))}{'?mode=ro' * read_only}", redact)
+        super().__init__(f"sqlite:///{quote(name_of_file(self.path))}{'?mode=ro' * read_only}", redact)
         self.read_only = read_only
         _check_place(self.path, read_only=read_only)
         # Both connections may be used from any thread, by one at a time.
@@ -287,7 +287,7 @@ def _literal(values: Sequence[Any]) -> str | None:
 
 
 def _connected(path: Path, options: str) -> sqlite3.Connection:
-    address = f"file:{quote(os.fspath(path.absolute()))}?{options}"
+    address = f"file:{quote(name_of_file(path.absolute()))}?{options}"
     connection = sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
     try:
         return _tuned(connection)
@@ -304,6 +304,23 @@ def _tuned(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
+
+
+def name_of_file(path: Path) -> bytes:
+    """The path as the file system has it.
+
+    Raises:
+        StoreError: no file can have this name. SQLite would take what is before a NUL for the name.
+    """
+    try:
+        name = os.fsencode(path)
+    except UnicodeEncodeError:
+        name = b"\0"
+    if b"\0" in name:
+        raise StoreError(
+            f"{os.fspath(path)!r} is not the path of a file: it has characters that no file name has"
+        )
+    return name
 
 
 def _check_place(path: Path, *, read_only: bool) -> None:
