@@ -508,3 +508,54 @@ def test_a_ctrl_c_stays_one_while_what_it_leaves_is_cleaned_up():
     with terminating():
         assert not is_interrupt(KeyboardInterrupt())
     assert is_interrupt(KeyboardInterrupt()), "no handler would have heard it"
+
+
+ON_SIGNAL = """
+async def same(inputs):
+    return inputs
+
+def on_signal(number, frame):
+    inner = Dataset(cases=[Case(inputs=1)]).evaluate_sync(same, progress=False)
+    handled.append(inner.cases[0].output)
+    go_on.set()
+
+handled, go_on = [], threading.Event()
+signal.signal(signal.SIGUSR1, on_signal)
+dataset.cases = dataset.cases[:1]
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="this system has no signals for users")
+def test_a_signal_handler_may_evaluate_while_another_evaluation_is_about_to_begin():
+    done = python(
+        ON_SIGNAL
+        + """
+def at_the_first_task(frame, event, argument):
+    if frame.f_code is asyncio.all_tasks.__code__:  # the loop is taken, and does not run yet
+        sys.setprofile(None)
+        signal.raise_signal(signal.SIGUSR1)
+
+sys.setprofile(at_the_first_task)
+print(len(dataset.evaluate_sync(same, progress=False).cases), handled)
+"""
+    )
+    assert done.stdout == "1 [1]\n", done.stderr
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="this system has no signals for users")
+def test_a_signal_handler_may_evaluate_while_another_evaluation_goes_on_in_another_thread():
+    done = python(
+        ON_SIGNAL
+        + """
+def waits_for_handler(inputs):
+    os.kill(os.getpid(), signal.SIGUSR1)
+    assert go_on.wait(30)
+    return inputs
+
+async def notebook():
+    return dataset.evaluate_sync(waits_for_handler, progress=False)
+
+print(len(asyncio.run(notebook()).cases), handled)
+"""
+    )
+    assert done.stdout == "1 [1]\n", done.stderr

@@ -7,7 +7,8 @@ A client of the user's (`httpx.AsyncClient`, `AsyncOpenAI`) belongs to the loop 
 - **Inside a running loop** (a notebook, an async test) the thread cannot run a second one. Another thread, always the same, runs the
   kept loop while this one waits, so that a client works in calls inside and outside of a running loop alike. What was used on the
   running loop itself belongs to that one: await there.
-- **A call inside a call** needs a further loop, that of the other thread.
+- **A call inside a call** needs a further loop, that of the other thread; so does a call in a signal handler, wherever the signal
+  comes. Where the other thread is busy, there is one more.
 - **A forked child** makes its own loops, and leaves those of its parent alone.
 - **Between calls the loop stands still.** At the next call it first sees what happened meanwhile, such as connections that a
   server has closed.
@@ -49,10 +50,10 @@ def run_sync(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """Run a coroutine to its end from code that is not async, also where an event loop runs already."""
     seat = _seats.mine()
     loop = seat.loop()
+    if loop.is_in_use:  # also by a call that has not begun to run it, or has just ended: this one is in a signal handler then
+        return elsewhere(lambda: run_sync(main))
     if not _is_loop_running():
         return loop.run(main)
-    if loop.is_in_use:
-        return elsewhere(lambda: run_sync(main))
     return seat.helper().do(lambda: loop.run(main), loop=loop)
 
 
@@ -247,12 +248,18 @@ class _Helper:
         self._loop: _Loop | None = None
         self.lost = False
         """Whether it is busy with what was given up."""
+        self.is_busy = False
+        """Whether it works for a call that has not ended, so that the next one comes from a signal handler."""
         threading.Thread(target=self._work, name="calipers-loop", daemon=True).start()
 
     def do(self, work: Callable[[], _T], *, timeout: float | None = None, loop: _Loop | None = None) -> _T:
         """What the work returns or raises; it runs this loop, or that of the thread. A Ctrl-C meanwhile is for its runs."""
-        with listening(blocks=True):
-            return self._do(work, timeout, loop)
+        self.is_busy = True
+        try:
+            with listening(blocks=True):
+                return self._do(work, timeout, loop)
+        finally:
+            self.is_busy = False
 
     def _do(self, work: Callable[[], _T], timeout: float | None, loop: _Loop | None) -> _T:
         future: Future[_T] = Future()
@@ -300,7 +307,7 @@ class _Seat:
     def __init__(self) -> None:
         self._loops: list[_Loop] = []
         """The loop, after those that were given up."""
-        self._helper: _Helper | None = None
+        self._helpers: list[_Helper] = []
 
     def loop(self) -> _Loop:
         """The loop, made when it is first needed, and when the one before was given up."""
@@ -309,16 +316,19 @@ class _Seat:
         return self._loops[-1]
 
     def helper(self) -> _Helper:
-        """The other thread, made when it is first needed, and when the one before was given up."""
-        if self._helper is None or self._helper.lost:
-            self._helper = _Helper()
-        return self._helper
+        """The other thread, made when it is first needed, and when those there are were given up or are busy."""
+        self._helpers = [helper for helper in self._helpers if not helper.lost]
+        for helper in self._helpers:
+            if not helper.is_busy:
+                return helper
+        self._helpers.append(_Helper())
+        return self._helpers[-1]
 
     def close(self) -> None:
         """End both, unless they are busy."""
-        if self._helper is not None:
-            self._helper.end()
-            self._helper = None
+        for helper in self._helpers:
+            helper.end()
+        self._helpers = []
         for loop in self._loops:
             loop.close()
 
