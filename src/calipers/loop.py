@@ -50,7 +50,9 @@ def run_sync(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """Run a coroutine to its end from code that is not async, also where an event loop runs already."""
     seat = _seats.mine()
     loop = seat.loop()
-    if loop.is_in_use:  # also by a call that has not begun to run it, or has just ended: this one is in a signal handler then
+    if (
+        loop.is_in_use
+    ):  # also by a call that has not begun to run it, or has just ended: this one is in a signal handler then
         return elsewhere(lambda: run_sync(main))
     if not _is_loop_running():
         return loop.run(main)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from textwrap import dedent
 
 import pytest
 
@@ -164,3 +165,20 @@ def test_plain_data_says_the_same_as_python(data, trajectory):
 def test_data_that_describes_no_trajectory_is_refused_with_what_is_wrong(data, says):
     with pytest.raises(InvalidOptionError, match=says):
         FollowsTrajectory(data)
+
+
+def test_in_a_file_the_parts_of_a_trajectory_need_not_its_name():
+    text = """
+    cases:
+    - inputs: 1
+      evaluators:
+      - FollowsTrajectory: {never: [refund]}
+      - FollowsTrajectory: {steps: [search], at_most: {search: 2}, evaluation_name: short}
+    """
+    [case] = Dataset.from_text(dedent(text)).cases
+    assert case.evaluators == [
+        FollowsTrajectory({"never": ["refund"]}),
+        FollowsTrajectory({"steps": ["search"], "at_most": {"search": 2}}, evaluation_name="short"),
+    ]
+    with pytest.raises(DatasetFileError, match=r"no parameter is called 'nevr' \(did you mean 'never'\?\)"):
+        Dataset.from_text(dedent(text.replace("never", "nevr")))

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from calipers.context import NO_TOOL_CALLS, EvaluatorContext, not_recorded
 from calipers.evaluator import Evaluator
 from calipers.matching import Trajectory
-from calipers.matching.trajectory_data import read_trajectory
+from calipers.matching.trajectory_data import KEYS, read_trajectory
 from calipers.result import EvalResult, EvalVerdict, Skipped
 
 
@@ -25,6 +25,8 @@ class FollowsTrajectory(Evaluator):
     """Which path the agent may take; as plain data it has the form that `calipers.matching.trajectory_data` describes."""
     evaluation_name: str | None = field(default=None, kw_only=True)
     """What the result is called; `None` for the class's name."""
+    unnamed_in_files: ClassVar[tuple[str, ...]] = KEYS
+    """What may stand in a dataset file without the word `trajectory`, beside the other parameter."""
 
     def __post_init__(self) -> None:
         self._read()

@@ -1,7 +1,8 @@
 """What a file says of a thing that is made by its name: the name, and arguments that fit its parameters.
 
 A file names it in one of three ways: `Name`, `{Name: value}` with its first parameter, or `{Name: {parameter: value, ...}}`. A
-mapping is always taken for named parameters. Null is no value for a first parameter that must be given: YAML takes a
+mapping is always taken for named parameters, but for those keys of a first parameter that may be given without its name
+(`Parameter.keys`). Null is no value for a first parameter that must be given: YAML takes a
 forgotten value for it, so who means it writes the parameter's name.
 """
 
@@ -61,20 +62,35 @@ def _read_named(
     parameters: dict[str, Parameter], given: dict[str, Any], steps: Steps, problems: Problems, read: Read
 ) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
+    first = next(iter(parameters.values()), None)
+    if first is not None and first.name not in given and (inner := _keys_of(first, given)):
+        arguments[first.name] = read(first, inner, steps, problems)
+        given = {key: value for key, value in given.items() if key not in inner}
     for key, value in given.items():
         parameter = parameters.get(key)
         if parameter is not None:
             arguments[key] = read(parameter, value, (*steps, key), problems)
             continue
-        hint = suggest(key, parameters) or f"; it takes {', '.join(parameters) or 'none'}"
+        unnamed = () if first is None or first.name in given else first.keys
+        hint = suggest(key, [*parameters, *unnamed]) or f"; it takes {', '.join(parameters) or 'none'}"
         if parameters and hint.startswith(";") and not given.keys() & parameters.keys():
-            first = next(iter(parameters))
-            hint += f" (a mapping as a value needs its parameter's name: {{{first}: {{...}}}})"
+            hint += (
+                f" (a mapping as a value needs its parameter's name: {{{next(iter(parameters))}: {{...}}}})"
+            )
         problems.add((*steps, key), f"no parameter is called {key!r}{hint}", of_key=True)
-    missing = [name for name, each in parameters.items() if each.required and name not in given]
+    missing = [
+        name
+        for name, each in parameters.items()
+        if each.required and name not in given and name not in arguments
+    ]
     if missing:
         are = "is" if len(missing) == 1 else "are"
         problems.add(
             steps, f"the parameter{'s' * (are == 'are')} {', '.join(map(repr, missing))} {are} missing"
         )
     return arguments
+
+
+def _keys_of(first: Parameter, given: dict[str, Any]) -> dict[str, Any]:
+    """What is given of the keys of a first parameter that is not named."""
+    return {key: value for key, value in given.items() if key in first.keys}

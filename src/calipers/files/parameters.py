@@ -33,12 +33,16 @@ REQUIRED: Final[Any] = inspect.Parameter.empty
 class Parameter:
     """One parameter of an evaluator type."""
 
-    def __init__(self, name: str, annotation: Any, *, required: bool, by_position: bool) -> None:
+    def __init__(
+        self, name: str, annotation: Any, *, required: bool, by_position: bool, keys: tuple[str, ...] = ()
+    ) -> None:
         self.name = name
         self.annotation = annotation
         self.required = required
         self.by_position = by_position
         """Whether it can be given without its name."""
+        self.keys = keys
+        """Those keys of a mapping as its value that may be given without its name, beside other parameters."""
 
     @cached_property
     def adapter(self) -> "TypeAdapter[Any] | None":
@@ -93,6 +97,11 @@ def parameters_of(kind: Callable[..., Any], *, of_report: bool = False) -> tuple
     makes = inspect.isclass(kind) or isinstance(kind, EvaluatorFactory)
     filled = set[str]() if makes else set(OF_REPORTS if of_report else OF_ATTEMPTS)
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    given = [
+        (name, parameter)
+        for name, parameter in inspect.signature(kind).parameters.items()
+        if parameter.kind not in variadic and name not in filled
+    ]
     return tuple(
         Parameter(
             name,
@@ -100,9 +109,9 @@ def parameters_of(kind: Callable[..., Any], *, of_report: bool = False) -> tuple
             required=parameter.default is REQUIRED,
             # What a function is given goes by name, for its first parameters belong to the attempt.
             by_position=not makes or parameter.kind is not inspect.Parameter.KEYWORD_ONLY,
+            keys=() if place else tuple(getattr(kind, "unnamed_in_files", ())),
         )
-        for name, parameter in inspect.signature(kind).parameters.items()
-        if parameter.kind not in variadic and name not in filled
+        for place, (name, parameter) in enumerate(given)
     )
 
 

@@ -200,7 +200,11 @@ def named_forms(kinds: Mapping[str, Named]) -> dict[str, Any]:
     for name, (parameters, given, text) in kinds.items():
         if not any(parameter.required for parameter in parameters):
             bare.append(name)
-        forms = [*_short_form(parameters, given), _long_form(parameters, given)]
+        forms = [
+            *_short_form(parameters, given),
+            _long_form(parameters, given),
+            *_keys_form(parameters, given),
+        ]
         described = {"description": text} if text else {}
         properties[name] = {**described, "anyOf": forms}
     return {
@@ -241,6 +245,23 @@ def _long_form(parameters: Iterable[Parameter], given: dict[str, Any]) -> dict[s
         **({"required": required} if required else {}),
         "additionalProperties": False,
     }
+
+
+def _keys_form(parameters: Sequence[Parameter], given: dict[str, Any]) -> list[dict[str, Any]]:
+    """The first parameter by those keys of its that need not its name."""
+    if not parameters or not parameters[0].keys:
+        return []
+    first, *others = parameters
+    named = {each.name: given[each.name] for each in others if each.name in given}
+    properties: dict[str, Any] = {key: {} for key in first.keys} | named
+    return [
+        {
+            "type": "object",
+            "properties": properties,
+            "anyOf": [{"required": [key]} for key in first.keys],
+            "additionalProperties": False,
+        }
+    ]
 
 
 def _list_of(name: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ A tool whose name is one of these words is written in full. Matchers are those o
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from calipers.errors import InvalidOptionError
 from calipers.trace import ToolCall
@@ -34,7 +34,7 @@ from .matcher_data import read_call
 from .rules import CallRules
 from .trajectory import AnyOrder, Either, InOrder, Optionally, Repeated, Trajectory
 
-_KEYS = (
+KEYS: Final = (
     "steps",
     "never",
     "before",
@@ -50,6 +50,7 @@ _KEYS = (
     "failed",
     "retried",
 )
+"""What a mapping that describes a trajectory may hold."""
 _GROUPS: dict[str, Callable[..., Any]] = {"in_order": InOrder, "any_order": AnyOrder, "either": Either}
 _WORDS = (*_GROUPS, "optional", "repeated")
 _COUNTS: dict[str, Callable[[Any, int], Constraint]] = {
@@ -69,12 +70,12 @@ def read_trajectory(data: Any) -> Trajectory:
         data = {"steps": data}
     if not isinstance(data, Mapping):
         raise InvalidOptionError(
-            f"a trajectory is a mapping with {', '.join(_KEYS)}, or a list of steps, got {data!r:.200}"
+            f"a trajectory is a mapping with {', '.join(KEYS)}, or a list of steps, got {data!r:.200}"
         )
     for key in data:
-        if key not in _KEYS:
-            close = difflib.get_close_matches(str(key), _KEYS, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else f"; it has {', '.join(_KEYS)}"
+        if key not in KEYS:
+            close = difflib.get_close_matches(str(key), KEYS, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else f"; it has {', '.join(KEYS)}"
             raise InvalidOptionError(f"a trajectory has no {key!r}{hint}")
     rules = {"arguments": data.get("arguments", "subset")}
     rules |= {key: data[key] for key in ("ignore", "defaults", "names") if key in data}
