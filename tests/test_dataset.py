@@ -339,7 +339,7 @@ def test_an_iterable_that_cannot_even_begin_leaves_an_empty_report_that_says_so(
     report = run(Dataset(cases=Broken()))
     assert (report.cases, report.failures) == ([], [])
     assert "no such file" in report.incomplete
-    assert report.pass_rate() is None
+    assert report.pass_rate(None) is None
 
 
 def test_a_lazy_dataset_cannot_be_added_to():

@@ -6,9 +6,13 @@ import re
 import pytest
 
 from calipers import CalipersError, errors
-from calipers.errors import MissingExtraError
+from calipers.errors import MissingExtraError, NotKnownError, known
 
-CLASSES = {name: cls for name, cls in vars(errors).items() if inspect.isclass(cls)}
+CLASSES = {
+    name: cls
+    for name, cls in vars(errors).items()
+    if inspect.isclass(cls) and cls.__module__ == errors.__name__
+}
 
 
 def test_the_drawing_shows_every_error_with_the_built_in_it_derives_from():
@@ -26,6 +30,12 @@ def test_every_error_is_a_calipers_error_and_says_what_it_stands_for(cls):
     assert issubclass(cls, CalipersError)
     assert cls.__doc__
     assert str(cls("what happened")) == "what happened"
+
+
+def test_what_is_known_is_handed_on_and_none_is_an_error():
+    assert known(0) == 0
+    with pytest.raises(NotKnownError, match="the value is None"):
+        known(None)
 
 
 def test_a_missing_extra_says_how_to_install_it():

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import types
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -28,7 +29,8 @@ from calipers import (
     increment_eval_metric,
     set_eval_attribute,
 )
-from calipers.errors import InvalidOptionError, ReportFormatError
+from calipers.analysis import ScalarResult, TableResult
+from calipers.errors import InvalidOptionError, NotKnownError, ReportFormatError
 from calipers.record import Failure
 from calipers.report import FORMAT_VERSION, Averages, PrintOptions
 from calipers.result import EvalResult, EvaluatorSpec, SkippedEvaluation
@@ -124,8 +126,8 @@ def test_averages_under_repeats_have_two_levels_so_that_each_case_weighs_the_sam
 
 
 def test_averages_of_nothing_are_none():
-    assert run([], inputs=()).averages() is None
-    assert repeated(a=[ValueError(), ValueError()]).averages() is None
+    assert run([], inputs=()).averages(None) is None
+    assert repeated(a=[ValueError(), ValueError()]).averages(None) is None
 
 
 def test_averages_of_huge_scores_do_not_overflow():
@@ -154,7 +156,36 @@ def test_attempts_stand_in_groups_by_case():
 
 
 def test_without_repeats_there_are_no_groups():
-    assert run([]).case_groups() is None
+    assert run([]).case_groups() == []
+
+
+def test_what_there_is_not_is_an_error_that_says_why_or_the_default():
+    nothing = run([], inputs=())
+    for ask, why in [
+        (nothing.pass_rate, "nothing was asserted, so there is no pass_rate(): pass_rate(None) gives None"),
+        (nothing.averages, "no task finished, so there is no averages(): averages(None) gives None"),
+        (nothing.durations, "no task finished, so there is no durations(): durations(None) gives None"),
+    ]:
+        with pytest.raises(NotKnownError, match=re.escape(why)):
+            ask()
+        assert ask(None) is None
+        assert ask(default=0) == 0
+    assert nothing.pass_hat_k(1, None) is None
+
+
+def test_an_analysis_is_found_by_its_class_and_title():
+    tables = [TableResult(title=title, columns=["a"], rows=[]) for title in ("first", "second")]
+    matrix = ScalarResult(title="third", value=1)
+    report = Report(name="r", cases=[], analyses=[*tables, matrix])
+    assert report.analysis(ScalarResult) is matrix
+    assert report.analysis(TableResult, title="second") is tables[1]
+    with pytest.raises(
+        NotKnownError,
+        match=re.escape("has 2 analyses of TableResult, and not one; it has: TableResult 'first'"),
+    ):
+        report.analysis(TableResult)
+    with pytest.raises(NotKnownError, match=re.escape("has 0 analyses of ScalarResult called 'x'")):
+        report.analysis(ScalarResult, title="x")
 
 
 # ---------------------------------------------------------------------- reliability
@@ -212,7 +243,11 @@ def test_an_assertion_that_does_not_exist_is_refused_and_those_that_do_are_named
 
 def test_without_assertions_there_is_no_reliability():
     report = run([named("v", lambda output: 0.5)], repeat=2)
-    assert (report.pass_rate(), report.pass_at_k(2), report.pass_hat_k(2)) == (None, None, None)
+    assert (report.pass_rate(None), report.pass_at_k(2, None), report.pass_hat_k(2, None)) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_confidence_widens_every_interval():

@@ -519,7 +519,7 @@ def test_a_key_that_does_not_apply_is_no_evaluator_of_its_own():
     assert counts(report.summaries()["half"]) == (3, 0, 1, 0)
     assert counts(report.summaries()["even"]) == (4, 0, 0, 0)
     assert report.pass_at_k(1, evaluator="even").value == 0.5
-    assert report.pass_at_k(1, evaluator="sql") is None, "it was never made"
+    assert report.pass_at_k(1, None, evaluator="sql") is None, "it was never made"
     with pytest.raises(InvalidOptionError, match="no assertion is called 'half'"):
         report.pass_at_k(1, evaluator="half")
 

@@ -22,6 +22,7 @@ from calipers import (
     record_trace,
     set_eval_attribute,
 )
+from calipers.errors import NotKnownError
 from calipers.retry import Retry
 from calipers.task import Task, promised_coroutine
 
@@ -318,7 +319,9 @@ def test_metrics_reach_the_attempt_from_threads_that_carry_its_context():
 def test_metrics_outside_a_run_are_no_error():
     increment_eval_metric("n", 1)
     set_eval_attribute("a", 1)
-    assert current_attempt() is None
+    assert current_attempt(None) is None
+    with pytest.raises(NotKnownError, match="current_attempt\\(None\\) gives None here"):
+        current_attempt()
 
 
 @pytest.mark.parametrize("amount", [float("nan"), float("inf"), True, "1", None])

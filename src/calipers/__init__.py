@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .case import Case
     from .context import EvaluatorContext
     from .dataset import Dataset
-    from .errors import CalipersError
+    from .errors import CalipersError, known
     from .evaluator import Evaluator
     from .lifecycle import CaseLifecycle
     from .output import EvaluatorOutput
@@ -51,6 +51,7 @@ _HOMES = {
     "as_evaluator": ".styles",
     "current_attempt": ".task",
     "increment_eval_metric": ".task",
+    "known": ".errors",
     "record_trace": ".task",
     "set_eval_attribute": ".task",
 }
@@ -82,6 +83,7 @@ __all__ = [
     "as_evaluator",
     "current_attempt",
     "increment_eval_metric",
+    "known",
     "record_trace",
     "set_eval_attribute",
 ]

@@ -5,6 +5,7 @@ CalipersError
 ├── InvalidCaseError (ValueError)       a case that cannot be run: wrong type, name taken, unknown name
 ├── InvalidOptionError (ValueError)     an option out of its range: a negative limit, zero repeats
 │   └── SettingsError (InvalidOptionError)  a project's file with problems, all of which the error lists
+├── NotKnownError (LookupError)         a number or a part was asked for that there is not, such as a pass rate of no case
 ├── InvalidOutputError (ValueError)     an evaluator returned what is not a judgement (recorded, not raised)
 ├── NotApplicableError (ValueError)     an evaluator was called with what it cannot judge; in a run it is skipped
 ├── InvalidTraceError (ValueError)      a tool call or trace that cannot be: no tool name, two names for one tool
@@ -39,7 +40,7 @@ A task or an evaluator that fails does not raise out of a run: it becomes data i
 Each class also derives from the built-in that describes it, so `except ValueError` works as a reader expects.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,6 +72,29 @@ class SettingsError(InvalidOptionError):
         super().__init__(message)
         self.problems = tuple(problems)
         """Each problem with its place; see `calipers.files.Problem`."""
+
+
+class NotKnownError(CalipersError, LookupError):
+    """A number or a part was asked for that there is not, such as the pass rate of a run in which nothing was asserted."""
+
+
+_T = TypeVar("_T")
+DefaultT = TypeVar("DefaultT")
+NO_DEFAULT: Final = object()
+"""Stands for a default that is not given, where `None` may be one."""
+
+
+def known(value: _T | None) -> _T:
+    """The value, where it may be `None` and you know that it is not: `known(rate.interval).low`.
+
+    Type checkers believe it.
+
+    Raises:
+        NotKnownError: it is `None`.
+    """
+    if value is None:
+        raise NotKnownError("the value is None: it is not known, or there is none")
+    return value
 
 
 class InvalidOutputError(CalipersError, ValueError):

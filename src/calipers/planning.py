@@ -478,7 +478,7 @@ def _pace(pilot: Report) -> float | None:
     attempts = len(pilot.cases) + len(pilot.failures)
     if pilot.duration and attempts:
         return pilot.duration / attempts
-    found = pilot.durations()
+    found = pilot.durations(None)
     return None if found is None else found.mean
 
 

@@ -8,16 +8,23 @@ Drawing is the views' job; `print()` is a door to one of them.
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
 from .analysis import Analysis
 from .case import field_tags
 from .context import InputsT, MetadataT, OutputT
-from .errors import InvalidOptionError, InvalidTraceError, ReportFormatError
+from .errors import (
+    NO_DEFAULT,
+    DefaultT,
+    InvalidOptionError,
+    InvalidTraceError,
+    NotKnownError,
+    ReportFormatError,
+)
 from .evaluator import Expectation
 from .model_field import written_as
 from .plain import plain, safe_repr
@@ -44,6 +51,8 @@ from .unit import CasePasses
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+AnalysisT = TypeVar("AnalysisT")
 
 FORMAT_VERSION = 1
 """The version of `to_dict`; a release reads its own version and every earlier one."""
@@ -191,12 +200,44 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
             return totals.summaries
         return self._tally().summaries(confidence=confidence)
 
-    def pass_rate(self, *, confidence: float = 0.95) -> Estimate | None:
-        """The share of cases that passed; `None` if nothing was asserted."""
+    @overload
+    def pass_rate(self, *, confidence: float = 0.95) -> Estimate: ...
+    @overload
+    def pass_rate(self, default: DefaultT, *, confidence: float = 0.95) -> Estimate | DefaultT: ...
+    def pass_rate(self, default: Any = NO_DEFAULT, *, confidence: float = 0.95) -> Any:
+        """The share of cases that passed.
+
+        Args:
+            default: what to return if nothing was asserted, such as `None`.
+            confidence: of the interval.
+
+        Raises:
+            NotKnownError: nothing was asserted, and there is no default.
+        """
         totals = self._counted(confidence)
-        if totals is not None:
-            return totals.pass_rate
-        return self._tally().pass_rate(confidence=confidence)
+        found = self._tally().pass_rate(confidence=confidence) if totals is None else totals.pass_rate
+        return _or_default(found, default, "pass_rate", "nothing was asserted")
+
+    def analysis(self, kind: type[AnalysisT], *, title: str | None = None) -> AnalysisT:
+        """The analysis of this kind: `report.analysis(ConfusionMatrix).accuracy`.
+
+        Args:
+            kind: the class of the analysis.
+            title: which of several.
+
+        Raises:
+            NotKnownError: there is none, or more than one.
+        """
+        found = [each for each in self.analyses if isinstance(each, kind)]
+        if title is not None:
+            found = [each for each in found if getattr(each, "title", None) == title]
+        if len(found) != 1:
+            there = ", ".join(f"{type(each).__name__} {each.title!r}" for each in self.analyses) or "none"
+            called = "" if title is None else f" called {title!r}"
+            raise NotKnownError(
+                f"the report has {len(found)} analyses of {kind.__name__}{called}, and not one; it has: {there}"
+            )
+        return found[0]
 
     def slices(self, *, confidence: float = 0.95) -> dict[str, Slice]:
         """What the cases with each tag say together, by tag, the tag with the most attempts first.
@@ -228,29 +269,61 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
             totals=None,
         )
 
-    def pass_at_k(self, k: int, *, evaluator: str | None = None, confidence: float = 0.95) -> Estimate | None:
+    @overload
+    def pass_at_k(self, k: int, *, evaluator: str | None = None, confidence: float = 0.95) -> Estimate: ...
+    @overload
+    def pass_at_k(
+        self, k: int, default: DefaultT, *, evaluator: str | None = None, confidence: float = 0.95
+    ) -> Estimate | DefaultT: ...
+    def pass_at_k(
+        self, k: int, default: Any = NO_DEFAULT, *, evaluator: str | None = None, confidence: float = 0.95
+    ) -> Any:
         """The chance that at least one of `k` attempts at a case passes, by the unbiased estimate.
 
         Args:
             k: how many attempts; at most `repeat`.
+            default: what to return if nothing was asserted, such as `None`.
             evaluator: judge by the assertion of this name alone; default: by the whole attempt.
             confidence: of the interval.
+
+        Raises:
+            NotKnownError: nothing was asserted, and there is no default.
         """
-        _check_k(k)
-        found = self._passes(evaluator)
-        return found and pass_at_k(found[0], k, clusters=found[1], confidence=confidence)
+        return self._of_repeats(pass_at_k, k, default, evaluator, confidence)
 
+    @overload
+    def pass_hat_k(self, k: int, *, evaluator: str | None = None, confidence: float = 0.95) -> Estimate: ...
+    @overload
     def pass_hat_k(
-        self, k: int, *, evaluator: str | None = None, confidence: float = 0.95
-    ) -> Estimate | None:
-        """The chance that all of `k` attempts at a case pass (pass^k), by the unbiased estimate."""
+        self, k: int, default: DefaultT, *, evaluator: str | None = None, confidence: float = 0.95
+    ) -> Estimate | DefaultT: ...
+    def pass_hat_k(
+        self, k: int, default: Any = NO_DEFAULT, *, evaluator: str | None = None, confidence: float = 0.95
+    ) -> Any:
+        """The chance that all of `k` attempts at a case pass (pass^k), by the unbiased estimate; see `pass_at_k`."""
+        return self._of_repeats(pass_hat_k, k, default, evaluator, confidence)
+
+    def _of_repeats(
+        self, estimate: Callable[..., Any], k: int, default: Any, evaluator: str | None, confidence: float
+    ) -> Any:
         _check_k(k)
         found = self._passes(evaluator)
-        return found and pass_hat_k(found[0], k, clusters=found[1], confidence=confidence)
+        rate = found and estimate(found[0], k, clusters=found[1], confidence=confidence)
+        why = "nothing was asserted" if evaluator is None else f"no attempt has an assertion {evaluator!r}"
+        return _or_default(rate, default, estimate.__name__, why)
 
-    def durations(self) -> Durations | None:
-        """How long the finished tasks took."""
-        return durations(self.cases) if self.totals is None else self.totals.durations
+    @overload
+    def durations(self) -> Durations: ...
+    @overload
+    def durations(self, default: DefaultT) -> Durations | DefaultT: ...
+    def durations(self, default: Any = NO_DEFAULT) -> Any:
+        """How long the finished tasks took.
+
+        Raises:
+            NotKnownError: no task finished, and there is no default.
+        """
+        found = durations(self.cases) if self.totals is None else self.totals.durations
+        return _or_default(found, default, "durations", "no task finished")
 
     def metrics(self, *, confidence: float = 0.95) -> dict[str, Estimate | None]:
         """The mean of each metric over the finished attempts that have it, by name; `None` for numbers too large to average.
@@ -280,7 +353,7 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         if self.totals is not None:
             return self
         totals = self._tally().totals(confidence=confidence)
-        totals.durations = self.durations()
+        totals.durations = self.durations(None)
         return msgspec.structs.replace(self, totals=totals)
 
     def _tally(self) -> Tally:
@@ -323,27 +396,31 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         self.check_whole("pass@k and pass^k")
         return passes(self.cases, self.failures, assertion)
 
-    def averages(self) -> Averages | None:
-        """Plain averages over the finished attempts, two-level under repeats; `None` if none finished.
+    @overload
+    def averages(self) -> Averages: ...
+    @overload
+    def averages(self, default: DefaultT) -> Averages | DefaultT: ...
+    def averages(self, default: Any = NO_DEFAULT) -> Any:
+        """Plain averages over the finished attempts, two-level under repeats.
 
         Raises:
             InvalidOptionError: the report does not keep every attempt; `summaries` and `metrics` are of all of them.
+            NotKnownError: no task finished, and there is no default.
         """
         self.check_whole("averages")
         groups = self.case_groups()
-        if groups is None:
-            return _average(self.cases)
-        return _average_of([group.summary for group in groups])
+        found = _average_of([group.summary for group in groups]) if groups else _average(self.cases)
+        return _or_default(found, default, "averages", "no task finished")
 
-    def case_groups(self) -> list[CaseGroup[InputsT, OutputT, MetadataT]] | None:
-        """The attempts by case; `None` when nothing was repeated. Cases that only ever failed come last.
+    def case_groups(self) -> list[CaseGroup[InputsT, OutputT, MetadataT]]:
+        """The attempts by case; empty when nothing was repeated. Cases that only ever failed come last.
 
         Raises:
             InvalidOptionError: the report does not keep every attempt.
         """
         self.check_whole("groups of attempts")
         if self.repeat == 1:
-            return None
+            return []
         groups: dict[str, CaseGroup[InputsT, OutputT, MetadataT]] = {}
         records: list[
             ReportCase[InputsT, OutputT, MetadataT] | ReportCaseFailure[InputsT, OutputT, MetadataT]
@@ -487,6 +564,16 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """How a pydantic model with a field of this type reads and writes it: as `from_dict` and `to_dict` do."""
         return written_as(cls, cls.from_dict, cls.to_dict)
+
+
+def _or_default(found: Any, default: Any, method: str, why: str) -> Any:
+    """What was found, else the default; an error where there is neither."""
+    if found is not None:
+        return found
+    if default is NO_DEFAULT:
+        given = "k, None" if method.startswith(("pass_at", "pass_hat")) else "None"
+        raise NotKnownError(f"{why}, so there is no {method}(): {method}({given}) gives None then")
+    return default
 
 
 def _tags_of(record: ReportCase | ReportCaseFailure, fields: Sequence[str]) -> tuple[str, ...]:

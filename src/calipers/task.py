@@ -17,12 +17,19 @@ from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from time import perf_counter
-from typing import Any, Protocol, TypeAlias, TypeGuard, cast
+from typing import Any, Protocol, TypeAlias, TypeGuard, overload
 
 import msgspec
 
 from .case import Case
-from .errors import InvalidOptionError, InvalidTraceError, TaskContractError
+from .errors import (
+    NO_DEFAULT,
+    DefaultT,
+    InvalidOptionError,
+    InvalidTraceError,
+    NotKnownError,
+    TaskContractError,
+)
 from .plain import safe_repr
 from .recalled import Recalled
 from .redaction import masked
@@ -165,14 +172,31 @@ def inside_part() -> Iterator[None]:
         _INSIDE.reset(token)
 
 
-def current_attempt() -> Attempt | None:
-    """The attempt this code runs in, or `None` outside a run. Its `seed` is there for tasks that draw at random.
+@overload
+def current_attempt() -> Attempt: ...
+
+
+@overload
+def current_attempt(default: DefaultT) -> Attempt | DefaultT: ...
+
+
+def current_attempt(default: Any = NO_DEFAULT) -> Any:
+    """The attempt this code runs in, or `default` outside a run. Its `seed` is there for tasks that draw at random.
 
     A task that looks here at its case, its name or the seed is called again by a run that reuses results, if these are
     others then.
+
+    Raises:
+        NotKnownError: outside a run, without a default.
     """
     attempt = running_attempt()
-    return None if attempt is None else cast("Attempt", _Watched(attempt))
+    if attempt is not None:
+        return _Watched(attempt)
+    if default is NO_DEFAULT:
+        raise NotKnownError(
+            "this code does not run in an attempt of an evaluation: current_attempt(None) gives None here"
+        )
+    return default
 
 
 def running_attempt() -> Attempt | None:

@@ -14,10 +14,12 @@ from calipers import (
     ReportCaseFailure,
     Retry,
     increment_eval_metric,
+    known,
     set_eval_attribute,
 )
+from calipers.analysis import ConfusionMatrix
 from calipers.report import Averages, CaseGroup
-from calipers.stats import Estimate
+from calipers.stats import Estimate, Interval
 from calipers.summary import Summary
 from calipers.testing import BlockingScriptedTask, ScriptedTask, evaluate_one, make_context
 
@@ -112,12 +114,18 @@ dataset.evaluate_sync(count, lifecycle=lambda case: Hooks(case))
 
 def read(report: Report) -> None:
     rate = report.pass_rate()
-    assert_type(rate, Estimate | None)
-    assert_type(report.pass_at_k(3), Estimate | None)
+    assert_type(rate, Estimate)
+    assert_type(report.pass_rate(None), Estimate | None)
+    assert_type(report.pass_at_k(3), Estimate)
+    assert_type(report.pass_at_k(3, None, evaluator="brief"), Estimate | None)
+    assert_type(report.durations().p50, float)
+    assert_type(report.analysis(ConfusionMatrix), ConfusionMatrix)
+    assert_type(known(rate.interval), Interval)
     assert_type(report.summaries(), dict[str, Summary])
-    assert_type(report.averages(), Averages | None)
-    assert_type(report.case_groups(), list[CaseGroup] | None)
-    _ = rate.value  # type: ignore[union-attr]
+    assert_type(report.averages(), Averages)
+    assert_type(report.averages(default=None), Averages | None)
+    assert_type(report.case_groups(), list[CaseGroup])
+    _ = rate.interval.low  # type: ignore[union-attr]
     for case in report.cases:
         assert_type(case, ReportCase)
         assert_type(case.assertions, dict[str, EvaluationResult[bool]])

@@ -491,7 +491,7 @@ class Session:
             report is not None
             and not outcome.complaints
             and outcome.findings is None
-            and not report.pass_rate()
+            and not report.pass_rate(None)
         ):
             note(
                 f"{prefix}Nothing was asserted, so nothing could fail: --fail-under NAME=NUMBER sets a threshold."

@@ -75,7 +75,7 @@ def compare(thresholds: Sequence[Threshold], report: Report) -> list[Finding]:
     found: list[Finding] = []
     for threshold in thresholds:
         if threshold.evaluator is None:
-            found.append(Finding(threshold, report.pass_rate()))
+            found.append(Finding(threshold, report.pass_rate(None)))
         elif (summary := summaries.get(threshold.evaluator)) is not None:
             if summary.kind == "label":
                 raise InvalidOptionError(

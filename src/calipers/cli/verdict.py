@@ -115,7 +115,7 @@ def _nothing(report: Report, way_to_judge: str) -> list[Complaint]:
 
 
 def _not_passed(report: Report) -> list[Complaint]:
-    rate = report.pass_rate()
+    rate = report.pass_rate(None)
     counts = report.counts()
     if rate is None:
         lost = sum(counts.failed_tasks.values())

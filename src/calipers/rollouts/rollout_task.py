@@ -62,7 +62,7 @@ class RolloutTask:
         """
         goal, seed = read_inputs(inputs)
         if seed is None:
-            attempt = current_attempt()
+            attempt = current_attempt(None)
             seed = draw_seed() if attempt is None else attempt.seed
         try:
             graph = await self.environment.eval_rollout_async(seed, goal=goal)

@@ -135,7 +135,7 @@ def assert_rate(
     bounds = _Bounds("rate", at_least, at_most, whole_interval)
     _check_complete(report)
     if evaluator is None:
-        what, estimate = "pass rate", report.pass_rate(confidence=confidence)
+        what, estimate = "pass rate", report.pass_rate(None, confidence=confidence)
     else:
         what, estimate = evaluator, _column(report, evaluator, "assertion", confidence).estimate
     if estimate is None:

@@ -99,7 +99,7 @@ def attempts(page: Page, report: Report, options: AttemptOptions) -> "Iterator[R
         failures = report.failures if options.include_errors else []
         yield from _list(page, "Attempts", [*report.cases, *failures], options)
     elif options.listed == "failed":
-        counts, rate = report.counts(), report.pass_rate()
+        counts, rate = report.counts(), report.pass_rate(None)
         missed = [case for case in report.cases if case.passed is False]
         failed = sum(counts.failed_tasks.values())
         judged = 0 if rate is None else rate.n_observations - counts.passed - failed

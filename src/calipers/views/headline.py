@@ -70,7 +70,7 @@ def alerts(page: Page, report: Report) -> "Iterator[Text]":
 
 def headline(page: Page, report: Report, *, confidence: float) -> "Iterator[Text]":
     """The share of cases that passed, with its interval; under repeats also of one that passes ever, and always."""
-    rate = report.pass_rate(confidence=confidence)
+    rate = report.pass_rate(None, confidence=confidence)
     counts = report.counts()
     if rate is None:
         if counts.attempts > sum(counts.failed_tasks.values()):
@@ -151,8 +151,8 @@ def _claim(page: Page, what: str, rate: Estimate) -> "Iterator[Text]":
 def _repeats(page: Page, report: Report, *, confidence: float) -> "Iterator[Text]":
     k = report.repeat
     try:
-        any_of = report.pass_at_k(k, confidence=confidence)
-        all_of = report.pass_hat_k(k, confidence=confidence)
+        any_of = report.pass_at_k(k, None, confidence=confidence)
+        all_of = report.pass_hat_k(k, None, confidence=confidence)
     except ValueError:  # some case has fewer attempts that something was asserted of
         yield page.line((f"No pass@{k} and pass^{k}: not every case has {k} attempts.", "dim"))
         return

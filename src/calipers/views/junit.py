@@ -183,7 +183,7 @@ def _properties(report: Report) -> Iterator[tuple[str, str]]:
     yield "passed", str(report.counts().passed)
     if report.incomplete is not None:
         yield "incomplete", report.incomplete
-    yield from _estimate("pass_rate", report.pass_rate())
+    yield from _estimate("pass_rate", report.pass_rate(None))
     for name, summary in report.summaries().items():
         yield from _estimate(f"result.{name}", summary.estimate)
         for label, count in (summary.labels or {}).items():

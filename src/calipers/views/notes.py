@@ -36,7 +36,7 @@ _EXPECTED: dict[Expectation, tuple[str, str]] = {
 
 def measures(page: Page, report: Report, *, durations: bool = True) -> "Iterator[Text]":
     """How long the tasks took, and the metrics they recorded."""
-    times = report.durations() if durations else None
+    times = report.durations(None) if durations else None
     if times is not None:
         micro = page.glyph("µ", "u")
         facts = [_quantile("p50", times.p50, times.p50_interval, micro)]
@@ -132,7 +132,7 @@ def footnote(
     page: Page, report: Report, summaries: Mapping[str, Summary], *, confidence: float
 ) -> "Iterator[Text]":
     """What the intervals mean and how they were made, and what graded rows are; nothing where there is none."""
-    estimates = [report.pass_rate(confidence=confidence)]
+    estimates = [report.pass_rate(None, confidence=confidence)]
     for summary in summaries.values():
         estimates += [summary.estimate, summary.graded]
     methods: dict[Method, None] = {}

@@ -45,7 +45,7 @@ def missed(report: Report) -> list[Record]:
 
 def count_missed(report: Report) -> int:
     """How many attempts did not pass, kept or not."""
-    counts, rate = report.counts(), report.pass_rate()
+    counts, rate = report.counts(), report.pass_rate(None)
     return sum(counts.failed_tasks.values()) if rate is None else rate.n_observations - counts.passed
 
 

@@ -60,7 +60,7 @@ class Sweep:
             raise InvalidOptionError("a sweep needs levels: there are none, so there is no curve")
         points: list[SweepPoint] = []
         for level, report in reports.items():
-            rate = report.pass_rate(confidence=confidence)
+            rate = report.pass_rate(None, confidence=confidence)
             if rate is None:
                 raise InvalidOptionError(f"nothing was asserted at the level {level!r}, so it has no rate")
             points.append(SweepPoint(level, rate, report))

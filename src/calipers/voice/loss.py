@@ -67,7 +67,10 @@ class LossSplit:
             raise InvalidOptionError(
                 f"the reports {text.name!r} and {speech.name!r} are not of the same requests, so nothing can be compared"
             )
-        as_text, as_speech = text.pass_rate(confidence=confidence), speech.pass_rate(confidence=confidence)
+        as_text, as_speech = (
+            text.pass_rate(None, confidence=confidence),
+            speech.pass_rate(None, confidence=confidence),
+        )
         if as_text is None or as_speech is None:
             raise InvalidOptionError("nothing was asserted of the requests, so none was right or wrong")
         try:

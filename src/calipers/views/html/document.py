@@ -78,7 +78,7 @@ def report_html(
 def top(report: Report, title: str | None = None, *, confidence: float = 0.95) -> Markup:
     """What the report says as a whole, above its attempts; the report has its totals."""
     summaries = report.summaries(confidence=confidence)
-    rate = report.pass_rate(confidence=confidence)
+    rate = report.pass_rate(None, confidence=confidence)
     return join(
         [
             heading(report, title),

@@ -146,8 +146,8 @@ def _percent_scale() -> Markup:
 def _repeats(report: Report, *, confidence: float) -> Markup:
     k = report.repeat
     try:
-        any_of = report.pass_at_k(k, confidence=confidence)
-        all_of = report.pass_hat_k(k, confidence=confidence)
+        any_of = report.pass_at_k(k, None, confidence=confidence)
+        all_of = report.pass_hat_k(k, None, confidence=confidence)
     except ValueError:  # some case has fewer attempts that something was asserted of
         return element("p", f"No pass@{k} and pass^{k}: not every case has {k} attempts.", class_="how")
     rows: list[Markup] = []
