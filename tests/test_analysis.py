@@ -229,3 +229,18 @@ def test_a_node_that_follows_nothing_is_refused(depths):
     nodes = [TreeNode(depth=depth, tone="good", label="a", outcome="b", text="c") for depth in depths]
     with pytest.raises(InvalidOutputError, match="it follows nothing"):
         TreePlot(title="t", nodes=nodes)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "unanswered", "n", "accuracy"),
+    [
+        ([[4, 1], [0, 5]], {}, 10, 0.9),
+        ([[4, 1], [0, 5]], {"unanswered": [0, 10]}, 20, 0.45),
+        ([[0, 0], [0, 0]], {"unanswered": [3, 0]}, 3, None),
+        ([[0, 0], [0, 0]], {}, 0, None),
+    ],
+)
+def test_a_confusion_matrix_made_by_hand_counts_what_follows_from_it(matrix, unanswered, n, accuracy):
+    made = ConfusionMatrix(title="m", class_labels=["a", "b"], matrix=matrix, **unanswered)
+    assert (made.n, made.accuracy, made.accuracy_interval) == (n, accuracy, None)
+    assert checked(made) == made

@@ -519,7 +519,7 @@ def test_a_retry_may_be_a_dictionary_and_go_by_two_names(words):
     ("words", "message"),
     [
         ({"retry": Retry(), "retry_task": Retry()}, "two words for one thing"),
-        ({"retry_task": {"stop": 3}}, "retry_task has no 'stop': give a Retry, with attempts"),
+        ({"retry_task": {"tries": 3}}, "retry_task has no 'tries': give a Retry, with attempts"),
         ({"retry": 3}, "retry must be a Retry"),
         ({"retry": {"attempts": 0}}, "attempts"),
     ],

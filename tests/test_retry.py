@@ -2,13 +2,15 @@
 
 import math
 import traceback
+from threading import Event
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers import Retry
+from calipers import Case, Dataset, Retry
 from calipers.errors import InvalidOptionError
+from calipers.retry import as_retry
 
 
 class Busy(ConnectionError):
@@ -47,6 +49,145 @@ def test_a_task_is_called_as_often_as_attempts_says_the_first_call_included():
     assert Retry(attempts=1).again(ValueError(), 1) is False
 
 
+@pytest.mark.parametrize(
+    ("spent", "tries", "again"), [(0, 1, True), (8, 1, True), (8.1, 1, False), (6, 2, True), (6.1, 2, False)]
+)
+def test_no_try_starts_later_than_the_timeout_allows_with_the_longest_pause_before_it(spent, tries, again):
+    retry = Retry(attempts=9, backoff=2, factor=2, timeout=10)
+    assert retry.again(ValueError(), tries, spent) is again
+
+
+def _fails(inputs):
+    raise ConnectionError(inputs)
+
+
+async def _fails_later(inputs):
+    raise ConnectionError(inputs)
+
+
+@pytest.mark.parametrize(("timeout", "tries"), [(0, 1), (1000, 3), (None, 3)])
+@pytest.mark.parametrize("task", [_fails, _fails_later])
+def test_the_time_that_a_failed_try_took_counts_towards_the_timeout_of_a_task(task, timeout, tries):
+    retry = {"max_attempts": 3, "initial_delay": 0, "timeout": timeout}
+    report = Dataset(cases=[Case(inputs="x")]).evaluate_sync(task, retry_task=retry, progress=False)
+    assert report.failures[0].tries == tries
+
+
+@pytest.mark.parametrize(("timeout", "calls"), [(0, 1), (1000, 3)])
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("evaluator_timeout", [None, 1000])
+def test_the_time_that_a_failed_evaluator_took_counts_towards_its_timeout(
+    is_async, timeout, calls, evaluator_timeout
+):
+    called = []
+
+    def judge(output):
+        called.append(output)
+        raise ConnectionError(output)
+
+    async def judge_later(output):
+        return judge(output)
+
+    Dataset(cases=[Case(inputs="x")], evaluators=[judge_later if is_async else judge]).evaluate_sync(
+        str,
+        retry_evaluators=Retry(attempts=3, backoff=0, timeout=timeout),
+        evaluator_timeout=evaluator_timeout,
+        progress=False,
+    )
+    assert len(called) == calls
+
+
+def test_a_task_that_is_given_up_counts_the_time_it_was_waited_for():
+    over = Event()
+    report = Dataset(cases=[Case(inputs="x")]).evaluate_sync(
+        lambda inputs: over.wait(),
+        task_timeout=0.01,
+        retry=Retry(attempts=3, backoff=0, timeout=0.001),
+        progress=False,
+    )
+    over.set()
+    assert report.failures[0].tries == 1
+
+
+def _third(failed):
+    return failed.attempt_number >= 3
+
+
+def _late(failed):
+    return failed.seconds_since_start > 10
+
+
+def _busy(failed):
+    return failed.outcome.failed and isinstance(failed.outcome.exception(), ConnectionError)
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "tries", "spent", "again"),
+    [
+        ({"stop": _third}, ValueError(), 2, 0, True),
+        ({"stop": _third, "reraise": True}, ValueError(), 3, 0, False),
+        ({"stop": _late}, ValueError(), 99, 10, True),
+        ({"stop": _late}, ValueError(), 1, 11, False),
+        ({"stop": _third}, SystemExit(), 1, 0, False),
+        ({"stop": _third, "retry": _busy}, Busy(), 1, 0, True),
+        ({"stop": _third, "retry": _busy}, ValueError(), 1, 0, False),
+    ],
+)
+def test_functions_in_the_words_of_tenacity_decide_what_is_tried_again(words, error, tries, spent, again):
+    assert as_retry(words).again(error, tries, spent) is again
+
+
+def test_a_function_given_as_wait_says_how_long_to_pause():
+    retry = as_retry({"stop": _third, "wait": lambda failed: failed.attempt_number * 2})
+    assert [retry.pause(tries, 0, ValueError()) for tries in (1, 2)] == [2, 4]
+    assert as_retry({"stop": _third}).pause(1, 0) == 0
+
+
+@pytest.mark.parametrize("given", [math.nan, math.inf, -1, "soon", None])
+def test_a_wait_that_fails_is_told_and_replaced_by_the_usual_pause(given):
+    retry = as_retry({"stop": _third, "wait": lambda failed: given})
+    with pytest.warns(UserWarning, match="the function given as wait failed"):
+        assert retry.pause(2, seed=7) == Retry().pause(2, seed=7)
+
+
+def test_a_stop_that_fails_ends_the_retries_and_says_so_on_the_error():
+    error = ValueError("the task's own")
+    assert as_retry({"stop": lambda failed: failed.missing}).again(error, 1) is False
+    assert "the function given as stop or retry failed: AttributeError" in error.__notes__[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"wait": _third}, "needs stop= too"),
+        ({"reraise": True}, "needs stop= too"),
+        ({"stop": _third, "before_sleep": print}, "no 'before_sleep' beside stop, wait, retry and reraise"),
+        ({"stop": _third, "attempts": 3}, "no 'attempts' beside stop"),
+        ({"stop": 3}, "stop must be a function of the failed try, got 3"),
+        ({"stop": _third, "wait": 2.0}, "wait must be a function"),
+        ({"stop": _third, "retry": decides_later}, "retry must be a function"),
+    ],
+)
+def test_words_of_tenacity_that_cannot_be_followed_are_refused(words, said):
+    with pytest.raises(InvalidOptionError, match=said):
+        as_retry(words, "retry_task")
+
+
+@pytest.mark.parametrize("task", [_fails, _fails_later])
+def test_a_run_takes_its_retries_from_functions(task):
+    asked = []
+
+    def stop(failed):
+        asked.append((failed.attempt_number, failed.exception()))
+        return len(asked) == 3
+
+    report = Dataset(cases=[Case(inputs="x")]).evaluate_sync(task, retry_task={"stop": stop}, progress=False)
+    assert report.failures[0].tries == 3
+    assert [(number, type(error)) for number, error in asked] == [
+        (each, ConnectionError) for each in (1, 2, 3)
+    ]
+
+
 def test_a_function_that_fails_to_decide_stops_the_retries_and_says_so_on_the_error():
     error = ValueError("the task's own")
     assert Retry(on=lambda error: error.missing).again(error, 1) is False
@@ -73,6 +214,10 @@ def test_a_function_that_fails_to_decide_stops_the_retries_and_says_so_on_the_er
         {"jitter": 1.1},
         {"jitter": -0.1},
         {"jitter": math.nan},
+        {"timeout": -1},
+        {"timeout": math.nan},
+        {"timeout": "60"},
+        {"timeout": True},
         {"on": int},
         {"on": "ConnectionError"},
         {"on": [ConnectionError]},

@@ -23,6 +23,10 @@ Cell: TypeAlias = bool | int | float | str | None
 """What a table may hold."""
 
 
+_COUNTED: Any = msgspec.UNSET
+"""Instead of a number: it follows from the others."""
+
+
 class _Titled(msgspec.Struct, kw_only=True, frozen=True, tag_field="type"):
     """What all analyses have."""
 
@@ -44,27 +48,39 @@ class _Titled(msgspec.Struct, kw_only=True, frozen=True, tag_field="type"):
 
 
 class ConfusionMatrix(_Titled, kw_only=True, frozen=True, tag="confusion_matrix"):
-    """How often each expected label was met with each predicted one."""
+    """How often each expected label was met with each predicted one.
+
+    `ConfusionMatrix(title=..., class_labels=..., matrix=...)` counts `n` and the accuracy itself.
+    """
 
     class_labels: list[str]
     """Every label expected or predicted, sorted."""
     matrix: list[list[int]]
     """`matrix[i][j]`: attempts where label i was expected and label j predicted."""
-    unanswered: list[int]
-    """Attempts where label i was expected and none predicted: the task or the evaluator failed, or gave no label."""
-    accuracy: float | None
+    unanswered: list[int] = _COUNTED
+    """Attempts where label i was expected and none predicted: the task or the evaluator failed, or gave no label.
+    Left out: there were none."""
+    accuracy: float | None = _COUNTED
     """The share of attempts on the diagonal, the unanswered counting as wrong; `None` if nothing was predicted."""
     accuracy_interval: Interval | None = None
-    n: int
+    n: int = _COUNTED
     """Attempts in the matrix or unanswered."""
 
     def __post_init__(self) -> None:
         size = len(self.class_labels)
+        if self.unanswered is _COUNTED:
+            msgspec.structs.force_setattr(self, "unanswered", [0] * size)
         if [len(self.unanswered), *map(len, self.matrix)] != [size] * (size + 1):
             raise InvalidOutputError(
                 f"a confusion matrix of {size} labels needs {size} rows of {size} counts and {size} unanswered, got "
                 f"rows of {[len(row) for row in self.matrix]} and {len(self.unanswered)} unanswered"
             )
+        if self.n is _COUNTED:
+            msgspec.structs.force_setattr(self, "n", sum(map(sum, self.matrix)) + sum(self.unanswered))
+        if self.accuracy is _COUNTED:
+            right = sum(self.matrix[label][label] for label in range(size))
+            share = right / self.n if any(map(any, self.matrix)) else None
+            msgspec.structs.force_setattr(self, "accuracy", share)
 
 
 class PrecisionRecall(_Titled, kw_only=True, frozen=True, tag="precision_recall"):

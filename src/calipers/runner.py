@@ -32,7 +32,7 @@ from .names import Names
 from .recalled import Recalled
 from .record import Failure, ReportCase, ReportCaseFailure, name_results, told_calls
 from .result import describe_error
-from .retry import Retry
+from .retry import Retry, RetryFunctions
 from .scoring import TASK, Hold, Scoring, within
 from .spans import SpanCapture, SpanRecorder, SpanTree, usage_metrics
 from .summary import Tally
@@ -78,8 +78,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds a task may take; a case may allow more or less (`Case.timeout`)."""
     evaluator_timeout: float | None = None
     """Seconds each evaluator may take; with it, synchronous evaluators run in threads."""
-    retry: Retry | None = None
-    retry_evaluators: Retry | None = None
+    retry: Retry | RetryFunctions | None = None
+    retry_evaluators: Retry | RetryFunctions | None = None
     """When to ask an evaluator again that raised an exception."""
     repeat: int = 1
     """How often to attempt each case."""
@@ -119,7 +119,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidOptionError(f"seed must be a whole number, got {self.seed!r}")
         for name in ("retry", "retry_evaluators"):
             value = getattr(self, name)
-            if value is not None and not isinstance(value, Retry):
+            if value is not None and not isinstance(value, Retry | RetryFunctions):
                 raise InvalidOptionError(f"{name} must be a Retry, such as Retry(attempts=3), got {value!r}")
 
 
@@ -475,10 +475,13 @@ class Run:
             if _forks != self._forks:
                 self.leave_child()
             attempt.duration = perf_counter() - start
-            if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries):
+            spent = attempt.earlier + attempt.duration
+            if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries, spent):
                 return
-            await asyncio.sleep(retry.pause(attempt.tries, attempt.derived_seed()))
+            pause = retry.pause(attempt.tries, attempt.derived_seed(), attempt.error, spent)
+            await asyncio.sleep(pause)
             attempt.tries += 1
+            attempt.earlier = spent + pause
 
     def _coroutine(self, attempt: Attempt) -> Coroutine[Any, Any, Any]:
         inputs = attempt.inputs

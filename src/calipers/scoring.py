@@ -33,7 +33,7 @@ from .result import (
     EvaluatorFailure,
     SkippedEvaluation,
 )
-from .retry import Retry
+from .retry import Retry, RetryFunctions
 from .task import (
     BLOCKING_SECONDS,
     STEP_SECONDS,
@@ -77,7 +77,7 @@ class BlockedLoop(msgspec.Struct):
 class Scoring:
     """Judges attempts, and notes which evaluators held the event loop."""
 
-    def __init__(self, *, timeout: float | None = None, retry: Retry | None = None) -> None:
+    def __init__(self, *, timeout: float | None = None, retry: Retry | RetryFunctions | None = None) -> None:
         self.timeout = timeout
         self.retry = retry
         self.stopping = False
@@ -137,14 +137,16 @@ class Scoring:
     ) -> None:
         """Hear a judge out, again and again while it fails and its tries are not used up; the outcome goes into `asked`."""
         notes = Notes()
+        began = perf_counter() if asked.began is None else asked.began
         while True:
             if asked.error is None:
                 asked.output, asked.error = await self._once(judge, asked, notes)
             if asked.error is None or asked.looked_too_early or self.ends(asked.error):
                 break
-            if self.retry is None or not self.retry.again(asked.error, asked.tries):
+            spent = perf_counter() - began
+            if self.retry is None or not self.retry.again(asked.error, asked.tries, spent):
                 break
-            await asyncio.sleep(self.retry.pause(asked.tries, attempt.derived_seed()))
+            await asyncio.sleep(self.retry.pause(asked.tries, attempt.derived_seed(), asked.error, spent))
             asked.tries += 1
             asked.renew(contexts())
             notes.clear()
@@ -232,7 +234,7 @@ class Earlier:
 class _Asked:
     """A judge that is waited for."""
 
-    __slots__ = ("alone", "awaitable", "ctx", "error", "judge", "notes", "output", "said", "tries")
+    __slots__ = ("alone", "awaitable", "began", "ctx", "error", "judge", "notes", "output", "said", "tries")
 
     def __init__(
         self,
@@ -241,12 +243,15 @@ class _Asked:
         *,
         awaitable: Any = None,
         error: BaseException | None = None,
+        began: float | None = None,
     ) -> None:
         self.judge = judge
         self.ctx = ctx
         self.awaitable = awaitable
         """What the judge returned; `None` if it has yet to be asked."""
         self.error = error
+        self.began = began
+        """When the first try began; `None` if it has yet to begin."""
         self.output: Any = None
         self.notes: Notes | None = None
         self.tries = 1
@@ -337,7 +342,7 @@ class _Hearing(msgspec.Struct):
                 else:
                     self.take(output, judge, results, skipped)
             except BaseException as error:
-                self.failed(judge, own, error)
+                self.failed(judge, own, error, before)
             if looked or notes.used:
                 self.note_down(judge, own, notes, self.said)
             now = perf_counter()
@@ -378,7 +383,7 @@ class _Hearing(msgspec.Struct):
                     self.put_back(judge.name)
                 self.take(output, judge, said[0], said[2])
         except BaseException as error:
-            self.failed(judge, own, error)
+            self.failed(judge, own, error, start)
         self.note_down(judge, own, notes, said)
         self.scoring.note(judge.name, perf_counter() - start)
 
@@ -483,9 +488,11 @@ class _Hearing(msgspec.Struct):
             self.attempt.changed_from = lost.before.get("output", self.attempt.changed_from)
             raise lost
 
-    def failed(self, judge: Judge, own: EvaluatorContext[Any, Any, Any], error: BaseException) -> None:
+    def failed(
+        self, judge: Judge, own: EvaluatorContext[Any, Any, Any], error: BaseException, began: float
+    ) -> None:
         """Record that a judge failed, unless it is to be asked again."""
-        asked = _Asked(judge, own, error=error)
+        asked = _Asked(judge, own, error=error, began=began)
         if asked.looked_too_early:
             self.wait_for(asked)
             return
@@ -497,7 +504,8 @@ class _Hearing(msgspec.Struct):
             except EvaluatorContractError as lost:
                 error = lost
         retry = self.scoring.retry
-        if retry is not None and not issubclass(type(error), _NOT_AGAIN) and retry.again(error, 1):
+        spent = perf_counter() - began
+        if retry is not None and not issubclass(type(error), _NOT_AGAIN) and retry.again(error, 1, spent):
             self.wait_for(asked)
         else:
             self.current[1].append(judge.failure(error))

@@ -74,6 +74,8 @@ class Attempt(msgspec.Struct):
     """Seconds, of the last try alone."""
     tries: int = 1
     """How often the task was called: more than one when it was retried."""
+    earlier: float = 0.0
+    """Seconds that the tries before the last one took, and the pauses after them."""
     trace: Trace | None = None
     recorded: list[Recorded] = []
     """The parts of it that were recorded, in the order in which they began. Their traces make its trace."""

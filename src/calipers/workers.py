@@ -218,15 +218,22 @@ class ThreadWorkers:
             with self.lock:
                 if self.running.pop(me, None) is None:
                     return False
-            if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries):
+            if (
+                attempt.error is None
+                or retry is None
+                or not retry.again(attempt.error, attempt.tries, attempt.earlier + attempt.duration)
+            ):
                 return True
             attempt.tries += 1
+            attempt.earlier += attempt.duration
             self._pause(attempt)
 
     def _pause(self, attempt: Attempt) -> None:
         retry = self.run.options.retry
         if retry is not None and attempt.tries > 1:
-            self.stopped.wait(retry.pause(attempt.tries - 1, attempt.derived_seed()))
+            pause = retry.pause(attempt.tries - 1, attempt.derived_seed(), attempt.error, attempt.earlier)
+            attempt.earlier += pause
+            self.stopped.wait(pause)
 
     def _call(self, attempt: Attempt) -> None:
         begin(attempt)
@@ -364,13 +371,14 @@ class ThreadWorkers:
     def _give_up(self, work: Work, attempt: Attempt, start: float, spent: float) -> None:
         # The thread may still write to its attempt, so the failure goes into a new one.
         failed = self.run.attempt(work)
-        failed.tries = attempt.tries
+        failed.tries, failed.earlier = attempt.tries, attempt.earlier
         failed.trace = attempt.trace_so_far
         failed.error = self.run.late(work.case)
         failed.duration = spent
         retry = self.run.options.retry
-        if retry is not None and retry.again(failed.error, failed.tries):
+        if retry is not None and retry.again(failed.error, failed.tries, failed.earlier + spent):
             failed.tries += 1
+            failed.earlier += spent
             self.room.release()
             self._hire((work, failed))
         else:

@@ -99,16 +99,17 @@ class ChatTarget:
         Raises:
             AgentError: it gave none.
         """
-        request, tries = self._request(messages), 0
+        request, tries, began = self._request(messages), 0, perf_counter()
         while True:
             tries += 1
             try:
                 return await self._ask(request)
             except (AgentReplyError, AgentConnectionError) as error:
-                if self.retry is None or not self.retry.again(error, tries):
+                spent = perf_counter() - began
+                if self.retry is None or not self.retry.again(error, tries, spent):
                     error.args = (without(str(error), request.secrets),)
                     raise
-                await asyncio.sleep(self.retry.pause(tries, turn_seed() or 0))
+                await asyncio.sleep(self.retry.pause(tries, turn_seed() or 0, error, spent))
 
     def _request(self, messages: Sequence[Message]) -> Request:
         body: dict[str, Any] = {"messages": as_dicts(messages)}
