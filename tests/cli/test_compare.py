@@ -275,3 +275,13 @@ def test_one_case_is_shown_side_by_side(letters):
     assert (done.exit_code, "no case of these runs is called 'd'" in done.stderr) == (2, True)
     done = letters("compare", "one", "two", "--case", "c", "--out", "x.md")
     assert (done.exit_code, "use one of them" in done.stderr) == (2, True)
+
+
+def test_these_cases_are_told_apart_by_their_attempts_alone(two_runs):
+    """Four cases of three attempts that all differ: few as cases, and certain as these cases."""
+    done = two_runs("compare", "old", "new", "--these-cases", "--out", "these.json")
+    assert done.exit_code == 0, done.output
+    assert "about these cases" in squeezed(done.stdout)
+    assert "▲ Better Pass rate 0.0 % → 100.0 %" in squeezed(done.stdout)
+    assert json.loads(Path("these.json").read_text())["comparisons"][0]["population"] == "these-cases"
+    assert "about cases like these" in squeezed(two_runs("compare", "old", "new").stdout)

@@ -17,6 +17,8 @@ calipers compare 20261115-0912 20261116-0223 --out comparison.html
 calipers compare main latest --case refund-17
 # three prompts against the first, on two evaluators
 calipers compare prompt-a prompt-b prompt-c --evaluator Correct --evaluator Polite
+# did these very cases get worse? each was attempted several times in both runs
+calipers compare main latest --these-cases
 """
 
 
@@ -83,6 +85,12 @@ calipers compare prompt-a prompt-b prompt-c --evaluator Correct --evaluator Poli
     default="content",
     show_default=True,
     help="What makes two cases the same: content (inputs, expected output, metadata) or name, if you vouch for it.",
+)
+@click.option(
+    "--these-cases",
+    is_flag=True,
+    help="Ask whether these cases changed, not whether cases like these would: only the noise between attempts at a case counts, so each "
+    "has to be attempted at least twice in both runs.",
 )
 @slice_option
 @click.option(

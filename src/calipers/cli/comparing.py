@@ -31,6 +31,7 @@ def compare(
     smallest_relative: float = 0.1,
     lower_is_better: Sequence[str] = (),
     pair_by: PairBy = "content",
+    these_cases: bool = False,
     slice_by: Sequence[str] = (),
     max_flips: int = 20,
     out: Sequence[str] = (),
@@ -57,6 +58,7 @@ def compare(
         smallest_relative=smallest_relative,
         lower_is_better=lower_is_better,
         pair_by=pair_by,
+        population="these-cases" if these_cases else "cases-like-these",
         labels=[each.label for each in found],
         changed_evaluators=[known_changes(found[0].evaluators, each.evaluators) for each in found[1:]],
     )

@@ -12,7 +12,17 @@ from calipers.errors import InvalidOptionError
 from calipers.record import ReportCaseFailure
 
 from .cases import Pair, RunCase
-from .change import Cases, Change, ChangeKind, Clusters, Direction, Question, change_of, clusters_of
+from .change import (
+    Cases,
+    Change,
+    ChangeKind,
+    Clusters,
+    Direction,
+    Population,
+    Question,
+    change_of,
+    clusters_of,
+)
 from .columns import ColumnKey, Columns, durations, metric, passes
 from .flips import Flip, flips_of, gave
 from .labels import LabelChange, label_change
@@ -73,6 +83,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
     smallest: float
     smallest_relative: float
     lower_is_better: frozenset[str]
+    population: Population = "cases-like-these"
 
     def check_names(self, sides: Sequence[Columns]) -> None:
         """Refuse names that no run has: a mistyped one must not look like nothing to report."""
@@ -288,7 +299,8 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             for key in keys
             if key[1] == "label"
         )
-        return tuple(change for change in found if change is not None)
+        known = tuple(change for change in found if change is not None)
+        return known if self.population == "cases-like-these" else tuple(map(_without_interval, known))
 
     def _change(
         self,
@@ -347,8 +359,16 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             smallest=self.smallest,
             smallest_relative=self.smallest_relative,
             confidence=self.confidence,
+            population=self.population,
             **notes,
         )
+
+
+def _without_interval(change: LabelChange) -> LabelChange:
+    """How many labels changed, without the interval, which is about cases like these."""
+    if change.changed is None:
+        return change
+    return msgspec.structs.replace(change, changed=msgspec.structs.replace(change.changed, interval=None))
 
 
 def _tagged(runs: Runs, tag: str) -> Runs:

@@ -14,6 +14,9 @@ Times spread by factors, and a user waits for one answer: the logarithm asks how
 case that hung does not drown the others. A bill is a sum: the ratio of totals asks how much larger it got, and the one case that
 costs as much as all others has to count.
 
+All this asks about cases like these, of which these are a sample. Where only these cases are asked about (`population`), the variance is
+that between attempts at a case (`calipers.stats.within`), for times and amounts that of their logarithms.
+
 The p-value on the same cases is McNemar's (mid-p), or that of the sign-flip test, exact where no more than 28 cases or clusters differ,
 since a t test of a handful of cases is surer than they allow; with more it is that of the t test.
 
@@ -25,7 +28,7 @@ service was, and one run on each side cannot tell these from the agent. `identic
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from math import exp, expm1, fsum, log, sqrt
+from math import ceil, exp, expm1, fsum, log, sqrt
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -37,12 +40,14 @@ from calipers.stats.difference import (
     compare_unpaired,
     without_rounding,
 )
+from calipers.stats.distributions import normal_quantile
 from calipers.stats.interval import Interval
 from calipers.stats.moments import Moments
 from calipers.stats.permutation import permutation_test
 from calipers.stats.power import cases_needed
 from calipers.stats.ratio import ratio_of_totals
 from calipers.stats.variance import VarianceComponents
+from calipers.stats.within import compare_these, growth_of_these
 
 ChangeKind: TypeAlias = Literal["pass rate", "assertion", "score", "duration", "metric"]
 Scale: TypeAlias = Literal["points", "number", "relative"]
@@ -51,6 +56,9 @@ Direction: TypeAlias = Literal["higher", "lower"]
 """Which of two values is the better one."""
 Outcome: TypeAlias = Literal["better", "worse", "higher", "lower", "same", "identical", "unclear"]
 """What is known of a difference; the module says when."""
+
+Population: TypeAlias = Literal["cases-like-these", "these-cases"]
+"""What a question is about: all the cases that these are a sample of, or these cases and no others."""
 
 Cases: TypeAlias = Sequence[Sequence[float]]
 """For every case, the numbers of its attempts."""
@@ -98,6 +106,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest difference worth seeing, on the scale of the difference."""
     needed_cases: int | None = None
     """Cases that would show the smallest difference worth seeing in 4 of 5 comparisons; `None` if nobody can tell."""
+    population: Population = "cases-like-these"
+    """What the interval and the p-values are about."""
+    needed_attempts: int | None = None
+    """Attempts at each case that would show it on these cases; `None` if nobody can tell, or cases like these are asked about."""
+    attempted_once: int = 0
+    """Where these cases are asked about: those with a single attempt in one of the runs, which shows no noise."""
     baseline_lost: int = 0
     """Attempts on which the evaluator did not finish: an assertion counts them as not passed (where lower is better, as
     1, so that they are no gain), a score leaves them out."""
@@ -128,6 +142,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     smallest_relative: float
     """The same of all others, as a share of the baseline."""
     confidence: float = 0.95
+    population: Population = "cases-like-these"
     baseline_lost: int = 0
     candidate_lost: int = 0
     lost_cases: int = 0
@@ -139,7 +154,7 @@ def change_of(question: Question) -> Change | None:
     if not question.baseline or not question.candidate:
         return None
     if question.kind in {"duration", "metric"}:
-        return _relative(question)
+        return _growth_of_these(question) if _only_these(question) else _relative(question)
     difference = _difference(question, question.candidate, question.baseline)
     values = [value for cases in (question.baseline, question.candidate) for case in cases for value in case]
     shares = min(values) >= 0 and max(values) <= 1
@@ -147,16 +162,19 @@ def change_of(question: Question) -> Change | None:
         within = _moved(difference.interval, lambda end: min(max(end, -1.0), 1.0))
         difference = msgspec.structs.replace(difference, interval=within)
     smallest = question.smallest if shares else question.smallest_relative * abs(difference.second)
-    needed = _needed(
-        question, question.candidate, question.baseline, smallest, rates=question.kind != "score"
-    )
-    return _change(
+    needed = None
+    if not _only_these(question):
+        needed = _needed(
+            question, question.candidate, question.baseline, smallest, rates=question.kind != "score"
+        )
+    change = _change(
         question,
         difference,
         scale="points" if shares else "number",
         smallest=smallest,
         needed=needed,
     )
+    return _with_attempts(change, question, difference, smallest)
 
 
 def decided(change: Change, adjusted_p: float | None, *, confidence: float) -> Change:
@@ -219,6 +237,8 @@ def _change(
         clusters=found.n_clusters,
         smallest=smallest,
         needed_cases=needed,
+        population=question.population,
+        attempted_once=_attempted_once(question) if _only_these(question) else 0,
         baseline_lost=question.baseline_lost,
         candidate_lost=question.candidate_lost,
         lost_cases=question.lost_cases,
@@ -228,6 +248,10 @@ def _change(
 
 def _difference(question: Question, candidate: Cases, baseline: Cases) -> Difference:
     """The candidate's cases minus the baseline's."""
+    if _only_these(question):
+        these = compare_these(candidate, baseline, confidence=question.confidence)
+        assert these is not None
+        return these
     if question.paired:
         clusters = question.baseline_clusters
         found = compare_paired(candidate, baseline, clusters=clusters, confidence=question.confidence)
@@ -320,6 +344,59 @@ def _totals(values: list[float], groups: Sequence[Hashable]) -> list[float]:
     for group, value in zip(groups, values, strict=True):
         found[group] = found.get(group, 0.0) + value
     return list(found.values())
+
+
+def _growth_of_these(question: Question) -> Change:
+    """The change of a time or an amount on these cases: of the typical case for times, of the total for amounts."""
+    totals = min(*_means(question.candidate), *_means(question.baseline)) >= 0
+    found = None
+    if totals:
+        found = growth_of_these(
+            question.candidate,
+            question.baseline,
+            by_case=question.kind == "duration",
+            confidence=question.confidence,
+        )
+    if found is None:
+        found = _difference(question, question.candidate, question.baseline)
+        smallest = question.smallest_relative * abs(found.second)
+        return _with_attempts(
+            _change(question, found, scale="number", smallest=smallest, needed=None),
+            question,
+            found,
+            smallest,
+        )
+    interval = None if found.interval is None else _moved(found.interval, expm1)
+    change = _change(
+        question,
+        msgspec.structs.replace(found, value=expm1(found.value), interval=interval),
+        scale="relative",
+        smallest=question.smallest_relative,
+        needed=None,
+        means=(exp(found.first), exp(found.second)),
+    )
+    return _with_attempts(change, question, found, log(1 + question.smallest_relative))
+
+
+def _only_these(question: Question) -> bool:
+    return question.population == "these-cases"
+
+
+def _attempted_once(question: Question) -> int:
+    pairs = zip(question.candidate, question.baseline, strict=True)
+    return sum(min(len(one), len(two)) < 2 for one, two in pairs)
+
+
+def _with_attempts(change: Change, question: Question, found: Difference, effect: float) -> Change:
+    """The change with the attempts at each case that would show an effect four times in five."""
+    interval = found.interval
+    if not _only_these(question) or interval is None or not effect > 0:
+        return change
+    have = min(map(len, (*question.candidate, *question.baseline)))
+    sure = normal_quantile((1 + interval.confidence) / 2)
+    error = interval.width / 2 / sure
+    needed = have * ((sure + normal_quantile(0.8)) * error / effect) ** 2
+    return msgspec.structs.replace(change, needed_attempts=max(2, ceil(needed)) if needed < 1e5 else None)
 
 
 def _moved(interval: Interval, to: Callable[[float], float]) -> Interval:

@@ -22,9 +22,9 @@ from calipers.report import Report
 from calipers.stats.interval import check_confidence
 from calipers.stats.multiplicity import benjamini_hochberg, holm
 
-from .asking import Asker
+from .asking import Answers, Asker
 from .cases import PairBy, Pairing, Record, cases_of, check_report, named_alike, pair_cases
-from .change import Change, decided
+from .change import Change, Population, decided
 from .columns import Columns
 from .conclusion import Conclusion, conclude
 from .flips import Flip
@@ -81,6 +81,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     candidate: Side
     confidence: float
     correction: Correction
+    population: Population = "cases-like-these"
+    """Which question it answers: whether all the cases that these are a sample of changed, or whether these did."""
     paired: bool
     """Whether the same cases were compared; if not, no case is the same in both."""
     pairing: Pairing
@@ -168,6 +170,7 @@ def compare_reports(
     smallest_relative: float = 0.1,
     lower_is_better: Collection[str] = (),
     pair_by: PairBy = "content",
+    population: Population = "cases-like-these",
     labels: tuple[str, str] | None = None,
     changed_evaluators: Mapping[str, str] | EvaluatorChanges | None = None,
 ) -> Comparison:
@@ -184,6 +187,8 @@ def compare_reports(
         smallest_relative: the same of everything else, as a share of the baseline: 0.1 is a tenth of its mean.
         lower_is_better: names of scores and metrics of which less is good; times, costs and tokens are known to be such.
         pair_by: what makes two cases the same; `name` vouches for the names, whatever the content.
+        population: `cases-like-these`, of which these are a sample, or `these-cases` and no others: then only the noise between
+            attempts at a case counts, and each case has to be attempted at least twice in both runs.
         labels: what to call the two; default: their names.
         changed_evaluators: evaluators that are known to differ beyond what the reports tell: those of every case, by
             name with what differs, or as a store knows them.
@@ -200,6 +205,7 @@ def compare_reports(
         smallest_relative=smallest_relative,
         lower_is_better=lower_is_better,
         pair_by=pair_by,
+        population=population,
         labels=labels,
         changed_evaluators=None if changed_evaluators is None else [changed_evaluators],
     )[0]
@@ -215,6 +221,7 @@ def compare_many(
     smallest_relative: float = 0.1,
     lower_is_better: Collection[str] = (),
     pair_by: PairBy = "content",
+    population: Population = "cases-like-these",
     labels: Sequence[str] | None = None,
     changed_evaluators: Sequence[Mapping[str, str] | EvaluatorChanges | None] | None = None,
 ) -> list[Comparison]:
@@ -229,13 +236,14 @@ def compare_many(
         smallest_relative: the same of everything else.
         lower_is_better: names of scores and metrics of which less is good.
         pair_by: what makes two cases the same.
+        population: whether to ask about cases like these, or about these cases.
         labels: what to call the reports; default: their names.
         changed_evaluators: those of each candidate.
 
     Raises:
         InvalidOptionError: fewer than two reports, and as for `compare_reports`.
     """
-    _check(reports, confidence, correction, labels, changed_evaluators)
+    _check(reports, confidence, correction, population, labels, changed_evaluators)
     _check_smallest(smallest, smallest_relative)
     titles = _unique([report.name for report in reports] if labels is None else labels)
     asker = Asker(
@@ -244,6 +252,7 @@ def compare_many(
         smallest=smallest,
         smallest_relative=smallest_relative,
         lower_is_better=frozenset(lower_is_better),
+        population=population,
     )
     sides = [Columns(cases_of(report)) for report in named_alike(reports)]
     asker.check_names(sides)
@@ -251,23 +260,16 @@ def compare_many(
     for place in range(1, len(reports)):
         known = changed_evaluators[place - 1] if changed_evaluators else None
         pairs, pairing = pair_cases(first.cases, sides[place].cases, by=pair_by)
+        if population == "these-cases" and not pairs:
+            raise _nothing_in_common(titles[0], titles[place])
         asked = asker.ask(first, sides[place], pairs, known)
-        comparison = Comparison(
-            baseline=_side(titles[0], reports[0], first),
-            candidate=_side(titles[place], reports[place], sides[place]),
-            confidence=confidence,
-            correction=correction,
-            paired=bool(pairs),
-            pairing=pairing,
-            pass_rate=asked.pass_rate,
-            slices=asked.slices,
-            evaluators=asked.evaluators,
-            measures=asked.measures,
-            labels=asked.labels,
-            flips=asked.flips,
-            baseline_only=asked.baseline_only,
-            candidate_only=asked.candidate_only,
-            changed_evaluators=asked.changed_evaluators,
+        comparison = _found(
+            asker,
+            asked,
+            pairing,
+            _side(titles[0], reports[0], first),
+            _side(titles[place], reports[place], sides[place]),
+            correction,
         )
         warnings = (*_warnings(comparison), *asked.problems)
         found.append(msgspec.structs.replace(comparison, warnings=warnings))
@@ -290,6 +292,30 @@ def check_comparisons(comparisons: object) -> None:
         raise InvalidOptionError(
             f"this takes a list of comparisons, such as compare_many(...) or [compare_reports(...)], got {safe_repr(comparisons):.200}"
         )
+
+
+def _found(
+    asker: Asker, asked: Answers, pairing: Pairing, baseline: Side, candidate: Side, correction: Correction
+) -> Comparison:
+    """What was found, with p-values that are not adjusted yet."""
+    return Comparison(
+        baseline=baseline,
+        candidate=candidate,
+        confidence=asker.confidence,
+        correction=correction,
+        population=asker.population,
+        paired=bool(pairing.pairs),
+        pairing=pairing,
+        pass_rate=asked.pass_rate,
+        slices=asked.slices,
+        evaluators=asked.evaluators,
+        measures=asked.measures,
+        labels=asked.labels,
+        flips=asked.flips,
+        baseline_only=asked.baseline_only,
+        candidate_only=asked.candidate_only,
+        changed_evaluators=asked.changed_evaluators,
+    )
 
 
 def _adjusted(comparisons: Sequence[Comparison], correction: Correction) -> list[Comparison]:
@@ -415,6 +441,13 @@ def _warnings(found: Comparison) -> list[str]:
     return warnings
 
 
+def _nothing_in_common(baseline: str, candidate: str) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"{baseline!r} and {candidate!r} have no case in common, so nothing can be said of these cases: run both on the same cases, "
+        "pair them by name, or ask about cases like these"
+    )
+
+
 def _unique(labels: Sequence[str]) -> list[str]:
     """The labels, told apart by their place where several are the same."""
     counts = Counter(labels)
@@ -427,6 +460,7 @@ def _check(
     reports: Sequence[Report],
     confidence: float,
     correction: str,
+    population: str,
     labels: Sequence[Hashable] | None,
     changed: Sequence[Any] | None,
 ) -> None:
@@ -437,6 +471,8 @@ def _check(
         check_report(report, "what is compared")
     if correction not in get_args(Correction):
         raise InvalidOptionError(f"correction must be one of {get_args(Correction)!r}, got {correction!r}")
+    if population not in get_args(Population):
+        raise InvalidOptionError(f"population must be one of {get_args(Population)!r}, got {population!r}")
     if labels is not None and len(labels) != len(reports):
         raise InvalidOptionError(f"every report needs its label: got {len(reports)} and {len(labels)} labels")
     if changed is not None and len(changed) != len(reports) - 1:

@@ -20,12 +20,13 @@ Advice: TypeAlias = Literal[
     "keep the baseline",
     "choose freely",
     "add cases",
+    "add attempts",
     "confirm",
     "judge alike",
     "share evaluators",
 ]
 """What to do next: `weigh` where the whole is better and an evaluator is worse, `confirm` what counts alone and may be luck among many,
-`judge alike` both runs where evaluators differ, `share evaluators` where they have none in common."""
+`add attempts` where these cases are asked about, `judge alike` both runs where evaluators differ, `share evaluators` where they have none in common."""
 
 
 class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +42,8 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     """Cases that passed in the baseline and do not in the candidate."""
     more_cases: int | None = None
     """About how many more cases would show the smallest difference worth seeing; `None` if it is not known, or enough are there."""
+    attempts: int | None = None
+    """About how many attempts at each of these cases would show it; `None` likewise, or where cases like these are asked about."""
 
 
 def conclude(pass_rate: Change | None, evaluators: Sequence[Change], *, broken: int) -> Conclusion:
@@ -69,6 +72,7 @@ def conclude(pass_rate: Change | None, evaluators: Sequence[Change], *, broken: 
         change=change.name,
         worse=worse,
         broken=broken,
+        attempts=change.needed_attempts if advice == "add attempts" and not _excludes_0(change) else None,
         more_cases=needed - have if needed is not None and needed > have else None,
     )
 
@@ -93,7 +97,9 @@ def _settled(change: Change) -> tuple[Comes, Advice]:
         case "same" | "identical":
             return "same", "choose freely"
         case "higher" | "lower" | "unclear":
-            return "unclear", "confirm" if _counts_alone(change) else "add cases"
+            if _counts_alone(change):
+                return "unclear", "confirm"
+            return "unclear", "add attempts" if change.population == "these-cases" else "add cases"
 
 
 def _counts_alone(change: Change) -> bool:

@@ -15,15 +15,12 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 import msgspec
 
+from calipers.comparison.change import Population
 from calipers.errors import InvalidOptionError
 
 Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 NotNegative: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
-
-
-Population: TypeAlias = Literal["cases-like-these", "these-cases"]
-"""The cases that a rule speaks of. Of these cases alone, only the noise within a case is left, so that repeats help."""
 
 RATE = (0.0, 1.0)
 """The bounds of what passes or does not."""

@@ -11,9 +11,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from calipers.comparison.change import Population
 from calipers.stats import Interval
-
-from .policy import Population
 
 Outcome: TypeAlias = Literal["PASS", "FAIL", "WORSE", "INCONCLUSIVE"]
 """What became of a rule, or of a whole gate."""

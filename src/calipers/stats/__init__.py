@@ -1,6 +1,6 @@
 """Numbers in, numbers out: estimates, comparisons, reliability, power, sequential looks, agreement, and more.
 
-`rate` and `mean` are the front door for one run, `compare_paired` and `compare_unpaired` for two: they choose the
+`rate` and `mean` are the front door for one run, `compare_paired`, `compare_these` and `compare_unpaired` for two: they choose the
 interval for the kind and size of the data, with the case as the unit of inference. Everything is plain Python over the
 standard library. What was not measured is `None`; a number that cannot be (NaN, a negative count) is a `ValueError`.
 """
@@ -44,6 +44,7 @@ from calipers.stats.sequential import EProcess, SequentialComparison, anytime_in
 from calipers.stats.survival import Survival, SurvivalStep, kaplan_meier
 from calipers.stats.upper_bound import upper_bound
 from calipers.stats.variance import VarianceComponents, paired_components, variance_components
+from calipers.stats.within import compare_these
 
 __all__ = [
     "Agreement",
@@ -82,6 +83,7 @@ __all__ = [
     "clustered_variance",
     "cohen_kappa",
     "compare_paired",
+    "compare_these",
     "compare_unpaired",
     "confusion",
     "decide",

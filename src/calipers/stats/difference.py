@@ -9,6 +9,7 @@ certainty that is not there.
 | `compare_paired`   | passed or not, each case once                     | Newcombe, paired  | McNemar, mid-p        |
 |                    | scores, or repeated cases                         | t of the paired differences | paired t    |
 |                    | clusters of cases                                 | t, clustered variance | clustered t       |
+| `compare_these`    | attempts at these cases and no others             | t within cases    | dealt again, or t     |
 | `compare_unpaired` | passed or not, each case once                     | Newcombe, independent | Fisher, exact     |
 |                    | passed or not, repeated cases or clusters         | Newcombe of two effective sizes | Welch t |
 |                    | scores                                            | Welch             | Welch t               |
@@ -48,7 +49,7 @@ from calipers.stats.sample import case_means
 
 __all__ = ["Difference", "bootstrap_difference", "compare_paired", "compare_unpaired"]
 
-Test = Literal["mcnemar", "paired-t", "clustered-t", "sign-flip", "fisher", "welch-t"]
+Test = Literal["mcnemar", "paired-t", "clustered-t", "sign-flip", "fisher", "welch-t", "within-t", "dealt"]
 """How a p-value was made."""
 
 

@@ -46,6 +46,7 @@ Method = Literal[
     "jeffreys",
     "t",
     "clustered-t",
+    "within-t",
     "bca",
     "newcombe",
     "gaffke",

@@ -15,6 +15,7 @@ METHODS: dict[Method, str] = {
     "jeffreys": "Jeffreys",
     "t": "Student t",
     "clustered-t": "Student t over clusters",
+    "within-t": "Student t within cases",
     "newcombe": "Newcombe",
     "gaffke": "Gaffke, for values between bounds",
     "tango-exact": "exact, in Tango's order",

@@ -132,7 +132,8 @@ def _advice(found: Conclusion, change: Change | None, show: Callable[[str], str]
         case "choose freely":
             return f"Take the cheaper or simpler one{look}"
         case "confirm":
-            return "Compare this alone, on new cases: among all that was compared it may be luck"
+            again = "with new attempts" if _about_these(change) else "on new cases"
+            return f"Compare this alone, {again}: among all that was compared it may be luck"
         case "judge alike":
             return "Judge both runs with the same evaluators, and compare again (calipers score)"
         case "share evaluators":
@@ -143,6 +144,22 @@ def _advice(found: Conclusion, change: Change | None, show: Callable[[str], str]
                 more = plural(_about(found.more_cases), "case")
                 return f"Add about {more}{where} to see a difference of {_smallest(change)}{look}"
             return f"Add cases: these are too few to exclude luck{look}"
+        case "add attempts":
+            if change is not None and change.attempted_once:
+                return f"{_ATTEMPT_TWICE}{look}"
+            if found.attempts is not None and change is not None:
+                many = plural(_about(found.attempts), "attempt")
+                return f"Make about {many} at each case, in both runs, to see a difference of {_smallest(change)}{look}"
+            return f"Make more attempts at each case, in both runs: these are too few to exclude luck{look}"
+
+
+_ATTEMPT_TWICE = (
+    "Attempt each case at least twice in both runs (calipers run --repeat 5), or ask about cases like these"
+)
+
+
+def _about_these(change: Change | None) -> bool:
+    return change is not None and change.population == "these-cases"
 
 
 def named(names: Sequence[str]) -> str:
@@ -294,7 +311,12 @@ def summary_lines(comparison: Comparison) -> list[str]:
         for side in (comparison.baseline, comparison.candidate)
         if side.failed
     ]
-    return facts
+    return [*facts, about_text(comparison)]
+
+
+def about_text(comparison: Comparison) -> str:
+    """Which question a comparison answers."""
+    return "about these cases" if comparison.population == "these-cases" else "about cases like these"
 
 
 def headlines(comparisons: Sequence[Comparison]) -> list[Change]:
@@ -315,8 +337,18 @@ def footnote(comparison: Comparison) -> str:
         "bh": "adjusted by Benjamini and Hochberg for all that is compared together",
         "none": "not adjusted for being many",
     }[comparison.correction]
+    if comparison.population == "these-cases":
+        question = (
+            "The question is whether these cases changed, and no others: only the noise between attempts at a case counts, and more "
+            "attempts make it smaller."
+        )
+    else:
+        question = (
+            "The question is whether cases like these changed, of which these are a sample. "
+            f"The unit is the {unit}: attempts at it are averaged first."
+        )
     return (
-        f"The unit is the {unit}: attempts at it are averaged first. [low, high] is a {level} interval of the difference. "
+        f"{question} [low, high] is a {level} interval of the difference. "
         f"p is the chance of a difference as large, either way, where nothing changed; {adjusted}."
     )
 
@@ -353,7 +385,9 @@ def _unclear(change: Change, level: str) -> str:
         if change.p_value is not None and change.p_value <= 1 - interval.confidence:
             return f"perhaps {seen}: alone it would count, among all that was compared it may be luck"
         units = (
-            plural(change.candidate_cases, "case")
+            "these attempts"
+            if _about_these(change)
+            else plural(change.candidate_cases, "case")
             if change.clusters is None
             else plural(change.clusters, "cluster")
         )
@@ -365,6 +399,13 @@ def _unclear(change: Change, level: str) -> str:
 
 
 def _no_interval(change: Change) -> str:
+    if change.attempted_once:
+        some = plural(change.attempted_once, "case")
+        was = "was" if change.attempted_once == 1 else "were"
+        return f"{some} of {change.candidate_cases:,} {was} attempted once in one of the runs, which shows no noise"
+    if _about_these(change) and change.difference:
+        seen = f"{word_for(change, change.difference)} by {amount(change, change.difference)}"
+        return f"{seen}, and no two attempts at a case differ, so the noise is not known"
     if min(change.baseline_cases, change.candidate_cases) == 1 or change.clusters == 1:
         one = "cluster" if change.clusters == 1 else "case"
         return f"one {one} shows no spread, so no interval can be made"
@@ -378,7 +419,11 @@ def _no_interval(change: Change) -> str:
 
 
 def _more(change: Change) -> str:
-    """How many more cases would help."""
+    """How many more cases, or attempts, would help."""
+    if _about_these(change):
+        if change.needed_attempts is None:
+            return "; more attempts at each case would narrow it"
+        return f"; about {plural(_about(change.needed_attempts), 'attempt')} at each case would show {_smallest(change)}"
     have = min(change.baseline_cases, change.candidate_cases)
     if change.needed_cases is None or change.needed_cases <= have:
         return "; more cases would narrow it"
