@@ -29,11 +29,15 @@ def json_bytes(report: Report, *, pretty: bool = False) -> bytes:
 
 def counted_data(counted: Report | Tally) -> dict[str, Any]:
     """What the attempts say together, as plain data."""
+    if isinstance(counted, Report):
+        rate, times = counted.pass_rate(None), counted.durations(None)
+    else:
+        rate, times = counted.pass_rate(), counted.durations()
     return {
-        "pass_rate": plain(counted.pass_rate()),
+        "pass_rate": plain(rate),
         "infrastructure": plain(counted.infrastructure()),
         "metrics": plain(counted.metrics()),
-        "durations": plain(counted.durations()),
+        "durations": plain(times),
         "summaries": plain(counted.summaries()),
         "slices": plain(counted.slices()),
     }
