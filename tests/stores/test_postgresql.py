@@ -1,10 +1,15 @@
 """A server: passwords, schemas, versions, and a connection that is lost."""
 
+import json
 from urllib.parse import urlsplit
 
 import pytest
+from click.testing import CliRunner
 
+from calipers import Case, Dataset
+from calipers.cli.app import app
 from calipers.errors import StoreError, StoreUnavailableError
+from calipers.gate.looks import Look
 from calipers.stores import PostgresqlStore, RunInfo, open_store
 from calipers.stores.postgresql import without_password
 from calipers.stores.schema import VERSION
@@ -111,6 +116,41 @@ def test_a_later_version_is_refused(postgres):
         connection.execute(f"UPDATE later.calipers_store SET version = {VERSION + 1}")
     with pytest.raises(StoreError, match=f"has version {VERSION + 1}.*install a newer calipers"):
         PostgresqlStore(url)
+
+
+def test_a_store_from_before_looks_were_counted_learns_to_count_them(postgres):
+    import psycopg
+
+    url = f"{postgres.url}?schema=before_looks"
+    PostgresqlStore(url).close()
+    with psycopg.connect(postgres.url) as connection:
+        connection.execute("DROP TABLE before_looks.looks")
+        connection.execute(f"UPDATE before_looks.calipers_store SET version = {VERSION - 1}")
+    look = Look(run="a", attempts=1, number=1, outcome="WORSE")
+    with PostgresqlStore(url) as store:
+        store.add_look("ours", look)
+    with PostgresqlStore(url) as store:
+        assert store.looks("ours") == [look]
+
+
+def test_a_gate_counts_its_looks_in_a_database(postgres, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    url = f"{postgres.url}?schema=looked_at"
+    (tmp_path / "gate.json").write_text('{"evaluators": {"fine": {"at_least": 0.8}}}')
+
+    def fine(output):
+        return output % 7 > 0
+
+    def look(n):
+        cases = [Case(name=f"n{number}", inputs=number) for number in range(n)]
+        dataset = Dataset(name="numbers", cases=cases, evaluators=[fine])
+        dataset.evaluate_sync(lambda number: number, name="pr", store=url, progress=False)
+        done = CliRunner().invoke(
+            app, ["gate", "pr", "--store", url, "--policy", "gate.json", "--out", "json:-"]
+        )
+        return json.loads(done.stdout)["look"]
+
+    assert [look(20), look(40), look(60)] == [1, 2, 3]
 
 
 def test_two_stores_in_one_database_do_not_see_each_other(postgres):

@@ -4,6 +4,7 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError, StoreError
+from calipers.gate.looks import Look
 from calipers.result import EvaluatorSpec
 from calipers.stores import Panel, RunInfo, Store, StoredEvaluator, pack
 from calipers.testing import check_store
@@ -197,3 +198,18 @@ def test_an_evaluator_that_both_said_something_and_failed_is_one_column(memory_s
     run = memory_store.add_report(report)
     assert [evaluator.name for evaluator in memory_store.run(run.id).evaluators] == ["fragile"]
     assert memory_store.report(run.id).to_dict() == report.to_dict()
+
+
+def test_looks_at_a_question_come_back_in_their_order_and_outlive_their_run(store):
+    run = store.add_report(report_of(3))
+    looks = [
+        Look(run=run.id, attempts=3 * number, number=number, outcome=outcome)
+        for number, outcome in enumerate(("INCONCLUSIVE", "WORSE", "FAIL", "PASS"), 1)
+    ]
+    for look in looks:
+        store.add_look("ours", look)
+        store.add_look("ours too, by another agent: 'ü'", look)
+    store.delete_run(run.id)
+    store.prune()
+    assert store.looks("ours") == store.looks("ours too, by another agent: 'ü'") == looks
+    assert store.looks("nobody's") == []
