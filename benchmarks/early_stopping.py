@@ -50,23 +50,24 @@ def comparison(draw, n, difference):
     return pairs
 
 
-def stopped(pairs):
-    """What the rule decides, and after how many cases; `None` if it does not."""
-    bet = Bet("", -MARGIN, (-1.0, 1.0), above=True)
+def stopped(pairs, n):
+    """What the rule decides within n cases, and after how many of them; `None` if it does not."""
+    bet = Bet("", -MARGIN, (-1.0, 1.0), above=True, distance=MARGIN)
+    bet.plan(n)
     doubt = StopWhenDecided.share * DOUBT
-    for number, (new, old) in enumerate(pairs, 1):
+    for number, (new, old) in enumerate(pairs[:n], 1):
         bet.add(float(new) - float(old))
         if bet.fails(doubt):
             return "FAIL", number
         if bet.passes(doubt):
             return "PASS", number
-    return None, len(pairs) + 1
+    return None, n
 
 
-def with_last_look(pairs, decision, n):
-    """What comes of a run of n cases: the rule's decision, or that of the look at the end."""
-    outcome, used = decision
-    if used <= n:
+def with_last_look(pairs, n):
+    """What comes of a run of n cases, and how many it used: the rule's decision, or that of the look at the end."""
+    outcome, used = stopped(pairs, n)
+    if outcome is not None:
         return outcome, used
     level = 1 - 2 * DOUBT * (1 - StopWhenDecided.share)
     return judge_claims([claim(pairs[:n], MARGIN)], confidence=level, correct=True)[0].outcome, n
@@ -79,9 +80,7 @@ def row(cell):
     draw = Random(zlib.crc32(f"{difference}".encode()))
     runs = [comparison(draw, LONGER * n, difference) for _ in range(sets)]
     fixed = [(at_the_end(run[:n], MARGIN), n) for run in runs]
-    decisions = [stopped(run) for run in runs]
-    longer = [with_last_look(run, found, LONGER * n) for run, found in zip(runs, decisions, strict=True)]
-    short = [with_last_look(run, found, n) for run, found in zip(runs, decisions, strict=True)]
+    short, longer = ([with_last_look(run, most) for run in runs] for most in (n, LONGER * n))
     return [
         (
             sum(used for _, used in found) / sets,

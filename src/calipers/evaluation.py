@@ -276,6 +276,7 @@ def _stopping(run: Run, total: int | None) -> Stopping | None:
         saved=total - run.queue.handed_out,
         unheard=tuple(early_stop.unheard),
         share=float(getattr(run.options.stop_when, "share", 1.0)),
+        planned=getattr(run.options.stop_when, "planned", None),
     )
 
 

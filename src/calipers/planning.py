@@ -20,7 +20,6 @@ that share the doubt (`calipers.gate.looks`).
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import ceil, fsum, inf
 from typing import Literal
 
@@ -41,7 +40,7 @@ from calipers.stats import (
     variance_components,
 )
 from calipers.stats.clusters import clustered_variance
-from calipers.stats.design import ComparisonDesign, GateDesign
+from calipers.stats.design import ComparisonDesign, GateDesign, RateDesign
 
 PASS_RATE = "pass rate"  # noqa: S105 - no password
 REPEATS = (1, 2, 3, 5, 10)
@@ -273,10 +272,12 @@ def _plan(
             f"{cases} cases in clusters of about {size:.3g} are fewer than two clusters, which show nothing: plan for more"
         )
     wanted = effect if margin is None else margin
-    design = ComparisonDesign(spread=units, power=power, confidence=confidence)
+    passes_or_not = unit == "rate" and groups is None and tuple(repeats) == (1,)
+    kind = RateDesign if passes_or_not else ComparisonDesign
+    design: ComparisonDesign = kind(spread=units, power=power, confidence=confidence)
     if margin is not None:
         _check_margin(margin, effect)
-        design = replace(design, confidence=confidence_at(confidence, 1))
+        design = ComparisonDesign(spread=units, power=power, confidence=confidence_at(confidence, 1))
         if is_bounded:
             design = GateDesign(
                 spread=units, power=power, confidence=design.confidence, is_clustered=groups is not None

@@ -133,6 +133,8 @@ class Stopping(msgspec.Struct, frozen=True, kw_only=True):
     """The names of attempts that finished when the rule had decided; the decision is not about them."""
     share: float = 1.0
     """The part of the doubt that the rule's looks have, all of them together; the rest is for one look at the whole run."""
+    planned: int | None = None
+    """Cases that there were to run, for which the rule's bets were made; `None`: they were made for any number."""
 
     def __str__(self) -> str:
         after = after_attempts(self.heard, self.total)

@@ -3,17 +3,20 @@
 import random
 from math import inf, nan, sqrt
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from calipers.planning import plan_from_rate
 from calipers.stats import (
     VarianceComponents,
     cases_needed,
     compare_paired,
     compare_unpaired,
     power_of,
+    power_of_paired_rates,
     repeats_needed,
     smallest_effect,
     spread_of_difference,
@@ -157,3 +160,33 @@ SPREAD = VarianceComponents(1.0, 1.0)
 def test_impossible_plans_are_refused_with_their_value(call, shown):
     with pytest.raises(ValueError, match=shown):
         call()
+
+
+def by_scipy(n, first, second):
+    """The power of McNemar's mid-p test, over all numbers of flips."""
+    found = 0.0
+    for flipped in range(1, n + 1):
+        fewer = np.arange(flipped + 1)
+        mid_p = 2 * stats.binom.cdf(fewer, flipped, 0.5) - stats.binom.pmf(fewer, flipped, 0.5)
+        few = fewer[(mid_p <= 0.05) & (2 * fewer < flipped)]
+        if few.size:
+            chance = stats.binom.cdf(few.max(), flipped, min(first, second) / (first + second))
+            found += stats.binom.pmf(flipped, n, first + second) * chance
+    return found
+
+
+@pytest.mark.parametrize(
+    ("n", "first", "second"), [(38, 0.4, 0.1), (38, 0.1, 0.4), (60, 0.05, 0.0), (9, 0.7, 0.3), (1, 0.5, 0.2)]
+)
+def test_the_power_of_paired_rates_is_that_of_mcnemars_mid_p_test(n, first, second):
+    assert power_of_paired_rates(n, first, second) == pytest.approx(by_scipy(n, first, second), abs=1e-9)
+
+
+def test_a_comparison_of_rates_has_the_power_that_was_planned_in_every_cell():
+    for effect in (0.1, 0.2, 0.3):
+        for flips in (0.1, 0.3, 0.5, 0.8):
+            if flips < effect:
+                continue
+            n = plan_from_rate(0.4, effect=effect, flips=flips).rows[0].cases
+            power = by_scipy(n, (flips + effect) / 2, (flips - effect) / 2)
+            assert 0.799 < power < (0.815 if flips > 2 * effect else 0.9), (effect, flips, n, power)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.stats import EProcess, SequentialComparison, anytime_interval, wilson
+from calipers.stats import EProcess, SequentialComparison, anytime_interval, stakes_for, wilson
 
 VALUES = st.lists(st.floats(0, 1).map(lambda x: round(x, 3)), min_size=1, max_size=15)
 
@@ -23,6 +23,52 @@ def test_the_interval_holds_exactly_the_means_that_no_bet_refutes(values):
             below.add(value)
         if min(abs(null - interval.low), abs(null - interval.high)) > 1e-9:
             assert (null in interval) == (above.e_value < 40 and below.e_value < 40)
+
+
+@given(VALUES, st.sampled_from([5, 50, 5000]), st.sampled_from([None, 0.0, 0.1]))
+def test_planned_stakes_refute_exactly_what_their_interval_leaves_out(values, n, distance):
+    for null in (0.02, 0.2, 0.5, 0.8, 0.98):
+        stakes = stakes_for(n, null, distance=distance)
+        interval = anytime_interval(values, stakes=stakes)
+        assert 0 <= interval.low <= sum(values) / len(values) <= interval.high <= 1
+        above, below = (EProcess(null, alternative=side, stakes=stakes) for side in ("greater", "less"))
+        for value in values:
+            above.add(value)
+            below.add(value)
+        if min(abs(null - interval.low), abs(null - interval.high)) > 1e-9:
+            assert (null in interval) == (above.e_value < 40 and below.e_value < 40)
+
+
+def test_planned_stakes_begin_with_the_whole_capital_and_never_stake_all():
+    for n in (1, 30, 1_000_000):
+        for null in (0.001, 0.5, 0.999):
+            stakes = stakes_for(n, null, distance=0.01)
+            assert sum(part for _, part in stakes) == pytest.approx(1)
+            process = EProcess(null, stakes=stakes)
+            assert process.e_value == pytest.approx(1)
+            assert process.add(0.0) > 0
+    with pytest.raises(ValueError, match="at least 1"):
+        stakes_for(0, 0.5)
+
+
+def test_planned_stakes_decide_sooner_within_the_plan_and_are_wrong_as_rarely():
+    draw = random.Random(4)
+    used = {"planned": 0, "any": 0}
+    alarms = 0
+    for _ in range(150):
+        for name, stakes in (
+            ("planned", stakes_for(400, -0.05, low=-1, high=1, distance=0.05)),
+            ("any", None),
+        ):
+            process = EProcess(-0.05, low=-1, high=1, stakes=stakes)
+            for n, value in enumerate(draw.choices((1.0, -1.0, 0.0), (6, 6, 88), k=400), 1):
+                if process.add(value) >= 200 or n == 400:
+                    used[name] += n
+                    break
+        process = EProcess(0.0, low=-1, high=1, stakes=stakes_for(400, 0.0, low=-1, high=1, distance=0.0))
+        alarms += any(process.add(value) >= 20 for value in draw.choices((1.0, -1.0, 0.0), (6, 6, 88), k=400))
+    assert used["planned"] < 0.97 * used["any"]
+    assert alarms <= 15, "5 % of 150 is 7.5, and 15 is beyond any luck"
 
 
 def test_values_that_rounding_tells_apart_count_each():

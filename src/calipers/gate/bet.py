@@ -3,7 +3,8 @@
 from math import isclose
 
 from calipers.errors import InvalidOptionError
-from calipers.stats import EProcess
+from calipers.stats import EProcess, stakes_for
+from calipers.stats.sequential import Stakes
 
 
 class Bet:
@@ -14,12 +15,21 @@ class Bet:
         limit: what the mean is held against.
         bounds: between which every value lies.
         above: whether the good side is above the limit.
+        distance: from the limit to what is planned for: a margin. `None` if nothing was.
 
     Raises:
         InvalidOptionError: the limit is not inside the bounds.
     """
 
-    def __init__(self, rule: str, limit: float, bounds: tuple[float, float], *, above: bool) -> None:
+    def __init__(
+        self,
+        rule: str,
+        limit: float,
+        bounds: tuple[float, float],
+        *,
+        above: bool,
+        distance: float | None = None,
+    ) -> None:
         low, high = bounds
         if not low < limit < high or isclose(limit, low) or isclose(limit, high):
             raise InvalidOptionError(
@@ -29,10 +39,23 @@ class Bet:
         self.rule = rule
         self.worst = 0.0 if above else 1.0
         """What an assertion that was lost counts as, so that a crash never helps."""
-        self._above = EProcess(limit, low=low, high=high)
-        self._below = EProcess(limit, low=low, high=high, alternative="less")
-        self._good = self._above if above else self._below
-        self._bad = self._below if above else self._above
+        self._limit = limit
+        self._bounds = bounds
+        self._is_above = above
+        self._distance = distance
+        self._begin(None)
+
+    def _begin(self, stakes: Stakes | None) -> None:
+        low, high = self._bounds
+        self._above = EProcess(self._limit, low=low, high=high, stakes=stakes)
+        self._below = EProcess(self._limit, low=low, high=high, alternative="less", stakes=stakes)
+        self._good = self._above if self._is_above else self._below
+        self._bad = self._below if self._is_above else self._above
+
+    def plan(self, cases: int) -> None:
+        """Bet what is best for at most so many cases; before the first one."""
+        low, high = self._bounds
+        self._begin(stakes_for(cases, self._limit, low=low, high=high, distance=self._distance))
 
     def add(self, value: float) -> None:
         """Take in the value of one more case."""

@@ -83,7 +83,14 @@ def judge_run(
         raise InvalidOptionError(THESE_AT_THE_END)
     heard = _heard(run)
     sides = Sides(heard, None if baseline is None else _heard(baseline), changed_evaluators)
-    limits = Limits(policy, sides, anytime=looked_often, read_run=read_run, task_timeout=task_timeout)
+    limits = Limits(
+        policy,
+        sides,
+        anytime=looked_often,
+        planned=None if run.stopping is None else run.stopping.planned,
+        read_run=read_run,
+        task_timeout=task_timeout,
+    )
     parts = [*facts_of(heard, policy), *limits.parts()]
     claims = [part for part in parts if isinstance(part, Claim)]
     counted = None if looked_often or run.stopping is not None else look

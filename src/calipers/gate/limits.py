@@ -8,6 +8,8 @@ from calipers.comparison.cases import Pair, RunCase
 from calipers.comparison.columns import ColumnKey, Columns, durations, metric, without_metric
 from calipers.comparison.yardstick import ChangedEvaluator
 from calipers.errors import InvalidOptionError
+from calipers.stats import stakes_for
+from calipers.stats.sequential import Stakes
 
 from .agreement import agreement_parts, corrected_parts
 from .claims import Claim
@@ -43,12 +45,14 @@ class Limits:
         sides: Sides,
         *,
         anytime: bool,
+        planned: int | None = None,
         read_run: ReadRun | None,
         task_timeout: float | None = None,
     ) -> None:
         self.policy = policy
         self.sides = sides
         self.anytime = anytime
+        self.planned = planned
         self.read_run = read_run
         self.task_timeout = task_timeout
         self.notes: list[str] = []
@@ -264,6 +268,7 @@ class Limits:
                     bounds=bounds,
                     is_rate=unit == "rate",
                     anytime=self.anytime,
+                    stakes=self._stakes(limit, bounds),
                 )
                 yield Claim(
                     subject=subject,
@@ -317,6 +322,8 @@ class Limits:
             yield enough(subject, len(both.run), self._least(rules), kind=" judged in both runs")
         yield from self._broken_baseline(subject, theirs.lost([case for case, _ in pairs]), rules)
         both = self._pairs(both)
+        limit = -rules.margin if rules.margin and above else rules.margin
+        reach = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
         yield Claim(
             subject=subject,
             rule=rule,
@@ -324,11 +331,12 @@ class Limits:
                 run=both.run,
                 baseline=both.baseline,
                 clusters=both.clusters,
-                bounds=None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0]),
+                bounds=reach,
                 is_rate=unit == "rate",
                 anytime=self.anytime,
+                stakes=self._stakes(limit, reach, rules.margin),
             ),
-            limit=-rules.margin if rules.margin and above else rules.margin,
+            limit=limit,
             above=above,
             par=0.0,
             unit=unit,
@@ -337,6 +345,12 @@ class Limits:
             in_clusters=both.clusters is not None,
             anytime=self.anytime,
         )
+
+    def _stakes(self, limit: float, bounds: Bounds, distance: float | None = None) -> Stakes | None:
+        """Those of the rule that could end the run, if it knew how many cases there are."""
+        if not self.anytime or self.planned is None or bounds is None or not bounds[0] < limit < bounds[1]:
+            return None
+        return stakes_for(self.planned, limit, low=bounds[0], high=bounds[1], distance=distance)
 
     @property
     def _noun(self) -> str:

@@ -40,6 +40,7 @@ from calipers.stats.clusters import (
     clusters_agree,
     independent_groups,
 )
+from calipers.stats.sequential import Stakes
 from calipers.stats.tango import exact_paired
 
 ENOUGH_ALIKE = 30
@@ -106,6 +107,8 @@ class Level:
     """Between which all values lie; `None` if they have no bounds."""
     is_rate: bool = False
     anytime: bool = False
+    stakes: Stakes | None = None
+    """Of an interval that allows many looks, where the largest number of cases was known; `None` if not."""
 
     @property
     def n(self) -> int:
@@ -127,7 +130,7 @@ class Level:
         if not self.n:
             return None
         if self.anytime:
-            return _anytime(self.means, self._bounds, self.clusters, confidence)
+            return _anytime(self.means, self._bounds, self.clusters, confidence, self.stakes)
         found = _bounded(self.means, self._bounds, self.clusters, confidence)
         if found is not None:
             return found
@@ -159,6 +162,8 @@ class Change:
     is_rate: bool = False
     """Whether an attempt either passes, 1, or does not, 0: nothing in between is possible, seen or not."""
     anytime: bool = False
+    stakes: Stakes | None = None
+    """Of an interval that allows many looks, where the largest number of cases was known; `None` if not."""
 
     @property
     def n(self) -> int:
@@ -183,7 +188,7 @@ class Change:
         if not self.n:
             return None
         if self.anytime:
-            return _anytime(self.differences, self._bounds, self.clusters, confidence)
+            return _anytime(self.differences, self._bounds, self.clusters, confidence, self.stakes)
         if self.is_rate and self.clusters is None and self._once:
             flips = Counter(self.differences)
             return exact_paired(flips[1.0], flips[-1.0], self.n, confidence=confidence)
@@ -346,10 +351,11 @@ def _anytime(
     bounds: tuple[float, float] | None,
     clusters: Sequence[Hashable] | None,
     confidence: float,
+    stakes: Stakes | None,
 ) -> Interval | None:
     if bounds is None or clusters is not None or not all(bounds[0] <= value <= bounds[1] for value in values):
         return None
-    return anytime_interval(values, low=bounds[0], high=bounds[1], confidence=confidence)
+    return anytime_interval(values, low=bounds[0], high=bounds[1], confidence=confidence, stakes=stakes)
 
 
 def is_inside(value: float, bounds: tuple[float, float]) -> bool:

@@ -66,6 +66,8 @@ class StopWhenDecided:
         self.baseline = baseline
         self.cases = 0
         """Cases that were looked at."""
+        self.planned: int | None = None
+        """Cases that there are to run, for which the bets are made; `None`: that was not said."""
         self._open: list[Record] = []
         self._lost = 0
         self._attempts = 0
@@ -121,6 +123,11 @@ class StopWhenDecided:
         for number, case in enumerate(cases, 1):
             _check_cluster(case.name or f"Case {number}", case.cluster)
         self._expected = set(evaluators)
+        if cases:
+            self.planned = len(cases)
+            for subject in self._subjects:
+                for bet in subject.bets:
+                    bet.plan(self.planned)
         if not any(case.evaluators or case.turns for case in cases):
             known = {
                 name
@@ -263,7 +270,9 @@ class _Subject:
         unit: Literal["rate", "number"] = "rate" if rules.range == RATE else "number"
         if rules.margin is not None:
             rule = f"not worse than the baseline by {loss(rules.margin, unit)} or more"
-            self._change = Bet(rule, -rules.margin, (low - high, high - low), above=True)
+            self._change = Bet(
+                rule, -rules.margin, (low - high, high - low), above=True, distance=rules.margin
+            )
             self.bets.append(self._change)
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
             if limit is not None:

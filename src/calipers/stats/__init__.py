@@ -22,6 +22,7 @@ from calipers.stats.permutation import PermutationTest, permutation_test
 from calipers.stats.power import (
     cases_needed,
     power_of,
+    power_of_paired_rates,
     repeats_needed,
     smallest_effect,
     spread_of_difference,
@@ -40,7 +41,7 @@ from calipers.stats.reliability import (
     pass_at_k,
     pass_hat_k,
 )
-from calipers.stats.sequential import EProcess, SequentialComparison, anytime_interval
+from calipers.stats.sequential import EProcess, SequentialComparison, anytime_interval, stakes_for
 from calipers.stats.survival import Survival, SurvivalStep, kaplan_meier
 from calipers.stats.upper_bound import upper_bound
 from calipers.stats.variance import VarianceComponents, paired_components, variance_components
@@ -102,6 +103,7 @@ __all__ = [
     "pass_hat_k",
     "permutation_test",
     "power_of",
+    "power_of_paired_rates",
     "prediction_powered",
     "quantile",
     "quantiles",
@@ -116,6 +118,7 @@ __all__ = [
     "spread_of_paired_rates",
     "spread_of_pilot",
     "spread_of_rates",
+    "stakes_for",
     "t_interval",
     "upper_bound",
     "variance_components",

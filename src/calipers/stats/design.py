@@ -1,17 +1,19 @@
-"""What is planned: a comparison by Student's t (`ComparisonDesign`), or a gate by Gaffke's interval (`GateDesign`).
+"""What is planned: a comparison by Student's t (`ComparisonDesign`), or of what passes or not (`RateDesign`), or a gate (`GateDesign`).
 
-Both answer the same questions: how many independent units, which are cases or clusters of them, show an effect or pass a
+All answer the same questions: how many independent units, which are cases or clusters of them, show an effect or pass a
 margin; how small an effect or margin a number of units allows; and how many attempts at each would make up for too few.
 """
 
 from dataclasses import dataclass
 
 from calipers.stats.clearance import Shape, cases_to_clear, expected_low, least_number
-from calipers.stats.power import cases_needed, repeats_needed, smallest_effect
+from calipers.stats.power import cases_needed, power_of_paired_rates, repeats_needed, smallest_effect
 from calipers.stats.variance import VarianceComponents
 
-__all__ = ["ComparisonDesign", "GateDesign"]
+__all__ = ["ComparisonDesign", "GateDesign", "RateDesign"]
 
+_MANY_FLIPS = 500
+"""From so many cases that flip on, the t test and McNemar's have the same power to a tenth of a point."""
 _MOST_REPEATS = 10_000
 
 
@@ -37,6 +39,26 @@ class ComparisonDesign:
     def repeats(self, effect: float, n: int) -> int | None:
         """Attempts at each unit that show the effect; `None` if no number does."""
         return repeats_needed(effect, n, self.spread, power=self.power, confidence=self.confidence)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateDesign(ComparisonDesign):
+    """A comparison of what passes or not, once each, which McNemar's mid-p test will judge.
+
+    Where many cases flip, Student's t says how many it takes. Few come in steps, so there the power is counted out.
+    """
+
+    def units(self, effect: float, repeats: int) -> int:
+        """Units that show the effect."""
+        n = super().units(effect, repeats)
+        flips = min(1.0, self.spread.of_mean(1) + effect * effect)
+        first, second = (flips + abs(effect)) / 2, max(0.0, flips - abs(effect)) / 2
+        while n * flips < _MANY_FLIPS and self._power(n, first, second) < self.power:
+            n += 1
+        return n
+
+    def _power(self, n: int, first: float, second: float) -> float:
+        return power_of_paired_rates(n, first, second, confidence=self.confidence)
 
 
 @dataclass(frozen=True, kw_only=True)

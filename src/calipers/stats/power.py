@@ -22,11 +22,12 @@ a finished run showed says nothing that its p-value did not. A pilot without any
 of two cases.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from math import ceil, isfinite, sqrt
+from math import ceil, exp, floor, isfinite, lgamma, log, log1p, sqrt
 
 from calipers.stats.difference import paired_means, without_rounding
-from calipers.stats.distributions import normal_quantile, student_t_cdf, student_t_quantile
+from calipers.stats.distributions import beta_cdf, normal_quantile, student_t_cdf, student_t_quantile
 from calipers.stats.interval import check_confidence
 from calipers.stats.moments import Moments
 from calipers.stats.variance import VarianceComponents
@@ -34,6 +35,7 @@ from calipers.stats.variance import VarianceComponents
 __all__ = [
     "cases_needed",
     "power_of",
+    "power_of_paired_rates",
     "repeats_needed",
     "smallest_effect",
     "spread_of_difference",
@@ -41,6 +43,9 @@ __all__ = [
     "spread_of_pilot",
     "spread_of_rates",
 ]
+
+_FAR = 7
+"""Standard deviations, and cases, beyond which no number of flips need be reckoned with."""
 
 
 def cases_needed(
@@ -133,6 +138,52 @@ def power_of(
     deviation = sqrt(spread.of_mean(n, repeats=repeats))
     critical = -student_t_quantile((1 - confidence) / sides, n - 1)
     return student_t_cdf(abs(effect) / deviation - critical, n - 1)
+
+
+def power_of_paired_rates(
+    n: int, first_only: float, second_only: float, *, confidence: float = 0.95
+) -> float:
+    """The chance that McNemar's mid-p test on `n` cases tells the two rates apart, in the true direction.
+
+    Exact: over how many cases flip, and how many of these which way.
+
+    Args:
+        n: cases, each attempted once by both.
+        first_only: the share of cases that only the first passes.
+        second_only: the share that only the second passes.
+        confidence: 1 minus the level of the test.
+    """
+    spread_of_paired_rates(first_only, second_only)
+    check_confidence(confidence)
+    flips, less = first_only + second_only, min(first_only, second_only)
+    reach = _FAR * sqrt(n * flips * (1 - flips)) + _FAR
+    first, last = max(1, floor(n * flips - reach)), min(n, ceil(n * flips + reach))
+    # The most cases that may flip the other way: with more flips, never fewer of them.
+    few = bisect_right(range((first + 1) // 2), 1 - confidence, key=lambda k: _mid_p(k, first)) - 1
+    total = 0.0
+    for flipped in range(first, last + 1):
+        while 2 * (few + 1) < flipped and _mid_p(few + 1, flipped) <= 1 - confidence:
+            few += 1
+        if few >= 0:
+            total += _binomial(flipped, n, flips) * _at_most(few, flipped, less / flips)
+    return min(1.0, total)
+
+
+def _mid_p(fewer: int, flipped: int) -> float:
+    return 2 * _at_most(fewer, flipped, 0.5) - _binomial(fewer, flipped, 0.5)
+
+
+def _binomial(k: int, n: int, p: float) -> float:
+    """The chance of k of n."""
+    if p in {0, 1}:
+        return float(k == n * p)
+    ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    return exp(ways + k * log(p) + (n - k) * log1p(-p))
+
+
+def _at_most(k: int, n: int, p: float) -> float:
+    """The chance of at most k of n, with k below n."""
+    return beta_cdf(1 - p, n - k, k + 1)
 
 
 def spread_of_difference(

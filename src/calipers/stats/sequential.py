@@ -12,7 +12,7 @@ start with a capital of 1 and bet on every value that it will be higher: the cap
 If the mean is at most m, no strategy grows the capital on average, and the chance that it *ever* reaches 1 / level is at
 most the level (Ville 1939). The capital is the *e-value*. Here the stakes c = 0.05, 0.10, …, 0.95 get an equal part of the
 capital each. Being fixed beforehand, they need no tuning; and the result does not depend on the order of the cases, only
-on which have been seen.
+on which have been seen. Where the largest number of values is known, `stakes_for` bets what grows fastest within it.
 
 What must hold: the values lie within known bounds, and cases come in an order that has nothing to do with their result
 (shuffle them). They are taken as a sample of all the cases there could be; repeats of a case are averaged first.
@@ -23,29 +23,70 @@ looks before the end, use the ordinary one.
 
 from collections import Counter
 from collections.abc import Iterable
-from math import exp, fsum, isfinite, log, log1p
-from typing import Literal, get_args
+from math import exp, fsum, isfinite, log, log1p, sqrt
+from typing import Literal, TypeAlias, get_args
 
 from calipers.stats.decision import Decision, check_margin
 from calipers.stats.interval import Interval, check_confidence
 from calipers.stats.sample import finite_values
 
-__all__ = ["EProcess", "SequentialComparison", "anytime_interval"]
+__all__ = ["EProcess", "SequentialComparison", "anytime_interval", "stakes_for"]
 
 _STAKES = tuple(place / 20 for place in range(1, 20))
+_LARGEST_STAKE = 0.95
+_REACH = 4.5
+"""Standard errors, at the largest number of values, that the main stake is made for; chosen by simulation for few values used."""
+_PLANNED = 1.96 + 0.84
+"""Standard errors between a limit and what a plan expects, if it finds it four times in five."""
+_SPREADS = ((0.5, 0.04), (1.0, 0.73), (2.5, 0.17), (8.0, 0.03), (40.0, 0.03))
+"""Multiples of the main stake, and their parts of the capital: larger ones end what is clear, or varies less, sooner."""
 _HALVINGS = 50
 _LARGEST_LOG = 700.0  # exp() overflows soon after
 
 Side = Literal["greater", "less"]
 
 
+Stakes: TypeAlias = tuple[tuple[float, float], ...]
+"""What is bet on one unit between the bounds, at most what is left, and which part of the capital does so."""
+
+
+def stakes_for(
+    n: int, null: float, *, low: float = 0.0, high: float = 1.0, distance: float | None = None
+) -> Stakes:
+    """Stakes for a test that sees at most `n` values, which are chosen before the first one.
+
+    Args:
+        n: the largest number of values.
+        null: the mean that is doubted, strictly between the bounds.
+        low: the smallest value there can be.
+        high: the largest.
+        distance: for values that vary little, such as differences between two runs: how far from `null` the mean is expected,
+            where `n` values were planned to find that, or 0. Default: values are taken to vary as passes do.
+    """
+    if n < 1:
+        raise ValueError(f"n must be at least 1, got {n!r}")
+    m = _scaled(null, low, high)
+    spread = sqrt(m * (1 - m))
+    if distance is not None:
+        spread /= 2
+    if distance:
+        spread = min(spread, abs(distance) / (high - low) * sqrt(n) / _PLANNED)
+    main = _REACH / (sqrt(n) * spread)
+    return tuple((times * main, part) for times, part in _SPREADS)
+
+
 def anytime_interval(
-    values: Iterable[float], *, low: float = 0.0, high: float = 1.0, confidence: float = 0.95
+    values: Iterable[float],
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    confidence: float = 0.95,
+    stakes: Stakes | None = None,
 ) -> Interval | None:
     """The confidence sequence of a mean, now: where the true mean of values in [low, high] may lie; `None` without values.
 
     The intervals after each value, all of them together, cover the true mean with the chance `confidence`. For a paired
-    difference of scores in [0, 1] the bounds are -1 and 1.
+    difference of scores in [0, 1] the bounds are -1 and 1. `stakes` are those of `stakes_for`, if they were chosen beforehand.
     """
     check_confidence(confidence)
     counts = Counter(_scaled(value, low, high) for value in finite_values(values))
@@ -58,14 +99,21 @@ def anytime_interval(
         mirrored[1 - value] += count  # two values may become one: 1 - 1e-17 is 1
     width = high - low
     return Interval(
-        low=low + width * _lower_end(counts, threshold),
-        high=high - width * _lower_end(mirrored, threshold),
+        low=low + width * _lower_end(counts, threshold, stakes),
+        high=high - width * _lower_end(mirrored, threshold, stakes),
         confidence=confidence,
         method="betting",
     )
 
 
-def _lower_end(counts: Counter[float], threshold: float) -> float:
+def _shares(stakes: Stakes | None, m: float) -> list[tuple[float, float]]:
+    """Each share c that is at stake against a mean of m, and the logarithm of the capital it begins with."""
+    if stakes is None:
+        return [(stake, -log(len(_STAKES))) for stake in _STAKES]
+    return [(min(_LARGEST_STAKE, stake * m), log(part)) for stake, part in stakes]
+
+
+def _lower_end(counts: Counter[float], threshold: float, stakes: Stakes | None) -> float:
     """The largest mean that is refuted; those below it are as well, for the capital falls as m grows."""
     refuted = 0.0
     open_ = fsum(value * count for value, count in counts.items()) / counts.total()
@@ -74,10 +122,10 @@ def _lower_end(counts: Counter[float], threshold: float) -> float:
         if m in {refuted, open_}:
             break
         capitals = [
-            fsum(count * log1p(stake * (value / m - 1)) for value, count in counts.items())
-            for stake in _STAKES
+            capital + fsum(count * log1p(stake * (value / m - 1)) for value, count in counts.items())
+            for stake, capital in _shares(stakes, m)
         ]
-        if _log_mean_exp(capitals) >= threshold:
+        if _log_sum_exp(capitals) >= threshold:
             refuted = m
         else:
             open_ = m
@@ -92,13 +140,20 @@ class EProcess:
         low: the smallest value there can be.
         high: the largest.
         alternative: `greater` gathers evidence that the mean is above `null`, `less` that it is below.
+        stakes: those of `stakes_for`, where the largest number of values is known. Default: good ones for any number.
 
     Stop and reject when `e_value` reaches 1 / level: 20 for 5 %. The chance that it ever does, if the mean is not beyond
     `null`, is at most the level. E-values of several processes may be averaged, whatever their dependence.
     """
 
     def __init__(
-        self, null: float, *, low: float = 0.0, high: float = 1.0, alternative: Side = "greater"
+        self,
+        null: float,
+        *,
+        low: float = 0.0,
+        high: float = 1.0,
+        alternative: Side = "greater",
+        stakes: Stakes | None = None,
     ) -> None:
         if alternative not in get_args(Side):
             raise ValueError(f"alternative must be one of {get_args(Side)!r}, got {alternative!r}")
@@ -111,7 +166,9 @@ class EProcess:
         self.alternative = alternative
         self.n = 0
         self._m = scaled if alternative == "greater" else 1 - scaled
-        self._capitals = [0.0] * len(_STAKES)
+        shares = _shares(stakes, self._m)
+        self._stakes = [stake for stake, _ in shares]
+        self._capitals = [capital for _, capital in shares]
         self._peak = 0.0
 
     def add(self, value: float) -> float:
@@ -119,7 +176,8 @@ class EProcess:
         x = _scaled(value, self.low, self.high)
         ratio = (x if self.alternative == "greater" else 1 - x) / self._m - 1
         self._capitals = [
-            capital + log1p(stake * ratio) for capital, stake in zip(self._capitals, _STAKES, strict=True)
+            capital + log1p(stake * ratio)
+            for capital, stake in zip(self._capitals, self._stakes, strict=True)
         ]
         self.n += 1
         self._peak = max(self._peak, self._log_value())
@@ -136,7 +194,7 @@ class EProcess:
         return exp(-self._peak)
 
     def _log_value(self) -> float:
-        return _log_mean_exp(self._capitals)
+        return _log_sum_exp(self._capitals)
 
 
 class SequentialComparison:
@@ -193,9 +251,9 @@ class SequentialComparison:
         return "inferior" if self._worse.p_value <= level else "undecided"
 
 
-def _log_mean_exp(logs: list[float]) -> float:
+def _log_sum_exp(logs: list[float]) -> float:
     largest = max(logs)
-    return largest + log(fsum(exp(each - largest) for each in logs) / len(logs))
+    return largest + log(fsum(exp(each - largest) for each in logs))
 
 
 def _check_bounds(low: float, high: float) -> None:
