@@ -3,8 +3,7 @@
 An old agent passes 80 % of the cases, the policy allows a loss of 5 points, and the new agent is truly better or worse by what the
 rows say. The fixed plan has as many cases as a comparison takes to find the margin four times in five (`cases_needed`). The stopping
 rule, with the look at the end that follows where it did not decide, has the same chances of being wrong. It may use as many cases as
-the plan, or three times as many. The draws come from fixed
-seeds. Takes a few minutes; `--update-docs` writes the table into the page, between its markers.
+the plan, or three times as many. The draws come from fixed seeds. Takes a few minutes; `--update-docs` writes the table into the page, between its markers.
 """
 
 import sys
@@ -12,11 +11,8 @@ import zlib
 from random import Random
 
 import tables
-from calipers.gate import StopWhenDecided
-from calipers.gate.bet import Bet
-from calipers.gate.claims import judge_claims
 from calipers.stats import cases_needed, spread_of_paired_rates
-from false_alarms import DOUBT, PAGE, at_the_end, claim
+from false_alarms import PAGE, at_the_end, in_sequence
 
 SETS = 600
 RATE = 0.8
@@ -50,29 +46,6 @@ def comparison(draw, n, difference):
     return pairs
 
 
-def stopped(pairs, n):
-    """What the rule decides within n cases, and after how many of them; `None` if it does not."""
-    bet = Bet("", -MARGIN, (-1.0, 1.0), above=True, distance=MARGIN)
-    bet.plan(n)
-    doubt = StopWhenDecided.share * DOUBT
-    for number, (new, old) in enumerate(pairs[:n], 1):
-        bet.add(float(new) - float(old))
-        if bet.fails(doubt):
-            return "FAIL", number
-        if bet.passes(doubt):
-            return "PASS", number
-    return None, n
-
-
-def with_last_look(pairs, n):
-    """What comes of a run of n cases, and how many it used: the rule's decision, or that of the look at the end."""
-    outcome, used = stopped(pairs, n)
-    if outcome is not None:
-        return outcome, used
-    level = 1 - 2 * DOUBT * (1 - StopWhenDecided.share)
-    return judge_claims([claim(pairs[:n], MARGIN)], confidence=level, correct=True)[0].outcome, n
-
-
 def row(cell):
     """For the fixed plan and both budgets: the cases used on average, and how often PASS and FAIL."""
     difference, sets = cell
@@ -80,7 +53,7 @@ def row(cell):
     draw = Random(zlib.crc32(f"{difference}".encode()))
     runs = [comparison(draw, LONGER * n, difference) for _ in range(sets)]
     fixed = [(at_the_end(run[:n], MARGIN), n) for run in runs]
-    short, longer = ([with_last_look(run, most) for run in runs] for most in (n, LONGER * n))
+    short, longer = ([in_sequence(run[:most], MARGIN) for run in runs] for most in (n, LONGER * n))
     return [
         (
             sum(used for _, used in found) / sets,

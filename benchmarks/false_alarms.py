@@ -13,6 +13,7 @@ from random import Random
 from typing import NamedTuple
 
 import tables
+from calipers.gate import StopWhenDecided
 from calipers.gate.bet import Bet
 from calipers.gate.claims import Claim, judge_claims
 from calipers.gate.measure import Change
@@ -97,21 +98,24 @@ def at_every_look(pairs, margin):
 
 
 def in_sequence(pairs, margin):
-    """What `--stop-when-decided` decides, which looks after every case too."""
-    bet = Bet("", -margin, (-1.0, 1.0), above=True)
-    for new, old in pairs:
+    """What `--stop-when-decided` comes to, which looks after every case and once more at the end, and how many cases it used."""
+    bet = Bet("", -margin, (-1.0, 1.0), above=True, distance=margin)
+    bet.plan(len(pairs))
+    doubt = StopWhenDecided.share * DOUBT
+    for number, (new, old) in enumerate(pairs, 1):
         bet.add(float(new) - float(old))
-        if bet.fails(DOUBT):
-            return "FAIL"
-        if bet.passes(DOUBT):
-            return "PASS"
-    return "INCONCLUSIVE"
+        if bet.fails(doubt):
+            return "FAIL", number
+        if bet.passes(doubt):
+            return "PASS", number
+    level = 1 - 2 * DOUBT * (1 - StopWhenDecided.share)
+    return judge_claims([claim(pairs, margin)], confidence=level, correct=True)[0].outcome, len(pairs)
 
 
 WAYS = {
     "once, at the end": at_the_end,
     "every case, ordinary interval": at_every_look,
-    "every case, `--stop-when-decided`": in_sequence,
+    "every case, `--stop-when-decided`": lambda pairs, margin: in_sequence(pairs, margin)[0],
 }
 
 

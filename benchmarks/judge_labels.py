@@ -6,15 +6,14 @@ says; *labels of this run* are of cases drawn at random (prediction-powered); *l
 of them (Rogan and Gladen). The draws come from fixed seeds. Takes a few minutes; `--update-docs` writes the table into the page.
 """
 
-import argparse
 import sys
 import zlib
-from concurrent.futures import ProcessPoolExecutor
 from random import Random
 
+import tables
 from calipers.gate.corrected import Corrected
 from calipers.gate.measure import Level
-from false_alarms import DOUBT, PAGE, both_ways, update
+from false_alarms import DOUBT, PAGE, both_ways
 
 SETS = 1000
 CASES = 400
@@ -71,18 +70,5 @@ def table(sets, pool):
         yield f"| {name} | {rate:.0%} | {labels} | {both_ways(found)} |"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=SETS, help="simulated gates for each cell")
-    parser.add_argument("--update-docs", action="store_true")
-    options = parser.parse_args()
-    with ProcessPoolExecutor() as pool:
-        lines = list(table(options.sets, pool))
-    print("\n".join(lines))
-    if options.update_docs:
-        update(PAGE, "labels", lines)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tables.main(__doc__, PAGE, {"labels": table}, sets=SETS))

@@ -84,12 +84,7 @@ def judge_run(
     heard = _heard(run)
     sides = Sides(heard, None if baseline is None else _heard(baseline), changed_evaluators)
     limits = Limits(
-        policy,
-        sides,
-        anytime=looked_often,
-        planned=None if run.stopping is None else run.stopping.planned,
-        read_run=read_run,
-        task_timeout=task_timeout,
+        policy, sides, anytime=looked_often, planned=_plan(run), read_run=read_run, task_timeout=task_timeout
     )
     parts = [*facts_of(heard, policy), *limits.parts()]
     claims = [part for part in parts if isinstance(part, Claim)]
@@ -111,9 +106,7 @@ def judge_run(
         population=policy.population,
         anytime=looked_often,
         notes=(
-            *_about(baseline, policy),
-            *sides.notes(stopped=run.stopping is not None),
-            *_stopped(run, looked_often=looked_often),
+            *_about(run, baseline, policy, sides, looked_often=looked_often),
             *_spent(policy, counted),
             *_yardsticks(policy, baseline, changed_evaluators),
             *limits.notes,
@@ -121,7 +114,9 @@ def judge_run(
     )
 
 
-def _about(baseline: Report | None, policy: Policy) -> Iterator[str]:
+def _about(
+    run: Report, baseline: Report | None, policy: Policy, sides: Sides, *, looked_often: bool
+) -> Iterator[str]:
     if baseline is not None and baseline.incomplete is not None:
         yield f"the baseline is incomplete: {baseline.incomplete}"
     if baseline is not None and baseline.failures and policy.needs_baseline:
@@ -130,6 +125,8 @@ def _about(baseline: Report | None, policy: Policy) -> Iterator[str]:
         yield f"tasks failed in {len(baseline.failures):,} of {plural(attempts, 'attempt')} of the baseline, {share}"
     if baseline is not None and baseline.stopping is not None:
         yield "the baseline could be stopped early by a rule, which makes its numbers luckier or unluckier than they are"
+    yield from sides.notes(stopped=run.stopping is not None)
+    yield from _stopped(run, looked_often=looked_often)
 
 
 def _yardsticks(policy: Policy, baseline: Report | None, changed: object) -> Iterator[str]:
@@ -149,6 +146,11 @@ def _looks_of(run: Report, baseline: Report | None) -> tuple[bool, float]:
     if came_to_its_end and (baseline is None or baseline.stopping is None):
         return False, 1 - share
     return True, share
+
+
+def _plan(run: Report) -> int | None:
+    """The cases that the bets of a rule that could end the run were made for."""
+    return None if run.stopping is None else run.stopping.planned
 
 
 def _shared(policy: Policy, share: float) -> float:
