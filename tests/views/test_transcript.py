@@ -7,10 +7,15 @@ import pytest
 from calipers import Case, Dataset
 from calipers.agents import tool
 from calipers.cli.details import attempt_lines
+from calipers.comparison.cases import cases_of
 from calipers.report import Report
 from calipers.result import EvaluationResult, EvaluatorSpec
 from calipers.rollouts import Environment, Graph, LeakModerator, Node, RolloutTask, SimulatedUser
+from calipers.views.comparison.case import Sided, case_rows
+from calipers.views.github import report_annotations
 from calipers.views.html.records import embedded_records
+from calipers.views.junit import report_junit
+from calipers.views.markdown import report_markdown
 from calipers.views.transcript import shown_output, transcript_of
 
 
@@ -106,3 +111,46 @@ def test_a_result_that_names_its_turn_stands_there_and_nowhere_else():
     assert lines.count("    Polite: passed") == 1
     (embedded,) = embedded_records(report, report.summaries(), limit=None)["attempts"]
     assert embedded["talk"]["turns"][1]["results"] == [0]
+
+
+def test_no_view_of_an_attempt_shows_the_data_of_a_conversation():
+    def held(output):
+        return False
+
+    failed = Dataset(
+        cases=[Case(name="talk", inputs="Where is my parcel?")], evaluators=[held]
+    ).evaluate_sync(
+        RolloutTask(Environment(shop, USER, success=USER.reached, opening="Welcome!")), progress=False
+    )
+    said = [
+        "agent: Welcome!",
+        "user: Where is my parcel?",
+        "agent: Which order?",
+        "= goal not reached yet",
+        "user: It is 17.",
+        "called look_up(order=17)",
+        "agent: order 17 was sent",
+        "= goal reached",
+    ]
+
+    def compared(report):
+        side = Sided("one", cases_of(report)[0])
+        return "\n".join(line for row in case_rows(side, Sided("two", None)) for line in row.baseline)
+
+    for view in (report_markdown, report_junit, report_annotations, compared):
+        text = view(failed)
+        assert "calipers_rollout" not in text, view
+        lines = [line.strip() for line in text.replace("%0A", "\n").splitlines()]
+        assert [line for line in lines if line in said] == said, view
+
+
+def test_of_a_long_conversation_markdown_shows_the_end():
+    def held(output):
+        return False
+
+    case = Case(turns=[f"question {turn}" for turn in range(40)])
+    failed = Dataset(cases=[case], evaluators=[held]).evaluate_sync(lambda messages: "yes", progress=False)
+    text = report_markdown(failed)
+    assert "earlier lines)" in text
+    assert "user: question 39" in text
+    assert "user: question 9" not in text

@@ -23,13 +23,14 @@ def calls_line(record: ReportCase | ReportCaseFailure) -> str | None:
     if record.trace is None or not record.trace.tool_calls:
         return None
     calls = record.trace.tool_calls
-    shown = [_call(call) for call in calls[:_CALLS]]
+    shown = [call_text(call) for call in calls[:_CALLS]]
     if len(calls) > _CALLS:
         shown.append(f"{plural(len(calls) - _CALLS, 'more call')}")
     return "; ".join(shown)
 
 
-def _call(call: ToolCall) -> str:
+def call_text(call: ToolCall) -> str:
+    """One call: `search(q='x')`, or `book(flight='SK3') failed: no seats`."""
     arguments = ", ".join(f"{_cut(name, _NAME)}={_short(value)}" for name, value in call.arguments.items())
     called = f"{_cut(call.name, _NAME)}({arguments})"
     if call.success:

@@ -18,8 +18,9 @@ from calipers.report import Report
 
 from .markdown import LIMIT, claims, report_markdown
 from .numbers import plural
-from .outcome import Record, complaints, count_missed, missed, reason_lines, run_problems, silences, values
+from .outcome import Record, complaints, count_missed, missed, reason_lines, run_problems, silences
 from .text import fit, fit_value, visible
+from .transcript import seen
 
 ANNOTATIONS = 10
 """Errors that GitHub shows for one step of a job; it drops the others without a word."""
@@ -28,6 +29,8 @@ _SUMMARY_BYTES = 1 << 20
 """Bytes that the summary of one step may have; GitHub drops all of a larger one."""
 _NAME, _VALUE, _REASON = 120, 300, 600
 """Cells of a name, of a value and of a reason."""
+_TALK = 10
+"""Lines of a conversation, the last of which tell most."""
 _SILENT = 10
 """Evaluators without a result that are named."""
 
@@ -128,7 +131,9 @@ def _message(record: Record) -> str:
             lines += [f"{named}:"] if named else []
             lines += [f"  {fit(line, _VALUE)}" for line in said]
             lines += [f"  … ({plural(left, 'more line')})"] if left else []
-    lines += [f"{label}: {fit_value(value, _VALUE)}" for label, value in values(record)]
+    shown, talk = seen(record)
+    lines += [f"{label}: {fit_value(value, _VALUE)}" for label, value in shown]
+    lines += [fit(line, _VALUE) for line in talk[-_TALK:]]
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ r"""A report as JUnit XML, which CI servers read: one test case per attempt.
 | `error` | the task or an evaluator did not finish; the text has the tracebacks |
 | `skipped` | nothing was asserted: never a pass |
 | `time` | seconds the task took; for the suite, seconds the run took |
-| `system-out` | inputs, expected output, output, scores, labels and metrics |
+| `system-out` | inputs, expected output, output or conversation, scores, labels and metrics |
 | `properties` | seed, pass rate, what each evaluator found, the pass rate of each tag, and what the caller noted, as numbers or JSON; of a test case: its tags |
 
 An attempt has one outcome, and an error comes before a failure. A run that ended early, that tried nothing, or whose
@@ -38,9 +38,9 @@ from .outcome import (
     missed,
     outcome_of,
     run_problems,
-    values,
 )
 from .text import fit, fit_value
+from .transcript import seen
 
 _NAME, _MESSAGE, _VALUE = 300, 500, 2_000
 """Cells of a name, of a one-line message and of a value."""
@@ -154,8 +154,10 @@ def _why(record: Record) -> Iterator[str]:
 
 
 def _seen(record: Record) -> Iterator[str]:
-    for label, value in values(record):
+    shown, talk = seen(record)
+    for label, value in shown:
         yield f"{label}: {fit_value(value, _VALUE)}"
+    yield from talk
     if isinstance(record, ReportCase):
         for result in record.results:
             if not isinstance(result.value, bool):

@@ -24,11 +24,12 @@ from .calls import calls_line
 from .headline import alerts, headline, silent, title
 from .notes import footnote, measures, warnings
 from .numbers import confidence_text, interval_line, mean_text, percent, plural, rate_text, seconds
-from .outcome import Record, complaints, count_missed, missed, no_result, reason_lines, values
+from .outcome import Record, complaints, count_missed, missed, no_result, reason_lines
 from .page import Page
 from .repeats import alike, name_of
 from .slices import shown_slices
 from .text import fit, fit_value, visible
+from .transcript import seen
 
 LIMIT = 65_536
 """Characters that a comment on GitHub may have."""
@@ -41,6 +42,8 @@ _NAME, _VALUE, _REASON, _NOTE = 120, 400, 800, 250
 """Cells of a name, of a value, of a reason and of a line at the top or the bottom."""
 _LINE = 160
 """Cells of a line of a reason that has several."""
+_TALK = 30
+"""Lines of a conversation, the last of which tell most."""
 _NOTES = 10
 """Lines at the bottom, of which metrics may need many."""
 _WIDE = 100
@@ -260,8 +263,16 @@ def _attempt(group: Sequence[Record]) -> str:
     lines = [f"- **{code(fit(name_of(group), _NAME))}** ({measured})"]
     for name, why in complaints(record):
         lines += _complaint(code(fit(name, _NAME)) if name else "", why)
-    lines += [f"  - {label} {code(fit_value(value, _VALUE))}" for label, value in values(record)]
-    if called := calls_line(record):
+    shown, talk = seen(record)
+    lines += [f"  - {label} {code(fit_value(value, _VALUE))}" for label, value in shown]
+    if talk:
+        left = len(talk) - _TALK
+        cut = [*([f"… ({plural(left, 'earlier line')})"] if left > 0 else []), *talk[-_TALK:]]
+        lines += [
+            "  - conversation:",
+            *(f"    {line}" for line in code_block([fit(line, _LINE) for line in cut])),
+        ]
+    elif called := calls_line(record):
         lines.append(f"  - called {code(fit(called, _VALUE))}")
     return _block(lines)
 

@@ -11,15 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from calipers.errors import InvalidTraceError
-from calipers.plain import plain
+from calipers.plain import plain, safe_repr
 from calipers.record import ReportCase
 from calipers.result import EvaluationResult
 from calipers.trace import Turn, TurnType
 from calipers.trace_data import read_trace
 from calipers.user_turn import TurnEvaluator
 
+from .calls import call_text
 from .numbers import number
-from .outcome import Record
+from .outcome import Record, values
+from .text import held_text
 
 _MESSAGES = (TurnType.USER_MESSAGE, TurnType.AGENT_MESSAGE)
 
@@ -88,6 +90,41 @@ def shown_output(record: ReportCase) -> Any:
     """The output, or of a conversation its last answer: what fits on a line."""
     talk = transcript_of(record)
     return record.output if talk is None or not talk.turns else talk.turns[-1].answered
+
+
+def seen(record: Record) -> tuple[list[tuple[str, Any]], list[str]]:
+    """What was tried, expected and came of an attempt, and its conversation line by line instead of the output if that is one.
+
+    The text is as the record has it. Each view makes it safe, and cuts it, in its own way.
+    """
+    talk = transcript_of(record)
+    found = values(record)
+    if talk is None:
+        return found, []
+    return [(label, value) for label, value in found if label != "got"], list(_talk_lines(talk))
+
+
+def _talk_lines(talk: Transcript) -> Iterator[str]:
+    if talk.opening:
+        yield f"{talk.answerer}: {talk.opening}"
+    for turn in talk.turns:
+        where = "" if turn.branch is None else f" ({turn.branch}.{turn.number})"
+        yield f"{talk.asker}{where}: {_said(turn.asked)}"
+        for done in turn.done:
+            if done.tool_call is not None:
+                yield f"  called {call_text(done.tool_call)}"
+        yield f"{talk.answerer}{where}: {_said(turn.answered)}"
+        yield from (f"  = {fact}" for fact in turn.facts)
+        for result in turn.results:
+            shown = safe_repr(result.value) if isinstance(result.value, bool | str) else number(result.value)
+            yield f"  = {result.name}: {shown}{f' ({result.reason})' if result.reason else ''}"
+    if talk.stopped is not None:
+        yield f"ended: {talk.stopped}"
+
+
+def _said(words: Any) -> str:
+    text = held_text(words)
+    return safe_repr(words) if text is None else " ".join(text.split())
 
 
 def _turns(

@@ -13,6 +13,7 @@ from calipers.plain import plain
 from calipers.record import ReportCase
 from calipers.views.numbers import number, seconds
 from calipers.views.text import is_unicode, visible
+from calipers.views.transcript import seen
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -116,7 +117,7 @@ def _given(records: Sequence[Record], what: str) -> list[str]:
 
 def _output(record: Record) -> list[str]:
     if isinstance(record, ReportCase):
-        return list(_lines(record.output))
+        return seen(record)[1] or list(_lines(record.output))
     return f"task failed: {record.error_message}".splitlines()
 
 
