@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from calipers import Case, Dataset, Evaluator, EvaluatorContext
+from calipers.evaluators import EqualsExpected
 from calipers.result import EvaluatorSpec
 
 T = TypeVar("T")
@@ -229,3 +230,34 @@ def test_a_result_tells_which_evaluator_made_it_and_in_which_version():
     [result] = record.results
     assert result.source == EvaluatorSpec("Versioned", {"first": 3})
     assert result.evaluator_version == "2"
+
+
+def test_a_crash_counts_only_for_evaluators_that_would_have_judged_the_case():
+    class NeedsCalls(Evaluator):
+        def needs_expectations(self):
+            return frozenset({"expected_tool_calls"})
+
+        def evaluate(self, ctx):
+            raise AssertionError("the task crashes first")
+
+    def either(expected, actual):
+        return True
+
+    def optional(output, expected_output=None):
+        return True
+
+    def crashes(inputs):
+        raise ValueError("no")
+
+    cases = [
+        Case(name="neither", inputs=0),
+        Case(name="output", inputs=1, expected_output="x"),
+        Case(name="calls", inputs=2, expected_tool_calls=["search"]),
+    ]
+    evaluators = [EqualsExpected(), NeedsCalls(), either, optional]
+    report = Dataset(cases=cases, evaluators=evaluators).evaluate_sync(crashes, progress=False)
+    assert {failure.name: failure.not_run for failure in report.failures} == {
+        "neither": ("optional",),
+        "output": ("EqualsExpected", "either", "optional"),
+        "calls": ("NeedsCalls", "either", "optional"),
+    }

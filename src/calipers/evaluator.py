@@ -36,17 +36,13 @@ class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
     needs_spans: ClassVar[bool] = False
     """Whether `evaluate` reads `ctx.span_tree`; asking turns span recording on for the run."""
 
-    def reads_expectations(self) -> frozenset[Expectation] | None:
-        """What it reads of the expectations that a case states; `None`: not known, since `evaluate` is given all of them."""
-        return None
-
-    def needs_expectation(self) -> bool:
-        """Whether it skips every case that states no expected output and no expected tool calls.
+    def needs_expectations(self) -> frozenset[Expectation]:
+        """The expectations of which a case has to state at least one, since it skips all other cases; empty: it needs none.
 
         A task that crashes counts as not passed for each evaluator that would have judged it. One that needs an expectation
-        would not have judged a case without one. Unless it says otherwise, what it is known to read is what it needs.
+        would not have judged a case without.
         """
-        return bool(self.reads_expectations())
+        return frozenset()
 
     @abstractmethod
     def evaluate(

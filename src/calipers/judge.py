@@ -18,7 +18,8 @@ from .interrupt import is_interrupt
 from .names import Names, unique
 from .plain import are_plain
 from .result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, Scalar, describe_error
-from .styles import InjectedEvaluator, as_evaluator
+from .styles import InjectedEvaluator, RolloutEvaluator, as_evaluator
+from .user_turn import TurnEvaluator
 
 _FREQUENT_LABELS = 100
 """Labels of an evaluator that are kept to be shared, and the length they may have."""
@@ -33,7 +34,7 @@ class Judge:
 
     __slots__ = (
         *("evaluate", "evaluator", "false", "is_async", "is_harmless", "labels", "looks", "may_look", "name"),
-        *("reads", "shares", "source", "true", "version"),
+        *("needs", "reads", "shares", "source", "true", "version"),
     )
 
     def __init__(self, evaluator: Evaluator[Any, Any, Any], name: str) -> None:
@@ -65,6 +66,7 @@ class Judge:
         """Whether it can do without a context of its own."""
         self.reads = _reads(evaluator)
         """Which expectations of a case it reads; `None`: not known."""
+        self.needs = evaluator.needs_expectations()
         # Results are immutable, so a bare True or False of one evaluator is one object in the whole report.
         self.true = self.bare(True)
         self.false = self.bare(False)
@@ -118,9 +120,13 @@ def _is_harmless(evaluator: Any) -> bool:
 
 
 def _reads(evaluator: Evaluator[Any, Any, Any]) -> frozenset[Expectation] | None:
-    told = evaluator.reads_expectations()
+    if isinstance(evaluator, InjectedEvaluator):
+        return evaluator.reads
+    # A turn has an expectation of its own, and a rollout metric is given the rollout alone.
+    if isinstance(evaluator, RolloutEvaluator | TurnEvaluator):
+        return frozenset()
     is_own = type(evaluator).__module__.startswith("calipers.evaluators.")
-    return frozenset() if told is None and is_own else told
+    return evaluator.needs_expectations() if is_own else None
 
 
 def _mentions(code: Any, name: str) -> bool:
@@ -151,9 +157,10 @@ class Plan:
 
     def awaiting(self, case: Case[Any, Any, Any]) -> tuple[str, ...]:
         """The names of the judges that would have judged the case, as far as it tells; others are taken to."""
-        if case.has_expected_output or case.expected_tool_calls is not None:
-            return self.names
-        return tuple(judge.name for judge in self.judges if not judge.evaluator.needs_expectation())
+        stated: set[Expectation] = {"expected_output"} if case.has_expected_output else set()
+        if case.expected_tool_calls is not None:
+            stated.add("expected_tool_calls")
+        return tuple(judge.name for judge in self.judges if not judge.needs or judge.needs & stated)
 
 
 def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:

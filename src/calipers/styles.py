@@ -257,20 +257,18 @@ class InjectedEvaluator(_Adapter):
         self.is_pair = any(p.name == "actual" for p in parameters)
         """Whether it compares two things, of which either may be nothing that it can judge."""
         asks = bool(getattr(origin, "needs_spans", False))
+        self.reads: frozenset[Expectation] | None = None
+        """The expectations that its parameters ask for; `None`: not known, for one of them holds the case or the context."""
+        if not any(p.source in _HOLDS_CASE for p in parameters):
+            self.reads = frozenset(each for p in parameters for each in _READS.get(p.name, ()))
         # Here the class-wide promise depends on the function at hand.
         self.needs_spans = asks or any(p.name == "span_tree" and p.default is _REQUIRED for p in parameters)  # type: ignore[misc]
 
-    def reads_expectations(self) -> frozenset[Expectation] | None:
-        """What its parameters ask for; not known where one of them holds the case or the context."""
-        if any(p.source in _HOLDS_CASE for p in self.parameters):
-            return None
-        return frozenset(each for p in self.parameters for each in _READS.get(p.name, ()))
-
-    def needs_expectation(self) -> bool:
-        """Whether it asks for what a case expects, or says itself that it needs it."""
-        wanted = {"expected", "expected_output", "expected_tool_calls"}
-        says = _has(self.origin, "needs_expectation") and bool(self.origin.needs_expectation())
-        return says or any(p.name in wanted and p.default is _REQUIRED for p in self.parameters)
+    def needs_expectations(self) -> frozenset[Expectation]:
+        """What the origin says, and what parameters without a default ask for."""
+        says = self.origin.needs_expectations() if _has(self.origin, "needs_expectations") else ()
+        wanted = (p.name for p in self.parameters if p.default is _REQUIRED)
+        return frozenset((*says, *(each for name in wanted for each in _READS.get(name, ()))))
 
     def evaluate(self, ctx: EvaluatorContext) -> Output:
         """Call the function with what it asks for, or say what the attempt lacks."""
@@ -310,10 +308,6 @@ class RolloutEvaluator(_Adapter):
     def __init__(self, origin: Any, name: str) -> None:
         self.origin = origin
         self.name = name
-
-    def reads_expectations(self) -> frozenset[Expectation]:
-        """None: it is given the rollout alone."""
-        return frozenset()
 
     def evaluate(self, ctx: EvaluatorContext) -> Output:
         """The metrics of one rollout."""

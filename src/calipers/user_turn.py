@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from .context import EvaluatorContext, rollout_of
 from .errors import InvalidCaseError, InvalidRolloutError
-from .evaluator import Evaluator, EvaluatorLike, Expectation
+from .evaluator import Evaluator, EvaluatorLike
 from .plain import safe_repr
 from .result import EvaluatorSpec, Skipped
 from .styles import as_evaluator, checked_evaluators
@@ -139,10 +139,6 @@ class TurnEvaluator(Evaluator):
         if self.expects:
             arguments["expected_output"] = self.expected_output
         return EvaluatorSpec(self.get_serialization_name(), arguments)
-
-    def reads_expectations(self) -> frozenset[Expectation]:
-        """Nothing that the case expects as a whole: a turn has its own expectation."""
-        return frozenset()
 
     def evaluate(self, ctx: EvaluatorContext) -> Any:
         """What the evaluator says of the turn; skipped where the conversation has no such turn."""

@@ -37,7 +37,7 @@ class EqualsExpected(Evaluator):
     evaluation_name: str | None = field(default=None, kw_only=True)
     """What the result is called; `None` for the class's name."""
 
-    def reads_expectations(self) -> frozenset[Expectation]:
+    def needs_expectations(self) -> frozenset[Expectation]:
         """The expected output."""
         return frozenset({"expected_output"})
 

@@ -47,7 +47,7 @@ class CloseTo(Evaluator):
             if number is None or not 0 <= number < math.inf:
                 raise InvalidOptionError(f"{name} must be a number from 0 up, got {tolerance!r}")
 
-    def reads_expectations(self) -> frozenset[Expectation]:
+    def needs_expectations(self) -> frozenset[Expectation]:
         """The expected output, unless it was given a value."""
         return frozenset({"expected_output"}) if self.value is None else frozenset()
 

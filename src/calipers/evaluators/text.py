@@ -46,7 +46,7 @@ class SimilarText(Evaluator):
         if isinstance(least, bool) or not isinstance(least, int | float) or not 0 < least <= 1:
             raise InvalidOptionError(f"minimum must be above 0 and at most 1, got {least!r}")
 
-    def reads_expectations(self) -> frozenset[Expectation]:
+    def needs_expectations(self) -> frozenset[Expectation]:
         """The expected output, unless it was given a value."""
         return frozenset({"expected_output"}) if self.value is None else frozenset()
 
@@ -87,7 +87,7 @@ class TextSimilarity(Evaluator):
     def __post_init__(self) -> None:
         _check_options("TextSimilarity", self.value, self.method)
 
-    def reads_expectations(self) -> frozenset[Expectation]:
+    def needs_expectations(self) -> frozenset[Expectation]:
         """The expected output, unless it was given a value."""
         return frozenset({"expected_output"}) if self.value is None else frozenset()
 

@@ -65,7 +65,7 @@ class ToolCallsMatch(Evaluator):
         if self.expected is not None:
             as_expected_calls(self.expected)
 
-    def reads_expectations(self) -> frozenset[Expectation]:
+    def needs_expectations(self) -> frozenset[Expectation]:
         """The expected tool calls, also as the expected output, unless it was given the calls."""
         return frozenset({"expected_output", "expected_tool_calls"} if self.expected is None else ())
 

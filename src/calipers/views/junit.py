@@ -154,8 +154,8 @@ def _why(record: Record) -> Iterator[str]:
 
 
 def _seen(record: Record) -> Iterator[str]:
-    shown, talk = seen(record)
-    for label, value in shown:
+    found, talk = seen(record)
+    for label, value in found:
         yield f"{label}: {fit_value(value, _VALUE)}"
     yield from talk
     if isinstance(record, ReportCase):

@@ -13,6 +13,7 @@ from calipers.agents.evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
 from calipers.embeddings import cosine_similarity, embed
 from calipers.errors import InvalidOptionError, InvalidOutputError
+from calipers.evaluator import Expectation
 from calipers.result import EvalResult
 from calipers.trace import Trace
 
@@ -51,9 +52,9 @@ class EmbeddingSimilarityEvaluator(BaseEvaluator):
                 f"EmbeddingSimilarityEvaluator needs a function of a list of texts as embed, got {self.embed!r:.200}"
             )
 
-    def needs_expectation(self) -> bool:
-        """Always: that is what it compares with."""
-        return True
+    def needs_expectations(self) -> frozenset[Expectation]:
+        """The expected output, which it compares with."""
+        return frozenset({"expected_output"})
 
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:
         expected = test_case.expected_output
