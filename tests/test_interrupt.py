@@ -356,6 +356,12 @@ def ten_cases():
     )
 
 
+@pytest.fixture
+def store():
+    with MemoryStore() as store:
+        yield store
+
+
 async def blocked_for(dataset, task, **options):
     """What a notebook's cell and an async test do: block, on the thread of the event loop."""
     return dataset.evaluate_sync(task, **options)
@@ -370,8 +376,10 @@ async def awaited(dataset, task, **options):
 @pytest.mark.parametrize(
     ("number", "name"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")], ids=["SIGINT", "SIGTERM"]
 )
-def test_inside_a_running_loop_one_signal_ends_the_run_and_resume_goes_on_with_it(call, way, number, name):
-    agent, dataset, store = Agent(number), ten_cases(), MemoryStore()
+def test_inside_a_running_loop_one_signal_ends_the_run_and_resume_goes_on_with_it(
+    store, call, way, number, name
+):
+    agent, dataset = Agent(number), ten_cases()
     options = {"store": store, "progress": False, "max_concurrency": 1, "task_name": "agent"}
     before = signal.getsignal(number)
     report = asyncio.run(call(dataset, getattr(agent, way), **options))
@@ -426,8 +434,8 @@ def test_one_ctrl_c_ends_a_run_inside_a_run(outer):
         assert ended == ["interrupted by Ctrl-C after 2 of 10 attempts"]
 
 
-def test_ctrl_c_before_the_first_attempt_leaves_no_run_that_seems_to_run():
-    store, agent = MemoryStore(), Agent(at=100)
+def test_ctrl_c_before_the_first_attempt_leaves_no_run_that_seems_to_run(store):
+    agent = Agent(at=100)
     real = store.begin_run
 
     def begin_run(info):
@@ -442,8 +450,8 @@ def test_ctrl_c_before_the_first_attempt_leaves_no_run_that_seems_to_run():
     assert agent.calls == []
 
 
-def test_ctrl_c_at_the_very_end_comes_after_the_run_is_stored():
-    store, agent = MemoryStore(), Agent(at=100)
+def test_ctrl_c_at_the_very_end_comes_after_the_run_is_stored(store):
+    agent = Agent(at=100)
     real = store.finish_run
 
     def finish_run(*arguments, **options):
