@@ -218,7 +218,7 @@ async def _announced(
 def task_for(cases: Iterable[Any], task: Any, *, name: str | None = None) -> Task:
     """The task as these cases need it: one that answers a scripted user where a case may have turns.
 
-    What the cases of a lazy dataset have, no one knows yet.
+    What the cases of a lazy dataset have is not known yet.
 
     Raises:
         TaskContractError: it cannot be called with these cases.

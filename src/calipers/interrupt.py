@@ -3,7 +3,7 @@
 Ctrl-C and SIGTERM are requests to finish: the first one ends a run early, the second one ends the program as usual. While a
 handler of this module is in place, which is so during a run and during a whole command, a `KeyboardInterrupt` that comes without
 a signal was raised by user code, and is a failure like any other; so is a cancellation of the task in which `run_sync` runs an
-evaluation, for no one outside can reach that.
+evaluation, which code outside cannot reach.
 """
 
 import signal
@@ -58,22 +58,22 @@ def was_signalled() -> bool:
 
 
 def claim_main(task: "asyncio.Task[Any]") -> None:
-    """Say that the current context belongs to a task that no one outside can cancel."""
+    """Say that the current context belongs to a task that code outside cannot cancel."""
     _MAIN.set(task)
 
 
 def release_main(task: "asyncio.Task[Any]") -> None:
-    """Say that those who wait for the task give it up, and cancel it."""
+    """Say that the task was given up, so that it may be cancelled."""
     _released.add(task)
 
 
 def is_main(task: "asyncio.Task[Any]") -> bool:
-    """Whether no one outside can cancel this task: if it is cancelled, code under test cancelled every task it found."""
+    """Whether code outside cannot cancel this task: if it is cancelled, code under test cancelled every task it found."""
     return _MAIN.get() is task and task not in _released
 
 
 def is_cancelled_by_caller() -> bool:
-    """Whether the current task was cancelled by those who may."""
+    """Whether the current task was cancelled from outside, and not by code under test."""
     import asyncio
 
     me = asyncio.current_task()

@@ -1,7 +1,7 @@
 """What is known of an attempt from an earlier run, and how much of a run came from there.
 
 A *cell* is what one evaluator said of one attempt. An attempt is recalled with those of its cells that still hold; the
-evaluators that have none are asked, and nobody else is.
+evaluators that have none are asked, and no others.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Cases in, records out: one run of a task over a dataset.
 
-Workers pull cases; nobody makes an `asyncio` task per case. An async task runs in a few workers on the event loop: a
+Workers pull cases; there is no `asyncio` task per case. An async task runs in a few workers on the event loop: a
 new worker is added only when the others are all waiting, so that a thousand slow calls get a thousand workers and a
 million instant ones get a handful. A blocking task runs in threads that loop over the cases themselves (see
 `workers.py`), so that no case pays for a hop between threads.
@@ -155,12 +155,12 @@ class Run:
         self.early_stop = None if options.stop_when is None else EarlyStop(options.stop_when)
         self.recorder = spans if isinstance(spans, SpanRecorder) else None
         self.no_spans = None if isinstance(spans, SpanRecorder) else spans
-        """Why no spans are recorded, for whoever reads them."""
+        """Why no spans are recorded: the error that reading them raises."""
         self.options = options
         self.announces = options.plugins is not None and options.plugins.listens(
             "on_test_start", "on_test_end"
         )
-        """Whether anybody is to be told of single attempts."""
+        """Whether a plugin has hooks for single attempts."""
         self.records: list[Record | None] = []
         """What is kept, each in its place; with `keep="failed"`, in the order they finished."""
         self.tally = Tally() if options.keep == "failed" else None
@@ -241,7 +241,7 @@ class Run:
         return True
 
     def _tell(self, record: Record) -> None:
-        """Hand the record to whoever listens. If that fails (a full disk, say), no new work begins, and nothing is lost."""
+        """Hand the record to `on_record`. If that fails (a full disk, say), no new work begins, and nothing is lost."""
         assert self.on_record is not None
         try:
             self.on_record(record)

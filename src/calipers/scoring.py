@@ -121,7 +121,7 @@ class Scoring:
         return is_interrupt(error) or (self.stopping and issubclass(type(error), asyncio.CancelledError))
 
     def note(self, name: str, seconds: float, *, is_async: bool = False) -> None:
-        """Note who has held the event loop; who did for too long is named in the report."""
+        """Note how long an evaluator or the task held the event loop; the report names those that did for too long."""
         self.held += seconds
         if seconds > BLOCKING_SECONDS:
             noted = self.blocked.setdefault(name, BlockedLoop(is_async=is_async))
@@ -306,7 +306,7 @@ class _Hearing(msgspec.Struct):
     evidence: Evidence | None
     """What judges could change in place."""
     noted: dict[str, frozenset[str]] | None = None
-    """What judges looked at beyond the attempt; `None` where no one wants to know."""
+    """What judges looked at beyond the attempt; `None`: not wanted."""
     waiting: list[_Asked] = []
     """Judges that have to be waited for."""
 
@@ -658,7 +658,7 @@ class NotedScoring(Scoring):
 
     def _show(
         self,
-        attempt: Attempt,  # noqa: ARG002 - for those who know of results that no judge of this run made
+        attempt: Attempt,  # noqa: ARG002 - for a subclass that adds results of earlier runs
         plan: Plan,
         ctx: EvaluatorContext[Any, Any, Any],
         results: list[EvaluationResult],
@@ -724,7 +724,7 @@ async def within(seconds: float, awaitable: Any, late: Exception, others: Callab
             task.cancel()
             raise
         spent = perf_counter() - others() - start
-        # What blocked the event loop past its time is late too, though no one could interrupt it.
+        # What blocked the event loop past its time is late too, though nothing could interrupt it.
         if done and spent <= max(seconds, MEASURABLE):
             output, error = task.result()
             if error is not None:

@@ -436,7 +436,7 @@ def _shown(x: Any) -> str:
 def _found(x: Any) -> str:
     """What an object of no known shape has to offer."""
     if type(x).__module__ == "builtins":
-        return ""  # everybody knows what a string has to offer
+        return ""  # the methods of a string are well known
     methods = [name for name in dir(type(x)) if not name.startswith("_") and _has(type(x), name)]
     return f" (it has {', '.join(methods[:8])})" if methods else ""
 

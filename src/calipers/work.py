@@ -24,7 +24,7 @@ REMEMBERED_NAMES = 100_000
 
 
 class Work(msgspec.Struct):
-    """One attempt to make. A journal fills in what it knows before anybody works on it."""
+    """One attempt to make. A journal fills in what it knows before the work begins."""
 
     position: int
     """Its place in the report."""
@@ -113,12 +113,12 @@ class WorkQueue:
         self._lock = threading.Lock()
         self._closed = False
         self.handed_out = 0
-        """Items that somebody has begun to work on."""
+        """Items on which work has begun."""
         self.broken: BaseException | None = None
         """What the dataset raised while its cases were read."""
 
     def follow(self, follower: Callable[[Iterator[Work]], Iterator[Work]]) -> None:
-        """Let somebody see the items as they are handed out; to be called before the first one is."""
+        """Pass the items through a function as they are handed out; call it before the first one is."""
         self._items = follower(self._items)
 
     def next(self) -> Work | None:

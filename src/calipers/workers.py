@@ -154,7 +154,7 @@ class ThreadWorkers:
     def stop(self) -> None:
         """Give up the calls in flight."""
         self.stopped.set()
-        self.room.release(self.limit)  # nobody waits for room any more
+        self.room.release(self.limit)  # no thread waits for room any more
         if not self.done.done():
             self.done.set_result(None)
 
@@ -273,7 +273,7 @@ class ThreadWorkers:
             self._on_loop(self._wake)
 
     def _on_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
-        # The loop is closed when the run was stopped, and then nobody waits for this attempt.
+        # The loop is closed when the run was stopped, and then nothing waits for this attempt.
         with contextlib.suppress(RuntimeError):
             self.loop.call_soon_threadsafe(callback, *arguments)
 
@@ -396,7 +396,7 @@ async def _cancel(tasks: "set[asyncio.Task[None]]") -> None:
 
 
 def _is_running(task: "asyncio.Task[Any] | None") -> bool:
-    """Whether it is this task that the event loop runs at the moment, so that no one closes it."""
+    """Whether it is this task that the event loop runs at the moment, so that it is not being closed."""
     try:
         return task is not None and asyncio.current_task() is task
     except RuntimeError:  # no loop runs

@@ -118,7 +118,7 @@ class App(click.Group):
 
 
 def _fill_missing_streams() -> None:
-    """Python has no stream where a process was started with it closed; nobody should trip over that."""
+    """Replace standard streams that were closed when the process started: Python has `None` there."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))

@@ -181,6 +181,6 @@ def shown(message: str) -> str:
 
 
 def silence(stream: TextIO) -> None:
-    """Nobody reads on: whatever is still written goes nowhere, and Python's own last flush finds nothing wrong."""
+    """The reader has gone: whatever is still written goes nowhere, and Python's own last flush finds nothing wrong."""
     with suppress(OSError, ValueError):  # it is no file, or closed
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

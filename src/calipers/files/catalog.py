@@ -24,7 +24,7 @@ from .parameters import Parameter, parameters_of
 from .problem import Problems, Steps, shorten, suggest
 
 LATER = {"RolloutCurves": "calipers.rollouts", "TargetHeld": "calipers.rollouts"}
-"""Evaluators of packages that build on this one, and where they are: loaded when somebody asks for them."""
+"""Evaluators of packages that build on this one, and where they are: loaded when a file names them."""
 
 Kind = Callable[..., Any]
 """A class or function of evaluators, or what a plugin makes its evaluator with."""

@@ -91,7 +91,7 @@ def find_in_directory(directory: str | PathLike[str]) -> Iterator[Found]:
 
 
 def find_classes(classes: Iterable[Any]) -> Iterator[Found]:
-    """Classes that somebody has at hand."""
+    """Classes that the caller has at hand."""
     for kind in classes:
         home = kind if isinstance(kind, type) else type(kind)
         name, source = home.__name__, Source("class", f"{home.__module__}:{home.__qualname__}")

@@ -34,7 +34,7 @@ _NOT_ALL_JUDGED: Final = "not all is judged: "
 
 
 class Counted(msgspec.Struct, kw_only=True):
-    """What is kept with a run once somebody asked for it."""
+    """What is counted of a run when it is first asked for, and then kept with it."""
 
     version: Literal[2] = 2
     """What was counted by other versions, which counted less, is counted again."""

@@ -152,7 +152,7 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
         done = Done(store, info.id)
         return RunJournal(store, setup, info, task, columns, done=done, notes=notes, **options)
     except BaseException:
-        # Nobody is at it: it may be resumed again at once.
+        # No process works on it: it may be resumed again at once.
         with suppress(Exception):
             store.finish_run(info.id, status="interrupted", generation=info.generation)
         raise
@@ -249,7 +249,7 @@ class RunJournal:
         for work in some:
             recalled = known.get(work.position)
             if recalled is not None and self._setup.lifecycle is not None and not _is_whole(recalled, work):
-                # Hooks may have prepared what evaluators see, and nobody can do so for an attempt of the past.
+                # Hooks may have prepared what evaluators see, which cannot be done for an attempt of the past.
                 if self._done is not None and recalled.source.attempt.run == self.info.id:
                     self._done.keep_place(work, recalled.source.attempt.position)
                 recalled = None
@@ -324,7 +324,7 @@ class RunJournal:
             place,
             seat.panel,
             repeat=work.repeat_index,
-            # What was made before was made by the task of that time, which nobody may be able to tell.
+            # What was made before was made by the task of that time, which may not be known.
             key=work.attempt_key if source is None else source.attempt.key,
             case_hash=work.case_key,
             origin=origin,
@@ -451,7 +451,7 @@ class RunJournal:
                 with suppress(Exception):  # the writer was patient enough
                     self._end("interrupted", patience=0)
                 raise
-            # What a rule left out, or nobody came to, is not gone.
+            # What a rule left out, or was not begun, is not gone.
             complete = report is not None and report.incomplete is None
             if self._done is not None:
                 all_seen = complete and report is not None and report.stopping is None
@@ -460,7 +460,7 @@ class RunJournal:
                 self._end("failed" if broken else "interrupted")
                 return counts
             self._end("finished" if complete else "interrupted", report)
-            # Not stored: it is so until somebody scores the run.
+            # Not stored: it holds until the run is scored.
             report.incomplete = report.incomplete or not_all_judged(report, self._seats.not_scored)
             return counts
         finally:

@@ -135,7 +135,7 @@ def pack(
         origin: the run it was taken over from.
         in_row: let the attempt hold its results (`StoredAttempt.cells`) if they are no more than values, which most are:
             there are no cells then, and storing it takes half the time.
-        as_is: inputs, metadata, expectation and output are known to be plain data, so that nobody need look again.
+        as_is: inputs, metadata, expectation and output are known to be plain data, and are not looked at again.
         timeout: of its case, which evaluators may look at and records do not have.
     """
     facts = pack_facts(record, panel)
@@ -332,7 +332,7 @@ def unpack(
         cells: what was said of it; `()` gives a record without results, to be judged anew.
         evaluators: of its run.
         parts: False leaves out inputs, output and trace, which summaries do not look at.
-        scored: the places of those who have to have judged it; see `scored_places`. Who has not, failed to.
+        scored: the places of evaluators that have to have judged it; see `scored_places`. One that has not counts as failed.
         names: what results are called in its run; default: by the keys of the mappings they come from.
 
     Raises:

@@ -469,7 +469,7 @@ def _seated(
                 info.id, stored, instead=replace, alone=not replace, generation=info.generation
             )
         except NameTakenError:
-            # Somebody else scores the run, and was first to take a name.
+            # Another process scores the run, and was first to take a name.
             if not left:
                 raise
             info = store.run(info.id)

@@ -31,7 +31,7 @@ Status: TypeAlias = Literal["running", "finished", "interrupted", "failed"]
 """What became of a run: `interrupted` ended early on purpose, `failed` by an error."""
 
 State: TypeAlias = Literal["running", "finished", "interrupted", "failed", "abandoned"]
-"""What can be asked for: a run is `abandoned` if it is marked as running and nobody runs it any more."""
+"""What can be asked for: a run is `abandoned` if it is marked as running and no process runs it any more."""
 
 _counting = threading.Lock()
 _last_moment = 0
@@ -57,7 +57,7 @@ class StoredEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     parts: dict[str, str] = {}
     """What its identity was made of, by label, so that a difference can be named; see `calipers.identity`."""
     unknown: str | None = None
-    """Why its identity cannot be known; `None` if it is known, or nobody asked."""
+    """Why its identity cannot be known; `None` if it is known, or was not asked for."""
     added: bool = False
     """Whether it came when stored attempts were scored again, and not with a run that made them."""
     superseded: bool = False
@@ -94,7 +94,7 @@ class RunInfo(msgspec.Struct, kw_only=True):
     task_version: str | None = None
     """What the task declares, else what it is known by; `None` if that cannot be known."""
     task_key: str | None = None
-    """What the task is known by, with all that it is bound to; `None` also where nobody kept it."""
+    """What the task is known by, with all that it is bound to; `None` also where it was not kept."""
     parameters: dict[str, Any] = {}
     """What the run was asked to do, as plain data: limits, timeouts, models."""
     repeat: int = 1
@@ -130,7 +130,7 @@ class RunInfo(msgspec.Struct, kw_only=True):
     damaged: str | None = None
     """Why it cannot be read, where a list of runs has it nevertheless; `None` if it can."""
     totals: Totals | None = None
-    """What all attempts say together; `None` until somebody asked for it. `Store.totals` counts it."""
+    """What all attempts say together; `None` until it is asked for. `Store.totals` counts it."""
 
     @property
     def columns(self) -> list[str]:
@@ -138,7 +138,7 @@ class RunInfo(msgspec.Struct, kw_only=True):
         return columns_of(self.evaluators)
 
     def is_abandoned(self, *, now: datetime | None = None) -> bool:
-        """Whether it is marked as running and nobody runs it any more."""
+        """Whether it is marked as running and no process runs it any more."""
         if self.status != "running":
             return False
         if self.owner is None or self.heartbeat is None:

@@ -81,11 +81,11 @@ class Seats:
         return found
 
     def scored_cells(self, cells: Iterable[StoredCell]) -> list[StoredCell]:
-        """Those of an attempt's cells that judges gave who are none of the run's own."""
+        """Cells of an attempt whose evaluator was added by scoring, and is not part of this run."""
         return [cell for cell in cells if cell.evaluator in self._scored] if self._scored else []
 
     def show_scored(self, record: Record, cells: Sequence[StoredCell]) -> None:
-        """Add to a record what such judges said of it, and count those that said nothing yet."""
+        """Add to a record what these evaluators said of it, and count those that have not judged it yet."""
         if not self._scored:
             return
         if not isinstance(record, ReportCase):
@@ -101,7 +101,7 @@ class Seats:
         self.not_scored.update(unjudged_by(record))
 
     def not_scored_yet(self) -> list[str]:
-        """A line for each of such judges that has attempts left to judge."""
+        """A line for each of these evaluators that has attempts left to judge."""
         return [
             f"evaluator {name} was added by scoring the run, which now has attempts that it has not judged: score the "
             f"run with it again; attempts without its judgement: {count}"

@@ -99,7 +99,7 @@ class SqliteStore(SqlStore):
         try:
             return _connected(self.path, "mode=ro")
         except sqlite3.OperationalError as error:
-            # Readers, too, write a file beside the store. Where they may not and nobody writes, they can do without.
+            # Readers, too, write a file beside the store. Where they may not and nothing is being written, they can do without.
             if not error.sqlite_errorname.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")):
                 raise
             if Path(f"{self.path}-wal").exists():
@@ -329,7 +329,7 @@ def _check_place(path: Path, *, read_only: bool) -> None:
         raise StoreError(
             f"{os.fspath(path)!r} is a folder: name a file in it, such as {os.fspath(path / 'runs.db')!r}"
         )
-    if path.exists() and not path.is_file():  # to open a pipe is to wait for the one who writes to it
+    if path.exists() and not path.is_file():  # to open a pipe is to wait for a writer
         raise StoreError(
             f"{os.fspath(path)!r} is no regular file, but a pipe, a socket or a device: name another file"
         )

@@ -51,8 +51,8 @@ class NameTakenError(StoreError):
 class Store(ABC):
     """Keeps runs. `open_store(url)` makes one.
 
-    Whoever writes a run may say for which `generation` of it (`RunInfo.generation`, as `begin_run` and `resume_run` gave
-    it). If the run was resumed by somebody else since, nothing is written, and a StoreError says so: an owner that was
+    A writer of a run may say for which `generation` of it (`RunInfo.generation`, as `begin_run` and `resume_run` gave
+    it). If the run was resumed elsewhere since, nothing is written, and a StoreError says so: an owner that was
     silent for too long must not write on beside its successor.
     """
 
@@ -188,7 +188,7 @@ class Store(ABC):
             name: only those of this name.
             dataset_name: only those of this dataset.
             status: only those of which this became; "running" are all that are marked so, and "abandoned" those of
-                them that nobody runs any more.
+                them that no process runs any more.
             limit: so many at most.
 
         Raises:
@@ -293,7 +293,7 @@ class Store(ABC):
         return report
 
     def names(self, info: RunInfo) -> Names:
-        """What the results of a run are called, for those who read some of its attempts or read them as a stream."""
+        """What the results of a run are called, to read some of its attempts, or all as a stream."""
         columns = info.columns
         return Names(columns, shared=self._count(info).shared_keys if len(columns) > 1 else ())
 
