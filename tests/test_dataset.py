@@ -471,6 +471,8 @@ def test_files_are_written_and_read_in_the_words_of_others(tmp_path):
     assert [type(each) for each in (*again.evaluators, *again.report_evaluators)] == [Polite, Summed]
     dataset.to_file(tmp_path / "e.yaml", schema_path=None, **kinds)
     assert not (tmp_path / "e_schema.json").exists()
+    assert Dataset.from_dict({"cases": []}, default_name="d").name == "d"
+    assert Dataset.from_text("{cases: [], name: own}", default_name="d").name == "own"
     with pytest.raises(TypeError, match="'colour'"):
         Dataset.from_dict(DATA, colour="red")
 

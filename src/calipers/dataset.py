@@ -49,6 +49,13 @@ class OtherWords(TypedDict, total=False):
     """`evaluator_types` too: it takes both kinds."""
 
 
+class OtherWordsToRead(OtherWords, total=False):
+    """The same, of a dataset that is a text or a dictionary."""
+
+    default_name: str | None
+    """`name`."""
+
+
 class OtherWordsToSave(OtherWords, total=False):
     """The same, of a dataset that is saved."""
 
@@ -174,7 +181,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         name: str | None = None,
         evaluator_types: "Sequence[Kind]" = (),
         allow_modules: Sequence[str] = (),
-        **words: Unpack[OtherWords],
+        **words: Unpack[OtherWordsToRead],
     ) -> Self:
         """The dataset that a text holds, as a YAML or JSON file would.
 
@@ -191,6 +198,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         """
         from .files.load import read_as
 
+        name = words.pop("default_name", None) or name
         ours = _in_our_words(words, format=format, evaluator_types=evaluator_types)
         return read_as(cls, text, name=name, allow_modules=allow_modules, **ours)
 
@@ -202,7 +210,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         name: str | None = None,
         evaluator_types: "Sequence[Kind]" = (),
         allow_modules: Sequence[str] = (),
-        **words: Unpack[OtherWords],
+        **words: Unpack[OtherWordsToRead],
     ) -> Self:
         """The dataset that a dictionary describes, in the words of a dataset file; see `from_text` for the arguments.
 
@@ -211,6 +219,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         """
         from .files.load import read_as
 
+        name = words.pop("default_name", None) or name
         ours = _in_our_words(words, format=None, evaluator_types=evaluator_types)
         return read_as(cls, data, name=name, allow_modules=allow_modules, **ours)
 

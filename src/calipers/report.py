@@ -518,8 +518,16 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
 
         print_report(self, console=console, width=width, **options)
 
-    def render(self, *, width: int = 80, **options: Unpack[PrintOptions]) -> str:
+    def render(
+        self, *, baseline: "Report | None" = None, width: int = 80, **options: Unpack[PrintOptions]
+    ) -> str:
         """What `print` shows, as plain text without colours."""
+        if baseline is not None:
+            from .comparison.comparison import compare_reports
+            from .views.comparison.terminal import comparisons_text
+
+            confidence = options.get("confidence", 0.95)
+            return comparisons_text([compare_reports(baseline, self, confidence=confidence)], width=width)
         from .views.terminal import report_text
 
         return report_text(self, width=width, **options)

@@ -115,7 +115,9 @@ def test_a_traceback_can_be_asked_for_in_two_words(report):
 def test_a_report_renders_as_text_and_prints_against_a_baseline(report, capsys):
     assert report.render(width=90, include_cases=False) == report_text(report, width=90, include_cases=False)
     report.print(baseline=report, width=90)
-    assert "answer #2 against answer #1" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "answer #2 against answer #1" in printed
+    assert report.render(baseline=report, width=90) == printed
 
 
 def test_none_on_request(report):
