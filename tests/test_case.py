@@ -6,8 +6,9 @@ from collections import deque
 
 import pytest
 
-from calipers import Case, Evaluator
+from calipers import Case, Dataset, Evaluator
 from calipers.errors import InvalidCaseError, NotAnEvaluatorError
+from calipers.evaluators import EqualsExpected
 
 
 def check(output):
@@ -38,6 +39,16 @@ def test_an_expectation_of_none_differs_from_no_expectation(fields, stated, valu
     assert case.expected_output == value
     if not stated:
         assert case != Case(inputs=1, expected_output=None)
+
+
+def test_an_expectation_may_be_stated_after_the_case_was_made():
+    case = Case(name="late", inputs="a")
+    case.expected_output = "b"
+    assert case.has_expected_output
+    assert case == Case(name="late", inputs="a", expected_output="b")
+    report = Dataset(cases=[case], evaluators=[EqualsExpected()]).evaluate_sync(str, progress=False)
+    assert report.cases[0].assertions["EqualsExpected"].value is False
+    assert report.cases[0].has_expected_output
 
 
 def test_only_inputs_are_needed_and_everything_is_given_by_name():

@@ -30,11 +30,11 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
     """One thing to try."""
 
     __slots__ = (
+        "_states_output",
         "cluster",
         "evaluators",
         "expected_output",
         "expected_tool_calls",
-        "has_expected_output",
         "inputs",
         "metadata",
         "name",
@@ -51,8 +51,6 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
     """Anything evaluators or readers want to know about the case."""
     expected_output: OutputT | None
     """What the task should return; `None` also when nothing is expected, see `has_expected_output`."""
-    has_expected_output: bool
-    """Whether an expectation was stated."""
     expected_tool_calls: list[ToolCall] | None
     """The tools that should be called, none if it is empty; `None` when the case says nothing about calls."""
     evaluators: list[EvaluatorLike[InputsT, OutputT, MetadataT]]
@@ -127,8 +125,8 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         self.name = name
         self.inputs = [turn.user for turn in self.turns] if self.turns else inputs  # type: ignore[assignment]  # a script
         self.metadata = metadata
-        self.has_expected_output = expected_output is not ABSENT
-        self.expected_output = expected_output if self.has_expected_output else None
+        self._states_output = expected_output is not ABSENT
+        self.expected_output = expected_output if self._states_output else None
         self.expected_tool_calls = (
             None if expected_tool_calls is None else _expected_calls(name, expected_tool_calls)
         )
@@ -136,6 +134,11 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         self.cluster = cluster
         self.tags = tuple(tags)
         self.timeout = timeout
+
+    @property
+    def has_expected_output(self) -> bool:
+        """Whether an expectation was stated, when the case was made or later."""
+        return self._states_output or self.expected_output is not None
 
     @property
     def input_text(self) -> str:
@@ -150,7 +153,9 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Case):
             return NotImplemented
-        return all(getattr(self, slot) == getattr(other, slot) for slot in Case.__slots__)
+        return self.has_expected_output == other.has_expected_output and all(
+            getattr(self, slot) == getattr(other, slot) for slot in Case.__slots__[1:]
+        )
 
     __hash__ = None  # type: ignore[assignment]  # a case is mutable
 

@@ -26,14 +26,12 @@ ABSENT: Final[Any] = object()
 class UserTurn:
     """One thing that a scripted user says."""
 
-    __slots__ = ("evaluators", "expected_output", "has_expected_output", "user")
+    __slots__ = ("_states_output", "evaluators", "expected_output", "user")
 
     user: str
     """What the user says."""
     expected_output: Any
     """What the answer should be; `None` also when nothing is expected, see `has_expected_output`."""
-    has_expected_output: bool
-    """Whether an expectation was stated."""
     evaluators: list[EvaluatorLike]
     """Evaluators of this turn."""
 
@@ -45,14 +43,21 @@ class UserTurn:
                 f"a turn needs what the user says, a text that is not empty, got {safe_repr(user):.200}"
             )
         self.user = user
-        self.has_expected_output = expected_output is not ABSENT
-        self.expected_output = expected_output if self.has_expected_output else None
+        self._states_output = expected_output is not ABSENT
+        self.expected_output = expected_output if self._states_output else None
         self.evaluators = checked_evaluators(evaluators)
+
+    @property
+    def has_expected_output(self) -> bool:
+        """Whether an expectation was stated, when the turn was made or later."""
+        return self._states_output or self.expected_output is not None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, UserTurn):
             return NotImplemented
-        return all(getattr(self, slot) == getattr(other, slot) for slot in UserTurn.__slots__)
+        return self.has_expected_output == other.has_expected_output and all(
+            getattr(self, slot) == getattr(other, slot) for slot in UserTurn.__slots__[1:]
+        )
 
     __hash__ = None  # type: ignore[assignment]  # a turn is mutable
 

@@ -29,7 +29,7 @@ _NO_SETTING = frozenset(
         "inputs",
         "metadata",
         "expected_output",
-        "has_expected_output",
+        "_states_output",
         "expected_tool_calls",
         "evaluators",
         "name",
