@@ -15,9 +15,12 @@ from collections import Counter
 from functools import cache
 from random import Random
 
+import msgspec
+
 import tables
 from calipers import Case, Dataset
 from calipers.gate import Policy, Rules, judge_run
+from calipers.pytest_plugin.gating import share_of
 from calipers.testing import assert_rate
 
 SETS = 2000
@@ -50,10 +53,10 @@ def some(passed, attempts):
 
 
 @cache
-def verdict(passed, rounds, counted):
+def verdict(passed, rounds, share):
     """Of a gate: attempts are its units, so that it depends on how many passed and on nothing else."""
-    look = rounds if counted else None
-    return judge_run(report(some(passed, CASES * rounds), rounds), LEVEL, look=look).outcome
+    policy = msgspec.structs.replace(LEVEL, confidence=1 - (1 - LEVEL.confidence) * share)
+    return judge_run(report(some(passed, CASES * rounds), rounds), policy).outcome
 
 
 @cache
@@ -75,11 +78,12 @@ def gate_table(sets, _pool):
             passed = [sum(draw.random() < rate for _ in range(CASES)) for _ in range(ROUNDS)]
             found["rate"] += is_red(passed[0], False)
             found["whole"] += is_red(passed[0], True)
-            found[f"once {verdict(passed[0], 1, False)}"] += 1
-            looks = 1
-            while verdict(sum(passed[:looks]), looks, True) == "INCONCLUSIVE" and looks < ROUNDS:
-                looks += 1
-            found[f"rounds {verdict(sum(passed[:looks]), looks, True)}"] += 1
+            found[f"once {verdict(passed[0], 1, 1.0)}"] += 1
+            for looks in range(1, ROUNDS + 1):
+                outcome = verdict(sum(passed[:looks]), looks, share_of(looks, ROUNDS))
+                if outcome != "INCONCLUSIVE":
+                    break
+            found[f"rounds {outcome}"] += 1
             found["looks"] += looks
         names = ("rate", "whole", "once FAIL", "once INCONCLUSIVE", "rounds FAIL", "rounds INCONCLUSIVE")
         shown = " | ".join(f"{100 * found[name] / sets:.1f} %" for name in names)

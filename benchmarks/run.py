@@ -15,6 +15,7 @@ import matching
 import memory
 import options as option_costs
 import overhead
+import pytest_cases
 import reports
 import rollouts
 import stores
@@ -35,6 +36,7 @@ BENCHMARKS = {
     "rollouts": rollouts,
     "matching": matching,
     "stores": stores,
+    "pytest cases": pytest_cases,
 }
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"

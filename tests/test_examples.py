@@ -1,6 +1,10 @@
 """Every example runs as its reader would run it."""
 
+import json
 import os
+import random
+import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -44,3 +48,83 @@ def test_the_example_of_rollouts_shows_its_help_and_makes_no_folder(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
     assert done.stdout.startswith("usage: rollouts.py")
     assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------------- the pytest project
+
+PROJECT = EXAMPLES / "pytest_project"
+PLUGINS = (
+    "calipers.pytest_plugin",
+    "pytest_asyncio.plugin",
+    "anyio.pytest_plugin",
+    "xdist.plugin",
+    "pytest_cov.plugin",
+)
+ATTEMPTS = 24 + 8 + 24 + 40
+"""Those of all its tests but the last one, which makes as many as it takes."""
+
+
+def project(*arguments, **options):
+    """Begin the tests of the project, with its own plugins and no others."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+    env |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1", **options.pop("env", {})}
+    named = [word for plugin in PLUGINS for word in ("-p", plugin)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *named,
+        "--calipers-seed=1",
+        *arguments,
+    ]
+    return subprocess.Popen(
+        command, cwd=PROJECT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
+    )
+
+
+def test_the_pytest_project_passes_alone_in_workers_and_under_coverage(tmp_path):
+    data = {"env": {"COVERAGE_FILE": str(tmp_path / "coverage")}}
+    for arguments in (["--cov=agent"], ["-n2", "--cov=agent"]):
+        out = tmp_path / f"{len(arguments)}.json"
+        running = project(*arguments, f"--calipers-out={out}", **data)
+        text, _ = running.communicate(timeout=240)
+        assert running.returncode == 0, text
+        assert "\n19 passed in " in text
+        assert "Passed 24 of 24 attempts at 8 cases" in text
+        assert "agent.py      29      2    93%" in text, text
+    alone, together = (json.loads((tmp_path / f"{n}.json").read_text()) for n in (1, 2))
+    assert [case["name"] for case in alone["cases"]] == [case["name"] for case in together["cases"]]
+    assert [case["output"] for case in alone["cases"]] == [case["output"] for case in together["cases"]]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a FIFO, and Ctrl-C for a group of processes")
+def test_an_interrupt_of_the_pytest_project_leaves_nothing_running_and_loses_nothing(tmp_path):
+    draw = random.Random(15)
+    for number, workers in enumerate(([], [], [], ["-n2"])):
+        answers, out = tmp_path / f"{number}.fifo", tmp_path / f"{number}.json"
+        os.mkfifo(answers)
+        log = os.open(answers, os.O_RDWR)
+        told = {"AGENT_LOG": str(answers), "AGENT_SECONDS": "0.02"}
+        running = project(*workers, f"--calipers-out={out}", env=told, start_new_session=True)
+        heard = lines(log, draw.randrange(1, ATTEMPTS))
+        os.killpg(running.pid, signal.SIGINT)
+        text, _ = running.communicate(timeout=120)
+        assert running.returncode == pytest.ExitCode.INTERRUPTED, text
+        with pytest.raises(ProcessLookupError):
+            os.killpg(running.pid, 0)
+        heard += lines(log)
+        report = json.loads(out.read_text(encoding="utf-8"))
+        assert len(report["cases"]) == heard, text
+        assert "the tests ended early" in report["incomplete"]
+        os.close(log)
+
+
+def lines(log, count=None):
+    """How many lines are read of a pipe: so many, or those that are there."""
+    found = 0
+    while (count is None or found < count) and select.select([log], [], [], 120 if count else 0)[0]:
+        found += os.read(log, 65536).count(b"\n")
+    return found

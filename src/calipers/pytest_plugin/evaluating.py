@@ -12,7 +12,10 @@ Ctrl-C or SIGTERM ends an evaluation early, and then the session: what was measu
 import ast
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+import signal
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -26,6 +29,8 @@ from calipers.report import Report
 from calipers.task import Invokable, TaskLike
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     import pytest
 
 NOT_FOR_ONE = frozenset({"repeat", "keep"})
@@ -198,10 +203,31 @@ def kept(
     Raises:
         KeyboardInterrupt: the run was ended by Ctrl-C or SIGTERM, which is meant for the whole session.
     """
-    session.keep(report.to_dict(), items=items, apart=apart)
+    with _uninterrupted():
+        session.keep(report.to_dict(), items=items, apart=apart)
     if report.interrupted_by is not None:
         raise KeyboardInterrupt
     return report
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold back a Ctrl-C until the end of the block, so that it loses nothing that was measured."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before):
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            before(*came[0])
 
 
 def defaults(session: Session) -> EvaluateOptions:

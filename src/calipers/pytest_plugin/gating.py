@@ -5,8 +5,9 @@ shown to be worse than the limit (FAIL), or than its baseline (WORSE). Where the
 an outcome of its own: the test passes with a warning, or fails if `--calipers-inconclusive=fail` says so.
 
 Limits that are given without a policy are about these cases and no others: tests hold a suite of regressions, and a further attempt at
-its cases tells more. So repeating is a way to decide. Every round is a further look at the same agent and has its part of the doubt
-(`calipers.gate.looks`), so that all rounds together are wrong as rarely as one.
+its cases tells more. So repeating is a way to decide. Every round is a further look at the same agent and a further chance to be wrong. The
+looks before the last round share a fifth of the doubt, and the last one has the rest, so that all of them together are wrong as rarely as
+the policy says (Bonferroni's inequality).
 
 A baseline is named as in a store. The newest finished run of that name counts, but for the one that is judged: no run is compared
 with itself. Of a pytest session that was kept (`--calipers-store`), what the same test measured counts.
@@ -16,7 +17,7 @@ import os
 import random
 import warnings
 from contextlib import chdir
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack
 
 import msgspec
 
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 _NOT_IN_ROUNDS = frozenset({"repeat", "keep", "stop_when", "store", "resume", "reuse", "rerun_failed"})
 """Options of `Dataset.evaluate` that say how often, or that keep attempts for another run."""
+
+ON_THE_WAY: Final = 0.2
+"""The part of the doubt that all looks before the last round have together."""
 
 Baseline: TypeAlias = "Report | str | None"
 
@@ -254,8 +258,17 @@ class _Looks:
     def add(self, report: Report) -> None:
         """Take in a round, and look."""
         self._reports.append(report)
-        look = None if self._rounds == 1 else len(self._reports)
-        self._verdict = judge_run(self.report, self._policy, baseline=self._baseline, look=look)
+        share = share_of(len(self._reports), self._rounds)
+        confidence = 1 - (1 - self._policy.confidence) * share
+        policy = msgspec.structs.replace(self._policy, confidence=confidence)
+        self._verdict = judge_run(self.report, policy, baseline=self._baseline)
+
+
+def share_of(number: int, rounds: int) -> float:
+    """The part of the doubt that the look after a round has."""
+    if rounds == 1:
+        return 1.0
+    return 1 - ON_THE_WAY if number == rounds else ON_THE_WAY / (rounds - 1)
 
 
 def _numbered(record: Any, number: int) -> Any:

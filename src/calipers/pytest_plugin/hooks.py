@@ -108,6 +108,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_configure_node(node: Any) -> None:
     """Give every worker of pytest-xdist the seed of the session."""
     node.workerinput["calipers_seed"] = node.config.stash[SESSION].seed
+    node.workerinput["calipers_notes"] = node.config.stash[SESSION].notes_folder()
     # What a worker has been given may go to another one, and would then be measured twice.
     node.workerinput["calipers_together"] = node.config.getoption("dist", "no") != "worksteal"
 

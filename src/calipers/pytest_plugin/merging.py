@@ -32,6 +32,8 @@ class Run(msgspec.Struct, frozen=True):
     report: Report
     items: dict[str, tuple[int, str]] = {}
     """By the names of cases: the tests that are each about one of them, by their places among all tests and their names."""
+    id: str = ""
+    """What tells it from the other runs of the session."""
     apart: str | None = None
     """The fixture because of which the cases of the test were attempted one after the other."""
 

@@ -2,13 +2,20 @@
 
 A *run* is one evaluation: of a whole dataset in one test, or of one case. It is kept as plain data and travels with the
 report that pytest makes of the test's next phase. Under pytest-xdist these reports are what workers send, so every
-worker's runs arrive without a channel of their own, and a worker that crashes takes no more than its current test along.
+worker's runs arrive without a channel of their own, and a worker that crashes takes no more than its current test along. An
+interrupt ends that: reports on their way are not read any more. So workers note their runs in a file each, too, which the main process
+reads after an interrupt, when they have ended.
 
 Like `hooks`, this is loaded into every pytest of an environment, whatever its version: it keeps to what pytest 7 has.
 """
 
+import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +83,9 @@ class Session:
         """Seconds by which the present call of a test seems shorter than it is to be told: cases of several tests run together."""
         self._unsent: list[dict[str, Any]] = []
         self._positions: dict[pytest.Item, int] = {}
+        self._notes: Path | None = None
+        """A folder in which workers note their runs; `None` without workers."""
+        self._count = 0
 
     @cached_property
     def plugins(self) -> "PluginManager | None":
@@ -124,8 +134,11 @@ class Session:
         assert item is not None, "fixtures are only ever used by tests"
         if not self._positions:
             self._positions = {each: number for number, each in enumerate(item.session.items)}
+        self._count += 1
+        worker: dict[str, Any] = getattr(self.config, "workerinput", {})
         self._unsent.append(
             {
+                "id": f"{worker.get('workerid', 'main')} {self._count}",
                 "test": self.test_of(item),
                 "item": item.nodeid,
                 "position": self._positions.get(item, -1),
@@ -136,6 +149,27 @@ class Session:
                 "report": report,
             }
         )
+        if "calipers_notes" in worker:
+            with (
+                suppress(OSError),  # a worker on another machine
+                Path(worker["calipers_notes"], worker["workerid"]).open("a", encoding="utf-8") as file,
+            ):
+                file.write(f"{json.dumps(self._unsent[-1])}\n")
+
+    def notes_folder(self) -> str:
+        """The folder for the notes of workers."""
+        if self._notes is None:
+            self._notes = Path(mkdtemp(prefix="calipers-"))
+        return str(self._notes)
+
+    def _read_notes(self) -> None:
+        """Take the runs that workers noted and that did not arrive."""
+        known = {run["id"] for run in self.runs}
+        for path in sorted(self._notes.iterdir()) if self._notes is not None else ():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                with suppress(ValueError):  # its worker was ended in the middle of it
+                    run = json.loads(line)
+                    self.runs += [run] if run["id"] not in known else []
 
     def test_of(self, item: pytest.Item) -> str:
         """The name of the test without the case: what all tests of one dataset share."""
@@ -220,8 +254,9 @@ class Session:
         if self.is_worker or self.config.option.collectonly or exitstatus == pytest.ExitCode.USAGE_ERROR:
             return
         ended = session.shouldfail or session.shouldstop
-        if not ended and exitstatus == pytest.ExitCode.INTERRUPTED:
-            ended = "interrupted"
+        if exitstatus == pytest.ExitCode.INTERRUPTED:
+            self._read_notes()
+            ended = ended or "interrupted"
         if ended:
             self.incomplete.append(f"the tests ended early: {ended}")
         if self.targets or self.store is not None:
@@ -247,7 +282,9 @@ class Session:
         self.plugin_failures += [each for each in found if each not in self.plugin_failures]
 
     def pytest_unconfigure(self) -> None:
-        """Unload the plugins."""
+        """Unload the plugins, and remove the notes of workers."""
+        if self._notes is not None:
+            rmtree(self._notes, ignore_errors=True)
         if self._loaded is not None:
             self._loaded.unload_all()
 
