@@ -73,8 +73,24 @@ def test_runs_are_named_by_id_and_by_its_beginning(two_runs, kept):
     assert done.stdout.startswith(f"new ({new.id}) against old ({old.id})")
 
 
-def test_several_candidates_are_each_compared_with_the_first(two_runs):
-    done = two_runs("compare", "old.json", "new.json", "old", "--max-flips", "1")
+def test_every_two_of_several_runs_are_compared(two_runs):
+    done = two_runs("compare", "old.json", "new.json", "old", "--out", "json:-")
+    data = json.loads(done.stdout)
+    assert [(each["baseline"]["name"], each["candidate"]["name"]) for each in data["comparisons"]] == [
+        ("old", "new"),
+        ("old", "old"),
+        ("new", "old"),
+    ]
+    assert {each["at_once"] for each in data["comparisons"]} == {3}
+    assert [(rank["label"].split()[0], rank["best"]) for rank in data["ranks"]] == [
+        ("new.json", 1),
+        ("old.json", 2),
+        ("old", 2),
+    ]
+
+
+def test_several_candidates_are_each_compared_with_the_first_if_asked(two_runs):
+    done = two_runs("compare", "old.json", "new.json", "old", "--max-flips", "1", "--against-first")
     assert done.exit_code == 0, done.output
     assert re.findall(r"(\S+) .*against old\.json", done.stdout) == ["new.json", "old"]
     assert "… and 3 more: --max-flips 0 lists all" in done.stdout

@@ -112,7 +112,14 @@ def test_several_candidates_are_adjusted_together(judged_report):
     found = compare_many([one, *others])
     raw = [each.pass_rate.p_value for each in found]
     assert [each.pass_rate.adjusted_p for each in found] == holm(raw)
-    assert [each.candidate.label for each in found] == ["b", "c"]
+    assert [(each.baseline.label, each.candidate.label) for each in found] == [
+        ("run", "b"),
+        ("run", "c"),
+        ("b", "c"),
+    ]
+    first = compare_many([one, *others], against_first=True)
+    assert [each.candidate.label for each in first] == ["b", "c"]
+    assert [each.pass_rate.adjusted_p for each in first] == holm(raw[:2])
     assert compare_reports(one, others[0]).pass_rate.adjusted_p == raw[0]
 
 

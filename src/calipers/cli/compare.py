@@ -15,8 +15,10 @@ calipers compare baseline.json latest
 calipers compare 20261115-0912 20261116-0223 --out comparison.html
 # one case side by side: inputs, both outputs, each evaluator's result and reason
 calipers compare main latest --case refund-17
-# three prompts against the first, on two evaluators
-calipers compare prompt-a prompt-b prompt-c --evaluator Correct --evaluator Polite
+# three models with each other: their ranks, and every two of them
+calipers compare model-a model-b model-c
+# two prompts against the first only, on two evaluators
+calipers compare prompt-a prompt-b prompt-c --against-first --evaluator Correct --evaluator Polite
 # did these very cases get worse? each was attempted several times in both runs
 calipers compare main latest --these-cases
 """
@@ -92,6 +94,11 @@ calipers compare main latest --these-cases
     help="Ask whether these cases changed, not whether cases like these would: only the noise between attempts at a case counts, so each "
     "has to be attempted at least twice in both runs.",
 )
+@click.option(
+    "--against-first",
+    is_flag=True,
+    help="Of three or more runs, compare the others with the first only. Default: every two of them.",
+)
 @slice_option
 @click.option(
     "--max-flips",
@@ -110,7 +117,7 @@ calipers compare main latest --these-cases
     "standard output instead of the tables. Repeatable.",
 )
 def command(**options: Any) -> int:
-    """Compare runs or report files: each CANDIDATE with the BASELINE, case by case.
+    """Compare runs or report files, case by case: the CANDIDATE with the BASELINE or, of three or more, every two of them.
 
     A run is named by its id, the beginning of its id, its name (the newest of that name; --dataset says of which dataset, if there are several), or latest; a file by its path. Cases are paired by their content. What is not the same case is named and left out; where no case is the same, the runs are compared as runs over different cases.
 

@@ -15,7 +15,7 @@ from calipers.views.github import commands_off
 
 from .exits import PASSED
 from .message import note, silence
-from .reports import NamedReport, is_file, known_changes, named_reports
+from .reports import NamedReport, is_file, named_reports
 
 
 def compare(
@@ -32,6 +32,7 @@ def compare(
     lower_is_better: Sequence[str] = (),
     pair_by: PairBy = "content",
     these_cases: bool = False,
+    against_first: bool = False,
     slice_by: Sequence[str] = (),
     max_flips: int = 20,
     out: Sequence[str] = (),
@@ -60,7 +61,8 @@ def compare(
         pair_by=pair_by,
         population="these-cases" if these_cases else "cases-like-these",
         labels=[each.label for each in found],
-        changed_evaluators=[known_changes(found[0].evaluators, each.evaluators) for each in found[1:]],
+        known_evaluators=[each.evaluators for each in found],
+        against_first=against_first,
     )
     for target in targets:
         write_comparisons(comparisons, f"{target.format}:{target.path}")

@@ -1,4 +1,4 @@
-"""Two reports side by side: what changed, and is it noise."""
+"""Two or more reports side by side: what changed, and is it noise."""
 
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .conclusion import Conclusion
     from .flips import Flip
     from .labels import LabelChange, LabelMove
+    from .ranks import Rank, ranks
     from .yardstick import ChangedEvaluator
 
 _HOMES = {
@@ -23,9 +24,11 @@ _HOMES = {
     "LabelChange": ".labels",
     "LabelMove": ".labels",
     "Pairing": ".cases",
+    "Rank": ".ranks",
     "Side": ".comparison",
     "compare_many": ".comparison",
     "compare_reports": ".comparison",
+    "ranks": ".ranks",
 }
 
 __all__ = [
@@ -38,9 +41,11 @@ __all__ = [
     "LabelChange",
     "LabelMove",
     "Pairing",
+    "Rank",
     "Side",
     "compare_many",
     "compare_reports",
+    "ranks",
 ]
 
 

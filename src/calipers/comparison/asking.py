@@ -84,6 +84,8 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
     smallest_relative: float
     lower_is_better: frozenset[str]
     population: Population = "cases-like-these"
+    at_once: int = 1
+    """Pairs of runs that are asked the same; intervals of the pass rate, and of each evaluator, hold for all of them together."""
 
     def check_names(self, sides: Sequence[Columns]) -> None:
         """Refuse names that no run has: a mistyped one must not look like nothing to report."""
@@ -129,6 +131,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
                 "pass rate",
                 lambda _, case: passes(case),
                 apart=apart,
+                together=True,
                 warning=_headline_warning(runs),
             )
             runs.problems.extend(silences("the pass rate", None, _alike(pairs, apart), baseline, candidate))
@@ -244,6 +247,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
                 lambda side, case, key=key, worst=worst: side.scores(case, key, lost=worst),  # type: ignore[misc]
                 better=better,
                 apart=apart,
+                together=True,
                 warning=_warning(runs, name),
                 baseline_lost=lost[0],
                 candidate_lost=lost[1],
@@ -311,12 +315,16 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         *,
         better: Direction | None = "higher",
         apart: Collection[str] = (),
+        together: bool = False,
         **notes: Any,
     ) -> Change | None:
         """What became of one column; `None`, and a problem, where its numbers are beyond what floats can hold."""
         asked = runs._replace(pairs=_alike(runs.pairs, apart))
+        # By Bonferroni, whatever the pairs have to do with each other: each may miss with its share of the doubt.
+        alone = 1 - (1 - self.confidence) / self.at_once if together else self.confidence
         try:
-            return change_of(self._question(asked, name, kind, numbers, better=better, **notes))
+            question = self._question(asked, name, kind, numbers, better=better, confidence=alone, **notes)
+            return _told_as(change_of(question), self.confidence)
         except (ValueError, OverflowError) as error:
             runs.problems.append(f"{name!r} cannot be compared: {error}")
             return None
@@ -358,7 +366,6 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             candidate_clusters=clusters_too,
             smallest=self.smallest,
             smallest_relative=self.smallest_relative,
-            confidence=self.confidence,
             population=self.population,
             **notes,
         )
@@ -369,6 +376,14 @@ def _without_interval(change: LabelChange) -> LabelChange:
     if change.changed is None:
         return change
     return msgspec.structs.replace(change, changed=msgspec.structs.replace(change.changed, interval=None))
+
+
+def _told_as(change: Change | None, confidence: float) -> Change | None:
+    """The change with the confidence that its interval has together with those of other pairs."""
+    if change is None or change.interval is None:
+        return change
+    interval = msgspec.structs.replace(change.interval, confidence=confidence)
+    return msgspec.structs.replace(change, interval=interval)
 
 
 def _tagged(runs: Runs, tag: str) -> Runs:

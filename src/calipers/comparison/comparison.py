@@ -1,11 +1,12 @@
 """Two or more reports side by side: what changed, and is it noise.
 
-The first report is the baseline, and each other is a candidate. Cases are paired by what they are (see
+Of two reports, the first is the baseline and the other the candidate; of more, every two are compared. Cases are paired by what they are (see
 `calipers.comparison.cases`); where no case is the same, the runs are compared as runs over different cases, which is valid and
 sees less.
 
-P-values are adjusted within four families, each over all candidates together: the pass rate, which is the one question
-most comparisons are made for; the pass rates of single tags; the evaluators; times and metrics. Intervals are not adjusted.
+P-values are adjusted within four families, each over all pairs of runs together: the pass rate, which is the one question
+most comparisons are made for; the pass rates of single tags; the evaluators; metrics. Where several pairs are compared, the
+intervals of the pass rate hold for all of them together, and so do those of each evaluator (Bonferroni); others are not adjusted.
 """
 
 from collections import Counter
@@ -29,7 +30,7 @@ from .columns import Columns
 from .conclusion import Conclusion, conclude
 from .flips import Flip
 from .labels import LabelChange
-from .yardstick import ChangedEvaluator, EvaluatorChanges
+from .yardstick import ChangedEvaluator, EvaluatorChanges, KnownEvaluators
 
 FORMAT_VERSION = 1
 """The version of `to_dict`."""
@@ -85,6 +86,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Which question it answers: whether all the cases that these are a sample of changed, or whether these did."""
     paired: bool
     """Whether the same cases were compared; if not, no case is the same in both."""
+    at_once: int = 1
+    """Pairs of runs that were compared at once, for which p-values are adjusted and intervals of the pass rate hold together."""
     pairing: Pairing
     conclusion: Conclusion | None = None
     """What it comes to, and what to do; `None` in files of earlier versions."""
@@ -196,19 +199,18 @@ def compare_reports(
     Raises:
         InvalidOptionError: an option out of its range, an evaluator that neither has, or a report without all attempts.
     """
-    return compare_many(
-        [baseline, candidate],
+    _check([baseline, candidate], confidence, correction, population, labels)
+    _check_smallest(smallest, smallest_relative)
+    asker = Asker(
         confidence=confidence,
-        evaluators=evaluators,
-        correction=correction,
+        evaluators=None if evaluators is None else frozenset(evaluators),
         smallest=smallest,
         smallest_relative=smallest_relative,
-        lower_is_better=lower_is_better,
-        pair_by=pair_by,
+        lower_is_better=frozenset(lower_is_better),
         population=population,
-        labels=labels,
-        changed_evaluators=None if changed_evaluators is None else [changed_evaluators],
-    )[0]
+    )
+    runs = _Runs([baseline, candidate], labels, asker, pair_by)
+    return _settled([runs.compare(0, 1, changed_evaluators, correction)], correction)[0]
 
 
 def compare_many(
@@ -223,12 +225,15 @@ def compare_many(
     pair_by: PairBy = "content",
     population: Population = "cases-like-these",
     labels: Sequence[str] | None = None,
-    changed_evaluators: Sequence[Mapping[str, str] | EvaluatorChanges | None] | None = None,
+    known_evaluators: Sequence[KnownEvaluators | None] | None = None,
+    against_first: bool = False,
 ) -> list[Comparison]:
-    """Each report against the first, with the p-values of all adjusted together; takes the options of `compare_reports`.
+    """Every two reports, with all p-values adjusted together, and intervals that hold together; takes the options of `compare_reports`.
+
+    Those against the first report come first. `calipers.comparison.ranks` says which places the reports have.
 
     Args:
-        reports: the baseline, then the candidates.
+        reports: two or more.
         confidence: of the intervals.
         evaluators: names of the columns to compare; default: all.
         correction: how p-values are adjusted.
@@ -238,14 +243,23 @@ def compare_many(
         pair_by: what makes two cases the same.
         population: whether to ask about cases like these, or about these cases.
         labels: what to call the reports; default: their names.
-        changed_evaluators: those of each candidate.
+        known_evaluators: what a store knows of the evaluators of each report (`Store.known_evaluators`).
+        against_first: compare the others with the first report only, and adjust for these pairs.
 
     Raises:
         InvalidOptionError: fewer than two reports, and as for `compare_reports`.
     """
-    _check(reports, confidence, correction, population, labels, changed_evaluators)
+    _check(reports, confidence, correction, population, labels)
     _check_smallest(smallest, smallest_relative)
-    titles = _unique([report.name for report in reports] if labels is None else labels)
+    if known_evaluators is not None and len(known_evaluators) != len(reports):
+        raise InvalidOptionError(
+            f"known_evaluators needs one entry per report: got {len(reports)} and {len(known_evaluators)} entries"
+        )
+    places = [
+        (one, two)
+        for one in range(1 if against_first else len(reports))
+        for two in range(one + 1, len(reports))
+    ]
     asker = Asker(
         confidence=confidence,
         evaluators=None if evaluators is None else frozenset(evaluators),
@@ -253,26 +267,57 @@ def compare_many(
         smallest_relative=smallest_relative,
         lower_is_better=frozenset(lower_is_better),
         population=population,
+        at_once=len(places),
     )
-    sides = [Columns(cases_of(report)) for report in named_alike(reports)]
-    asker.check_names(sides)
-    first, found = sides[0], []
-    for place in range(1, len(reports)):
-        known = changed_evaluators[place - 1] if changed_evaluators else None
-        pairs, pairing = pair_cases(first.cases, sides[place].cases, by=pair_by)
-        if population == "these-cases" and not pairs:
-            raise _nothing_in_common(titles[0], titles[place])
-        asked = asker.ask(first, sides[place], pairs, known)
+    runs = _Runs(reports, labels, asker, pair_by)
+    found: list[Comparison] = []
+    for one, two in places:
+        known = (None, None) if known_evaluators is None else (known_evaluators[one], known_evaluators[two])
+        changes = None if known[0] is None or known[1] is None else EvaluatorChanges(known[0], known[1])
+        found.append(runs.compare(one, two, changes, correction))
+    return _settled(found, correction)
+
+
+class _Runs:
+    """Reports that are compared with each other."""
+
+    def __init__(
+        self, reports: Sequence[Report], labels: Sequence[str] | None, asker: Asker, pair_by: PairBy
+    ) -> None:
+        self.reports = reports
+        self.titles = _unique([report.name for report in reports] if labels is None else labels)
+        self.asker = asker
+        self.pair_by: PairBy = pair_by
+        self.sides = [Columns(cases_of(report)) for report in named_alike(reports)]
+        asker.check_names(self.sides)
+
+    def compare(
+        self,
+        one: int,
+        two: int,
+        changes: Mapping[str, str] | EvaluatorChanges | None,
+        correction: Correction,
+    ) -> Comparison:
+        """The report in one place as the baseline of that in another; p-values are not adjusted yet."""
+        first, second = self.sides[one], self.sides[two]
+        pairs, pairing = pair_cases(first.cases, second.cases, by=self.pair_by)
+        if self.asker.population == "these-cases" and not pairs:
+            raise _nothing_in_common(self.titles[one], self.titles[two])
+        asked = self.asker.ask(first, second, pairs, changes)
         comparison = _found(
-            asker,
+            self.asker,
             asked,
             pairing,
-            _side(titles[0], reports[0], first),
-            _side(titles[place], reports[place], sides[place]),
+            _side(self.titles[one], self.reports[one], first),
+            _side(self.titles[two], self.reports[two], second),
             correction,
         )
         warnings = (*_warnings(comparison), *asked.problems)
-        found.append(msgspec.structs.replace(comparison, warnings=warnings))
+        return msgspec.structs.replace(comparison, warnings=warnings)
+
+
+def _settled(found: Sequence[Comparison], correction: Correction) -> list[Comparison]:
+    """The comparisons with adjusted p-values, and what each comes to."""
     return [
         msgspec.structs.replace(each, conclusion=_concluded(each)) for each in _adjusted(found, correction)
     ]
@@ -305,6 +350,7 @@ def _found(
         correction=correction,
         population=asker.population,
         paired=bool(pairing.pairs),
+        at_once=asker.at_once,
         pairing=pairing,
         pass_rate=asked.pass_rate,
         slices=asked.slices,
@@ -462,7 +508,6 @@ def _check(
     correction: str,
     population: str,
     labels: Sequence[Hashable] | None,
-    changed: Sequence[Any] | None,
 ) -> None:
     check_confidence(confidence)
     if len(reports) < 2:
@@ -475,8 +520,6 @@ def _check(
         raise InvalidOptionError(f"population must be one of {get_args(Population)!r}, got {population!r}")
     if labels is not None and len(labels) != len(reports):
         raise InvalidOptionError(f"every report needs its label: got {len(reports)} and {len(labels)} labels")
-    if changed is not None and len(changed) != len(reports) - 1:
-        raise InvalidOptionError(f"changed_evaluators needs one entry per candidate, got {len(changed)}")
 
 
 def _check_smallest(smallest: float, smallest_relative: float) -> None:

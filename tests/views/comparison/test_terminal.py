@@ -38,10 +38,11 @@ def test_the_page_tells_everything_in_order(comparisons):
     assert places == sorted(places)
 
 
-def test_several_candidates_begin_with_a_table_of_their_pass_rates(comparisons):
+def test_several_runs_begin_with_their_ranks_and_a_table_of_all_pairs(comparisons):
     several, one = comparisons_text(comparisons, width=120), comparisons_text(comparisons[:1], width=120)
-    assert several.startswith("Pass rates ")
-    assert "▲ new: better by " in several.partition("against")[0]
+    assert several.startswith("  Rank  Run\n     1  new\n2 to 3  old\n")
+    assert "▲ new against old: better by " in several.partition("\nnew against old\n")[0]
+    assert "hold for all 3 pairs together" in " ".join(several.split())
     assert one.startswith("new against old")
 
 

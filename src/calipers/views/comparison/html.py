@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
 from calipers.comparison.flips import Flip
+from calipers.comparison.ranks import ranks
 from calipers.views.html.markup import Content, Markup, element, join
 from calipers.views.html.static_page import static_page
 from calipers.views.numbers import confidence_text, percent, plural
@@ -57,11 +58,32 @@ def comparisons_html(
     check_max_flips(max_flips)
     return static_page(
         title or ", ".join(_titles(comparisons)),
+        _ranks(comparisons),
         _table("Pass rates", headlines(comparisons), comparisons[0].confidence)
         if len(comparisons) > 1
         else "",
         *(_section(comparison, max_flips) for comparison in comparisons),
         brand="Calipers comparison",
+    )
+
+
+def _ranks(comparisons: Sequence[Comparison]) -> Content:
+    found = ranks(comparisons)
+    if not found:
+        return ""
+    rows = [
+        element(
+            "tr",
+            element("td", rank.text, class_="number"),
+            element("th", element("bdi", fit(rank.label, _NAME)), scope="row"),
+        )
+        for rank in found
+    ]
+    return element(
+        "section",
+        element("h2", "Ranks"),
+        element("table", element("tbody", *rows), class_="bars"),
+        class_="top",
     )
 
 

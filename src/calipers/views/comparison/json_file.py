@@ -11,6 +11,7 @@ import msgspec
 
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
+from calipers.comparison.ranks import ranks
 
 from .words import lead, sentence
 
@@ -20,7 +21,11 @@ FORMAT_VERSION = 1
 def comparisons_json(comparisons: Sequence[Comparison]) -> str:
     """The comparisons as strict JSON, indented."""
     check_comparisons(comparisons)
-    data = {"calipers_comparisons": FORMAT_VERSION, "comparisons": [_data(each) for each in comparisons]}
+    data = {
+        "calipers_comparisons": FORMAT_VERSION,
+        "ranks": [msgspec.to_builtins(rank) for rank in ranks(comparisons)],
+        "comparisons": [_data(each) for each in comparisons],
+    }
     return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
+from calipers.comparison.ranks import ranks
 from calipers.views.markdown import LIMIT, code, code_block
 from calipers.views.numbers import confidence_text, percent, plural
 from calipers.views.text import fit
@@ -56,12 +57,22 @@ def comparisons_markdown(
     check_max_flips(max_flips)
     lines = [line for comparison in comparisons for line in _sections(comparison, max_flips)]
     if len(comparisons) > 1:
-        lines[:0] = _table("Pass rates", headlines(comparisons), comparisons[0].confidence)
+        table = _table("Pass rates", headlines(comparisons), comparisons[0].confidence)
+        lines[:0] = [*_ranks(comparisons), *table]
     whole = "\n".join(lines).rstrip("\n") + "\n"
     if len(whole) <= limit:
         return whole
     end = "\n\n*The rest did not fit: `calipers compare` shows all of it.*\n"
     return whole[: limit - len(end)].rpartition("\n\n")[0] + end
+
+
+def _ranks(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    if found := ranks(comparisons):
+        yield "| Rank | Run |"
+        yield "|---:|---|"
+        for rank in found:
+            yield f"| {rank.text} | {_code(rank.label, table=True)} |"
+        yield ""
 
 
 def _sections(comparison: Comparison, max_flips: int | None) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
+from calipers.comparison.ranks import ranks
 from calipers.errors import InvalidOptionError
 from calipers.views.grid import Cell, Column, grid, headers_that_fit
 from calipers.views.numbers import confidence_text, percent, plural
@@ -117,6 +118,7 @@ class ComparisonView:
         page = Page(max(options.max_width, _NARROWEST), options.encoding)
         several = len(self.comparisons) > 1
         if several:
+            yield from _ranks(page, self.comparisons)
             yield from _table(page, "Pass rates", headlines(self.comparisons), self.comparisons[0].confidence)
         for number, comparison in enumerate(self.comparisons):
             if number or several:
@@ -143,6 +145,14 @@ class ComparisonView:
                     yield page.line()
                 empty = first = False
                 yield line
+
+
+def _ranks(page: Page, comparisons: Sequence[Comparison]) -> "Iterator[Text]":
+    """The places that the runs may have."""
+    if found := ranks(comparisons):
+        columns = [Column("Rank", "right"), Column("Run", least=10)]
+        yield from grid(page, columns, [[rank.text, page.fit(rank.label, 120)] for rank in found])
+        yield page.line()
 
 
 def _title(page: Page, comparison: Comparison) -> "Iterator[Text]":

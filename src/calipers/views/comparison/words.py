@@ -23,7 +23,8 @@ from calipers.comparison.flips import Flip
 from calipers.comparison.labels import LabelChange
 from calipers.views.numbers import confidence_text, number, percent, plural, rate_text, seconds
 
-_COST = re.compile(r"(?:^|[^a-z])(?:costs?|price|usd|eur|dollars?|cents?)(?:$|[^a-z])")
+COST = re.compile(r"(?:^|[^a-z])(?:costs?|price|usd|eur|dollars?|cents?)(?:$|[^a-z])")
+"""Words in the name of a metric that is money."""
 _COUNTED = re.compile(r"(?:^|[^a-z])tokens?(?:$|[^a-z])")
 
 _NAMED = 3
@@ -213,7 +214,7 @@ def word_for(change: Change, value: float) -> str:
     good = rises == (change.better == "higher")
     if change.kind == "metric":
         name = change.name.lower()
-        if _COST.search(name):
+        if COST.search(name):
             return "cheaper" if good else "costlier"
         if _COUNTED.search(name):
             return "fewer" if good else "more"
@@ -320,9 +321,13 @@ def about_text(comparison: Comparison) -> str:
 
 
 def headlines(comparisons: Sequence[Comparison]) -> list[Change]:
-    """The pass rates of several candidates, each under the candidate's name."""
+    """The pass rates of several pairs; a candidate has its own name where all have the same baseline."""
+    alone = len({each.baseline.label for each in comparisons}) == 1
     return [
-        msgspec.structs.replace(each.pass_rate, name=each.candidate.label)
+        msgspec.structs.replace(
+            each.pass_rate,
+            name=each.candidate.label if alone else f"{each.candidate.label} against {each.baseline.label}",
+        )
         for each in comparisons
         if each.pass_rate is not None
     ]
@@ -337,6 +342,11 @@ def footnote(comparison: Comparison) -> str:
         "bh": "adjusted by Benjamini and Hochberg for all that is compared together",
         "none": "not adjusted for being many",
     }[comparison.correction]
+    together = (
+        f" Intervals of the pass rate hold for all {comparison.at_once} pairs together, and so do those of each evaluator."
+        if comparison.at_once > 1
+        else ""
+    )
     if comparison.population == "these-cases":
         question = (
             "The question is whether these cases changed, and no others: only the noise between attempts at a case counts, and more "
@@ -349,7 +359,7 @@ def footnote(comparison: Comparison) -> str:
         )
     return (
         f"{question} [low, high] is a {level} interval of the difference. "
-        f"p is the chance of a difference as large, either way, where nothing changed; {adjusted}."
+        f"p is the chance of a difference as large, either way, where nothing changed; {adjusted}.{together}"
     )
 
 
