@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "show": "Show or convert a kept run or a saved report.",
     "score": "Judge a kept run again with further evaluators.",
     "compare": "Say what changed between runs, and whether it is noise.",
+    "table": "Put several runs into one table, for a paper or a README.",
     "gate": "Say whether a run is good enough, by a policy.",
     "plan": "Say how many cases a comparison needs, and what it costs.",
     "why": "Say why a result was computed or taken over.",
