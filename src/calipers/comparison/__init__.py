@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .conclusion import Conclusion
     from .flips import Flip
     from .labels import LabelChange, LabelMove
-    from .ranks import Rank, ranks
+    from .rank import Rank, ranks
     from .yardstick import ChangedEvaluator
 
 _HOMES = {
@@ -24,11 +24,11 @@ _HOMES = {
     "LabelChange": ".labels",
     "LabelMove": ".labels",
     "Pairing": ".cases",
-    "Rank": ".ranks",
+    "Rank": ".rank",
     "Side": ".comparison",
     "compare_many": ".comparison",
     "compare_reports": ".comparison",
-    "ranks": ".ranks",
+    "ranks": ".rank",
 }
 
 __all__ = [

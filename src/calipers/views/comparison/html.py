@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
 from calipers.comparison.flips import Flip
-from calipers.comparison.ranks import ranks
+from calipers.comparison.rank import ranks
 from calipers.views.html.markup import Content, Markup, element, join
 from calipers.views.html.static_page import static_page
 from calipers.views.numbers import confidence_text, percent, plural

@@ -11,7 +11,7 @@ import msgspec
 
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
-from calipers.comparison.ranks import ranks
+from calipers.comparison.rank import ranks
 
 from .words import lead, sentence
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
-from calipers.comparison.ranks import ranks
+from calipers.comparison.rank import ranks
 from calipers.errors import InvalidOptionError
 from calipers.views.grid import Cell, Column, grid, headers_that_fit
 from calipers.views.numbers import confidence_text, percent, plural
