@@ -17,6 +17,7 @@ OPTIONS = [
     "--check-untyped-defs",
     "--allow-redefinition",
     "--disable-error-code=no-redef",
+    "--disable-error-code=top-level-await",  # a notebook may
     "--ignore-missing-imports",
     "--no-error-summary",
 ]
