@@ -220,3 +220,37 @@ def test_a_policy_may_always_name_an_evaluator_before_its_key():
         for name in ("score", "judge.score", "other.score")
     ]
     assert verdicts == ["PASS", "PASS", "FAIL"]
+
+
+def test_a_column_of_the_dataset_has_one_name_also_where_single_cases_bring_evaluators_of_that_name():
+    def quality(output):
+        return {"tone": 1.0, "style": 2.0}
+
+    @dataclass
+    class Own(Evaluator):
+        evaluation_name: str
+
+        def evaluate(self, ctx):
+            return 3.0 if self.evaluation_name == "tone" else {"style": 4.0}
+
+    cases = [
+        Case(name="first", inputs=0),
+        Case(name="tone", inputs=1, evaluators=[Own("tone")]),
+        Case(name="style", inputs=2, evaluators=[Own("other")]),
+        Case(name="last", inputs=3),
+    ]
+    with MemoryStore() as store:
+        report = Dataset(cases=cases, evaluators=[quality]).evaluate_sync(task, progress=False, store=store)
+        for each in (report, store.report(report.reuse.run)):
+            assert [{name: result.value for name, result in case.scores.items()} for case in each.cases] == [
+                {"quality.tone": 1.0, "quality.style": 2.0},
+                {"tone": 3.0, "quality.tone": 1.0, "quality.style": 2.0},
+                {"other.style": 4.0, "quality.tone": 1.0, "quality.style": 2.0},
+                {"quality.tone": 1.0, "quality.style": 2.0},
+            ]
+        assert {name: one.evaluator for name, one in store.totals(report.reuse.run).summaries.items()} == {
+            "quality.tone": "quality",
+            "quality.style": "quality",
+            "tone": "tone",
+            "other.style": "other",
+        }
