@@ -19,6 +19,7 @@ from calipers.stats import (
     bootstrap_interval,
     clopper_pearson,
     compare_paired,
+    compare_these,
     compare_unpaired,
     jeffreys,
     mean,
@@ -205,6 +206,16 @@ def covers_paired_repeats(draw, n, truth):
     return interval is not None and 0 in interval
 
 
+def covers_these_cases(draw, n, truth):
+    """The change on these cases, of which every tenth turned around."""
+    old = [mixed(draw, truth) for _ in range(n)]
+    new = [1 - chance if place % 10 == 0 else chance for place, chance in enumerate(old)]
+    after, before = (
+        [[float(draw.random() < chance) for _ in range(REPEATS)] for chance in side] for side in (new, old)
+    )
+    return (sum(new) - sum(old)) / n in compare_these(after, before).interval
+
+
 def covers_paired_scores(draw, n, truth):
     return 0 in compare_paired(*paired_scores(draw, n, truth)).interval
 
@@ -258,6 +269,7 @@ ROWS = {
     "score of two kinds in a gate: Gaffke": covers_gated_rare_loss,
     "difference, paired rates: Newcombe": covers_paired_rates,
     f"difference, paired, {REPEATS} repeats: t": covers_paired_repeats,
+    f"difference on these cases alone, {REPEATS} repeats: t within cases": covers_these_cases,
     "difference, paired scores: t": covers_paired_scores,
     "difference, half of the cases in one cluster: clustered t": covers_unequal_difference,
     "difference, paired scores: BCa": covers_paired_bootstrap,

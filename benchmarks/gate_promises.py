@@ -4,11 +4,16 @@
 - *flips*: the same cases and margin, by the interval of values between bounds and by the exact one. How often an agent that lost 10
   points fails, and one that is as good as before passes; and how often, at the worst rate of flips, one that is exactly at the margin
   fails or passes. Every outcome is counted, none is drawn.
+- *scores*: differences of scores from 0 to 1 and a margin of 3 points. How often an agent passes that is as good as before, and one that
+  is exactly at the margin, by several intervals. No interval that holds for every distribution passes more equal agents than the last
+  column says: of those that lose everything on a share of cases as large as the margin, (1 - margin)^n show it on none of n cases, and
+  at most 2.5 % of all may pass.
 - *large values*: a limit on a time or a cost that the agent is exactly at. How often it passes, by the interval that knows no largest
   value and by the one that does; 2.5 % is what the policy states.
 - *advice*: an agent that is worse by exactly the margin. After every INCONCLUSIVE or WORSE look, as many cases are added as the verdict
   asks for, or half as many again where it asks for none, up to six times. How often it has passed after one, three and six rounds: by
-  judging each look as if it were the only one, and with looks that are counted.
+  judging each look as if it were the only one, and with looks that are counted. Both by Gaffke's interval, which is sooner computed for
+  many cases than the exact one.
 - *these cases*: 50 cases and a margin of 5 points. How often an agent that is as good as before, and one that is worse by exactly the
   margin on these cases, pass by what the rules speak of and by the attempts at each case.
 
@@ -19,13 +24,15 @@ import sys
 import zlib
 from collections import Counter
 from dataclasses import replace
-from math import comb
+from math import comb, log, log1p, sqrt
 from random import Random
+from statistics import fmean, variance
 
 import tables
 from calipers.gate.claims import Claim, judge_claims
 from calipers.gate.looks import confidence_at
 from calipers.gate.measure import Change, Grown, Level, attempts_apart
+from calipers.stats import t_interval
 from calipers.stats.bounded import bounded_interval
 from calipers.stats.tango import exact_paired
 from false_alarms import DOUBT, PAGE, claim
@@ -137,6 +144,81 @@ def _flips_row(*cells):
     return f"| {' | '.join(names)} | {' | '.join(f'{100 * each:.1f} %' for each in found)} |"
 
 
+SCORE_MARGIN = 0.03
+
+
+def noise(draw):
+    return draw.gauss(0, 0.1) - draw.gauss(0, 0.1)
+
+
+DIFFERENCES = {
+    "noise of 0.1 on each side": lambda draw, loss: noise(draw) - loss,
+    "the same, and a few lose everything": lambda draw, loss: -1.0 if draw.random() < loss else noise(draw),
+    "equal, but a few lose everything": lambda draw, loss: -float(draw.random() < loss),
+    "equal, but some lose half": lambda draw, loss: -0.5 * (draw.random() < 2 * loss),
+    "better by 0.02, but a few lose everything": lambda draw, loss: (
+        -1.0 if draw.random() < (loss + 0.02) / 1.02 else 0.02
+    ),
+    "0.1 better or worse": lambda draw, loss: 0.1 if draw.random() < 0.5 - 5 * loss else -0.1,
+    "small losses, seldom large": lambda draw, loss: -draw.expovariate(1 / loss),
+}
+
+
+def bernstein(values):
+    """The lower end by the empirical Bernstein bound (Maurer & Pontil, 2009)."""
+    doubt = log(2 / DOUBT)
+    n, spread = len(values), variance(values)
+    return fmean(values) - sqrt(2 * spread * doubt / n) - 7 * 2 * doubt / (3 * (n - 1))
+
+
+def bets_pass(values):
+    """Whether bets that are made for so many values refute the margin (Waudby-Smith & Ramdas, 2024, hedged, one side)."""
+    least = (1 - SCORE_MARGIN) / 2
+    total, squares, capital = 0.5, 0.25, 0.0
+    for number, value in enumerate(values, 1):
+        stake = min(0.9 / least, sqrt(2 * log(1 / DOUBT) * number / (len(values) * squares)))
+        x = (value + 1) / 2
+        capital += log1p(stake * (x - least))
+        if capital >= log(1 / DOUBT):
+            return True
+        total += x
+        squares += (x - total / (number + 1)) ** 2
+    return False
+
+
+SCORE_WAYS = {
+    "Student's t": lambda values: t_interval(values).low > -SCORE_MARGIN,
+    "empirical Bernstein": lambda values: bernstein(values) > -SCORE_MARGIN,
+    "betting": bets_pass,
+    "Gaffke": lambda values: bounded_interval(values, low=-1.0, high=1.0).low > -SCORE_MARGIN,
+}
+
+
+def scored(cell):
+    """How often an agent passes by each interval."""
+    kind, loss, n, sets = cell
+    draw = Random(zlib.crc32(f"{kind} {loss} {n}".encode()))
+    passed = Counter[str]()
+    for _ in range(sets):
+        values = [max(-1.0, min(1.0, DIFFERENCES[kind](draw, loss))) for _ in range(n)]
+        passed.update(name for name, passes in SCORE_WAYS.items() if passes(values))
+    return passed
+
+
+def scores_table(sets, pool):
+    first = next(iter(DIFFERENCES))
+    cells = [(first, 0.0, n, sets // 2) for n in (100, 200, 400)]
+    cells += [(kind, SCORE_MARGIN, 100, sets // 2) for kind in DIFFERENCES]
+    yield f"| true difference | differences | cases | {' | '.join(SCORE_WAYS)} | at most |"
+    yield "|---:|---|---:|" + "---:|" * (len(SCORE_WAYS) + 1)
+    for (kind, loss, n, part), found in zip(cells, pool.map(scored, cells), strict=True):
+        most = DOUBT if loss else min(1.0, DOUBT / (1 - SCORE_MARGIN) ** n)
+        shown = " | ".join(
+            f"{100 * share:.1f} %" for share in [*(found[way] / part for way in SCORE_WAYS), most]
+        )
+        yield f"| {0 - 100 * loss:+.0f} points | {kind} | {n} | {shown} |"
+
+
 def lognormal(draw):
     return min(LARGEST, draw.lognormvariate(0, 1))
 
@@ -211,7 +293,7 @@ def _follow(draw, flips, n, *, counted):
         measure = Change(
             run=[[1.0]] * better + [[0.0]] * (worse + same),
             baseline=[[0.0]] * better + [[1.0]] * worse + [[0.0]] * same,
-            is_rate=True,
+            bounds=(-1.0, 1.0),
         )
         asked = Claim(
             subject="", rule="", measure=measure, limit=-ADVICE_MARGIN, par=0.0, unit="rate", signed=True
@@ -229,7 +311,7 @@ def _follow(draw, flips, n, *, counted):
 
 
 def advice_table(sets, pool):
-    cells = [(flips, n, sets // 5) for flips in ADVICE_FLIPS for n in ADVICE_SIZES]
+    cells = [(flips, n, sets // 2) for flips in ADVICE_FLIPS for n in ADVICE_SIZES]
     rounds = " | ".join(f"{each} round{'s' * (each > 1)}" for each in ROUNDS)
     yield f"| cases that flip | first look at | looks | first look | {rounds} |"
     yield "|---:|---:|---|" + "---:|" * (1 + len(ROUNDS))
@@ -281,6 +363,7 @@ TABLES = {
     "these cases": these_table,
     "ci": ci_table,
     "flips": flips_table,
+    "scores": scores_table,
     "large values": large_values_table,
     "advice": advice_table,
 }
