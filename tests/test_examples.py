@@ -1,5 +1,6 @@
 """Every example runs as its reader would run it."""
 
+import csv
 import json
 import os
 import random
@@ -10,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from calipers.stores import open_store
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 SHORTER = {"voice_demo.py": ["--every", "4"]}
@@ -128,3 +131,66 @@ def lines(log, count=None):
     while (count is None or found < count) and select.select([log], [], [], 120 if count else 0)[0]:
         found += os.read(log, 65536).count(b"\n")
     return found
+
+
+# ---------------------------------------------------------------------- the paper's script
+
+PAPER = EXAMPLES / "paper" / "paper.py"
+QUESTIONS = 20
+ANSWERS = QUESTIONS * 5 * 3
+"""Of three models, each asked five times."""
+
+
+def paper(folder, **options):
+    """Begin the paper's script."""
+    command = [sys.executable, str(PAPER), "--folder", str(folder), "--questions", str(QUESTIONS)]
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **options.pop("env", {})}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, env=env, text=True, **pipes, **options)
+
+
+def table_of(folder):
+    """The numbers of the paper's table, without times and ids."""
+    with (folder / "table.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            {name: value for name, value in row.items() if name != "run" and not name.startswith("time_")}
+            for row in csv.DictReader(file)
+        ]
+
+
+def kept_answers(folder):
+    """How many answers the store holds."""
+    if not (folder / "runs.db").exists():
+        return 0
+    with open_store(folder / "runs.db") as store:
+        return sum(run.attempts - run.failures for run in store.runs())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a FIFO, and Ctrl-C for a group of processes")
+def test_the_papers_script_can_be_interrupted_at_any_moment_and_asks_nothing_twice(tmp_path):
+    whole = paper(tmp_path / "whole")
+    text, problems = whole.communicate(timeout=120)
+    assert (whole.returncode, problems) == (0, "")
+    assert "rank " in text
+    broken, draw = tmp_path / "broken", random.Random(15)
+    os.mkfifo(tmp_path / "answers")
+    log = os.open(tmp_path / "answers", os.O_RDWR)
+    heard = 0
+    for _ in range(10):
+        running = paper(broken, env={"ANSWERS": str(tmp_path / "answers")}, start_new_session=True)
+        heard += lines(log, draw.randrange(1, ANSWERS // 10))
+        os.killpg(running.pid, signal.SIGINT)
+        _, problems = running.communicate(timeout=120)
+        assert running.returncode == 130, problems
+        assert "Traceback" not in problems
+        with pytest.raises(ProcessLookupError):
+            os.killpg(running.pid, 0)
+        heard += lines(log)
+        assert kept_answers(broken) == heard, problems
+    running = paper(broken, env={"ANSWERS": str(tmp_path / "answers")})
+    _, problems = running.communicate(timeout=120)
+    assert (running.returncode, problems) == (0, "")
+    heard += lines(log)
+    os.close(log)
+    assert heard == kept_answers(broken) == ANSWERS, "each answer was paid for once"
+    assert table_of(broken) == table_of(tmp_path / "whole")
