@@ -87,7 +87,7 @@ def gate_table(sets, _pool):
             found["looks"] += looks
         names = ("rate", "whole", "once FAIL", "once INCONCLUSIVE", "rounds FAIL", "rounds INCONCLUSIVE")
         shown = " | ".join(f"{100 * found[name] / sets:.1f} %" for name in names)
-        yield f"| {rate:.0%} | {shown} | {found['looks'] / sets:.1f} |"
+        yield f"| {100 * rate:.0f} % | {shown} | {found['looks'] / sets:.1f} |"
 
 
 @cache

@@ -142,7 +142,8 @@ def test_session(evaluate, gate):
     first = folder.pytest("-q", "--calipers-store=kept.db", *QUIET, SHARE="1")
     assert first.counts == {"failed": 1, "passed": 1}, first.out
     assert "baseline='agent': there is no other finished run of that name in" in first.out
-    worse = folder.pytest("-q", "--calipers-store=kept.db", *QUIET, SHARE="0.5")
+    workers = ("calipers.pytest_plugin", "xdist.plugin")
+    worse = folder.pytest("-q", "-n1", "--calipers-store=kept.db", *QUIET, plugins=workers, SHARE="0.5")
     assert worse.counts == {"failed": 2}, worse.out
     assert worse.out.count("AssertionError: FAIL") >= 2
     missing = folder.pytest("-q", "--calipers-store=other.db", "-k", "session", *QUIET, SHARE="0.5")

@@ -86,7 +86,8 @@ class Gate:
         """
         __tracebackhide__ = True
         rules = _policy(policy, at_least, margin)
-        old = self._baseline(baseline, baseline_store, report)
+        own = None if report.reuse is None else report.reuse.run
+        old = self._baseline(baseline, baseline_store, report.dataset_name, own)
         return self._settle(judge_run(report, rules, baseline=old), report)
 
     def until_decided(
@@ -120,7 +121,8 @@ class Gate:
             InvalidOptionError: there is no limit, no such baseline, or an option that makes no sense here.
         """
         __tracebackhide__ = True
-        looks = self._looks(_policy(policy, at_least, margin), baseline, baseline_store, rounds, options)
+        old = self._baseline(baseline, baseline_store, dataset.name)
+        looks = self._looks(_policy(policy, at_least, margin), old, rounds, options)
         evaluate = Evaluate(self._session)
         while looks.is_open:
             looks.add(evaluate(dataset, task, **looks.options))
@@ -141,7 +143,8 @@ class Gate:
     ) -> Verdict:
         """The same on the event loop of an async test."""
         __tracebackhide__ = True
-        looks = self._looks(_policy(policy, at_least, margin), baseline, baseline_store, rounds, options)
+        old = self._baseline(baseline, baseline_store, dataset.name)
+        looks = self._looks(_policy(policy, at_least, margin), old, rounds, options)
         evaluate = Evaluate(self._session)
         while looks.is_open:
             looks.add(await evaluate.on_loop(dataset, task, **looks.options))
@@ -151,7 +154,7 @@ class Gate:
         return "<gate(report)>"
 
     def _looks(
-        self, policy: Policy, baseline: Baseline, store: str | None, rounds: int, options: EvaluateOptions
+        self, policy: Policy, baseline: Report | None, rounds: int, options: EvaluateOptions
     ) -> "_Looks":
         __tracebackhide__ = True
         if refused := options.keys() & _NOT_IN_ROUNDS:
@@ -162,8 +165,7 @@ class Gate:
         if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
             raise InvalidOptionError(f"rounds must be a whole number from 1, got {rounds!r}")
         seed = options.get("seed")
-        old = self._baseline(baseline, store, None)
-        return _Looks(policy, old, rounds, options, self._session.seed if seed is None else seed)
+        return _Looks(policy, baseline, rounds, options, self._session.seed if seed is None else seed)
 
     def _settle(self, verdict: Verdict, report: Report) -> Verdict:
         """Fail the test, or note that its verdict is open."""
@@ -181,17 +183,19 @@ class Gate:
             warnings.warn(InconclusiveWarning(text), stacklevel=3)
         return verdict
 
-    def _baseline(self, baseline: Baseline, address: str | None, report: Report | None) -> Report | None:
+    def _baseline(
+        self, baseline: Baseline, address: str | None, dataset: str | None, own: str | None = None
+    ) -> Report | None:
         __tracebackhide__ = True
         if baseline is None or isinstance(baseline, Report):
             return baseline
-        folder = self._session.config.invocation_params.dir
-        place = (
-            address or self._session.store or os.environ.get("CALIPERS_STORE") or find_project(folder).store
-        )
+        config = self._session.config
+        folder = config.invocation_params.dir
+        named = address or config.option.calipers_store or os.environ.get("CALIPERS_STORE")
+        place = named or find_project(folder).store
         try:
             with chdir(folder), open_store(place or ".calipers/runs.db", existing=True) as store:
-                info = _earlier(store, baseline, report)
+                info = _earlier(store, baseline, dataset, own)
                 found = store.report(info.id)
         except StoreError as error:
             raise InvalidOptionError(f"baseline={baseline!r}: {error}") from None
@@ -285,21 +289,23 @@ def _policy(policy: Policy | None, at_least: float | None, margin: float | None)
     return Policy(pass_rate=Rules(at_least=at_least, margin=margin), population="these-cases")
 
 
-def _earlier(store: Store, which: str, report: Report | None) -> RunInfo:
-    """The run that something means, other than that of the report: by its id, or the newest finished one of that name.
+def _earlier(store: Store, which: str, dataset: str | None, own: str | None) -> RunInfo:
+    """The run that something means: by its id, or the newest finished one of that name, of the same dataset if there is one.
+
+    Args:
+        store: that has it.
+        which: what it is called.
+        dataset: of which dataset the run is that it is compared with.
+        own: the id of that run, which is not meant.
 
     Raises:
         StoreError: there is none.
     """
-    named = store.runs(name=which, status="finished")
-    if not named:
-        info = store.run(which)  # an id, or the beginning of one
-        named = [info] if info.name != which else []
-    own = None if report is None or report.reuse is None else report.reuse.run
-    for info in named:
-        if info.id != own:
-            return info
-    raise StoreError(f"there is no other finished run of that name in {store.url}")
+    named = store.runs(name=which, status="finished") or [store.run(which)]
+    others = [info for info in named if info.id != own]
+    if not others:
+        raise StoreError(f"there is no other finished run of that name in {store.url}")
+    return next((info for info in others if info.dataset_name == dataset), others[0])
 
 
 def _of_test(report: Report, test: str) -> Report:
