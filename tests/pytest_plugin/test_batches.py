@@ -234,6 +234,17 @@ def test_it(): ...
     done = folder.pytest("-q")
     assert done.counts == {"failed": 3}
     assert done.out.count("InvalidOptionError: max_concurrency must be a whole number from 1, got 0") >= 3
+    folder.write(
+        "test_it.py",
+        """
+@pytest.mark.calipers(dataset, task=right, progress=lambda *counts: 1 / 0)
+def test_it(): ...
+""",
+    )
+    failed = folder.pytest("-q", "-rN")
+    assert failed.counts == {"failed": 3}, failed.out
+    assert failed.out.count("ZeroDivisionError: division by zero") == 3, failed.out
+    assert "nothing can have passed" not in failed.out
 
 
 def test_workers_attempt_together_what_they_were_given_and_nothing_twice(folder):

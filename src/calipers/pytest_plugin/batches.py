@@ -153,9 +153,11 @@ class _Batch:
         ):
             try:
                 yield
-            except CalipersError as error:
+            except Exception as error:
                 for each in handed.values():
                     each.problem = f"{type(error).__name__}: {error}"
+                if not isinstance(error, CalipersError):  # where it was raised is news, and told once
+                    raise
         if not alone:
             self._session.shift -= perf_counter() - start
         if self.report is not None:
