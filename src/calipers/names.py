@@ -70,10 +70,10 @@ class Names:
         """Take in which keys were given for one attempt."""
         for result in results:
             if result.name != result.evaluator:
-                self._take(result.evaluator, result.key or result.name)
+                self._take(result.evaluator, result.name if result.key is None else result.key)
         for skip in skipped:
             if skip.key_of is not None:
-                self._take(skip.key_of, skip.key or skip.name)
+                self._take(skip.key_of, skip.name if skip.key is None else skip.key)
 
     def _take(self, evaluator: str, key: str) -> None:
         giver = self._givers.setdefault(key, evaluator)
@@ -90,7 +90,9 @@ class Names:
         taken.add(name)
         if name == result.name:
             return result
-        return msgspec.structs.replace(result, name=name, key=result.key or result.name)
+        return msgspec.structs.replace(
+            result, name=name, key=result.name if result.key is None else result.key
+        )
 
     def _named_skip(self, skip: SkippedEvaluation) -> SkippedEvaluation:
         if skip.key_of is None or skip.key is not None:

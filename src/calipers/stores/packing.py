@@ -264,10 +264,11 @@ def _open(rich: dict[int, _Cell], bare: dict[int, StoredCell], index: int) -> _C
 
 def _pack_result(result: EvaluationResult, panel: Panel) -> _Result:
     _, evaluator = panel.find(result.evaluator)
+    name = result.name if result.key is None else result.key
     same_version = result.evaluator_version == evaluator.version
     return _Result(
         value=plain(result.value),
-        name=None if result.name == evaluator.name else result.key or result.name,
+        name=None if name == evaluator.name else name,
         reason=result.reason,
         verdict=result.verdict,
         score=None if result.score is None else _number(result.score),
