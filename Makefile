@@ -22,7 +22,7 @@ demo: $(VENV)/.base ## Set up, run a small evaluation and show its report
 # The checks before the tests keep one core busy each; beside them, the other Python gets what it needs.
 test: $(VENV)/.dev ## Set up and run everything: lint, types, docs, tests on this Python and on the newest found
 	@$(BIN)/python tools/system_packages.py
-	@$(MAKE) --no-print-directory --jobs lint mypy pyright systems docs pythons
+	@$(MAKE) --no-print-directory --jobs lint mypy pyright systems examples docs pythons
 	$(BIN)/python -m pytest -n auto --dist worksteal
 	@$(BIN)/python tools/each_python.py
 

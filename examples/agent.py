@@ -9,7 +9,7 @@ agent: the marks on its tools, the record of its requests to the model, and the 
 
 import re
 
-from calipers import Case, Dataset
+from calipers import Case, Dataset, known
 from calipers.agents import (
     FunctionAdapter,
     RegexPatternMatcher,
@@ -164,7 +164,7 @@ def show(trace: Trace) -> None:
             print(f"  {turn.llm_call.model} decided: {turn.llm_call.output_text}")
         elif turn.tool_call is not None:
             call = turn.tool_call
-            print(f"  {call} {'gave ' + repr(call.output) if call.success else 'failed: ' + call.error}")
+            print(f"  {call} {'gave ' + repr(call.output) if call.success else f'failed: {call.error}'}")
 
 
 if __name__ == "__main__":
@@ -173,4 +173,4 @@ if __name__ == "__main__":
     for case in report.cases:
         if case.name == "large refund":
             print(f"\n{case.name}, step by step:")
-            show(case.trace)
+            show(known(case.trace))

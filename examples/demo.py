@@ -11,6 +11,7 @@ import random
 import re
 import sqlite3
 from contextlib import closing
+from typing import Any
 
 from calipers import Case, Dataset, Retry, ToolCall, Trace, current_attempt
 from calipers.evaluators import EqualsExpected, MatchesRegex, MaxDuration
@@ -75,7 +76,7 @@ def route(trace: Trace) -> str:
     return "looked up" if trace.tool_calls else "answered alone"
 
 
-def case(question: str, answer: str, topic: str, **more: object) -> Case:
+def case(question: str, answer: str, topic: str, **more: Any) -> Case:
     return Case(name=question, inputs=question, expected_output=answer, cluster=topic, **more)
 
 

@@ -4,6 +4,7 @@ python examples/five_styles.py
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from calipers import (
     Case,
@@ -15,6 +16,7 @@ from calipers import (
     Trace,
     record_trace,
 )
+from calipers.analysis import Aggregate
 
 
 @dataclass
@@ -79,7 +81,7 @@ class Depth:
 
 
 expected = [ToolCall("look_up")]
-dataset = Dataset(
+dataset: Dataset[str, Any, None] = Dataset(
     name="capitals",
     cases=[
         Case(name="plain", inputs="capital of France?", expected_output=expected),
@@ -92,4 +94,5 @@ if __name__ == "__main__":
     report = dataset.evaluate_sync(assistant)
     for case in report.cases:
         print(case.name, {result.name: result.value for result in case.results})
-    print(report.analyses[0].title, report.analyses[0].data)
+    found = report.analysis(Aggregate)
+    print(found.title, found.data)

@@ -4,6 +4,7 @@ python examples/judge_a_report.py
 """
 
 import random
+from typing import Any
 
 from calipers import Case, Dataset, Report, current_attempt
 from calipers.analysis import TableResult
@@ -37,7 +38,7 @@ def hardest(report: Report) -> TableResult:
     return TableResult(title="Wrong and sure of it", columns=["message", "expected", "got"], rows=rows)
 
 
-dataset = Dataset(
+dataset: Dataset[dict, Any, None] = Dataset(
     name="support messages",
     cases=[
         Case(name=f"message {number}", inputs={"truth": truth}, expected_output=truth)

@@ -11,7 +11,7 @@ tools; a report says how often it called the right ones. Then a part of the requ
 import argparse
 import os
 
-from calipers import Case, Dataset, EvaluatorContext
+from calipers import Case, Dataset, EvaluatorContext, known
 from calipers.voice import ExactEvaluator, VoiceTask
 from calipers.voice.demo import OfflineAgent, SpokenRequest, spoken_requests, unrelated_sentences
 from calipers.voice.perturbations import Noise
@@ -57,7 +57,8 @@ def main() -> None:
     for snr in (30, 15, 5):
         task = VoiceTask(agent, speaker, perturbation=Noise(snr))
         rate = noisy.evaluate_sync(task, max_concurrency=AT_ONCE, progress=False).pass_rate()
-        low, high = rate.interval.low, rate.interval.high
+        interval = known(rate.interval)
+        low, high = interval.low, interval.high
         print(f"speech {snr:2} dB above the noise: {rate.value:4.0%} right [{low:.0%}, {high:.0%}]")
 
 

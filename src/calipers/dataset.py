@@ -93,8 +93,6 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
     """Cases, and the evaluators that judge all of them."""
 
     name: str | None
-    cases: Iterable[Case[InputsT, OutputT, MetadataT]]
-    """A list, or the lazy iterable the dataset was made from."""
     evaluators: list[EvaluatorLike[InputsT, OutputT, MetadataT]]
     """Judge every case, after the case's own evaluators."""
     report_evaluators: list[Any]
@@ -121,13 +119,22 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
                 f"cases must be a list, or any other iterable, of Case, got {cases!r:.200}"
             )
         self.name = name
-        self.cases = cases
+        self._cases = cases
         self.evaluators = checked_evaluators(evaluators)
         self.report_evaluators = _checked_report_evaluators(report_evaluators)
         self._used_up = False
         self._selection: dict[str, Any] | None = None
         """How somebody chose these cases from those of another dataset, to be kept with a stored run."""
         self._names = {case.name for case in cases if case.name} if isinstance(cases, list) else set[str]()
+
+    @property
+    def cases(self) -> list[Case[InputsT, OutputT, MetadataT]]:
+        """The cases. A lazy dataset has no list of them: this is then the iterable that it was made from."""
+        return self._cases  # type: ignore[return-value]  # nearly every dataset has a list, and is read as one
+
+    @cases.setter
+    def cases(self, cases: Iterable[Case[InputsT, OutputT, MetadataT]]) -> None:
+        self._cases = cases
 
     def __class_getitem__(cls, types: Any) -> Any:
         # What is called on `Dataset[str, int, Any]` is called on the class, which knows nothing of the types. What
@@ -399,22 +406,22 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         return lambda setup: keeping(msgspec.structs.replace(setup, options={**setup.options, **told}))
 
     def _list(self, purpose: str) -> list[Case[InputsT, OutputT, MetadataT]]:
-        if not isinstance(self.cases, list):
+        if not isinstance(self._cases, list):
             raise InvalidCaseError(f"cannot {purpose} a lazy dataset: make it from a list of cases")
-        return self.cases
+        return self._cases
 
     def _readable(self) -> Iterable[Case[InputsT, OutputT, MetadataT]]:
         """The cases; an iterator can be read only once."""
-        if isinstance(self.cases, list):
-            _check_cases(self.cases)  # again: the list is public, and may have grown
-        if not isinstance(self.cases, Iterator):
-            return self.cases
+        if isinstance(self._cases, list):
+            _check_cases(self._cases)  # again: the list is public, and may have grown
+        if not isinstance(self._cases, Iterator):
+            return self._cases
         if self._used_up:
             raise InvalidCaseError(
                 "the cases of this dataset came from an iterator, which has been read: "
                 "make the dataset from a list, or from an object that can be iterated again"
             )
-        return self._read_once(self.cases)
+        return self._read_once(self._cases)
 
     def _read_once(
         self, cases: Iterator[Case[InputsT, OutputT, MetadataT]]
@@ -434,7 +441,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
     __hash__ = None  # type: ignore[assignment]  # a dataset is mutable
 
     def __repr__(self) -> str:
-        count = len(self.cases) if isinstance(self.cases, list) else None
+        count = len(self._cases) if isinstance(self._cases, list) else None
         size = "lazy cases" if count is None else "1 case" if count == 1 else f"{count} cases"
         judges = "1 evaluator" if len(self.evaluators) == 1 else f"{len(self.evaluators)} evaluators"
         return f"Dataset(name={self.name!r}, {size}, {judges})"
