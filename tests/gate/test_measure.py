@@ -26,19 +26,36 @@ def test_rare_failures_that_were_not_seen_are_reckoned_with():
     assert wrong <= 12, "2.5 % of 200 is 5, and 12 is beyond luck; a t interval is wrong in half of them"
 
 
+@pytest.mark.parametrize("is_rate", [False, True])
 @pytest.mark.parametrize(("n", "margin"), [(20, 0.1), (40, 0.05), (60, 0.04), (100, 0.02), (100, 0.05)])
-def test_agents_that_mostly_agree_are_not_passed_for_it(n, margin):
+def test_agents_that_mostly_agree_are_not_passed_for_it(n, margin, is_rate):
     """The new one loses as many cases as the margin says, and wins none: the number that it loses is binomial."""
     passed = failed = 0.0
     for lost in range(n + 1):
         chance = comb(n, lost) * margin**lost * (1 - margin) ** (n - lost)
         change = Change(
-            run=[[0.0]] * lost + [[1.0]] * (n - lost), baseline=[[1.0]] * n, bounds=(-1.0, 1.0)
+            run=[[0.0]] * lost + [[1.0]] * (n - lost),
+            baseline=[[1.0]] * n,
+            bounds=(-1.0, 1.0),
+            is_rate=is_rate,
         ).interval(0.95)
         passed += chance * (change.low > -margin)
         failed += chance * (change.high < -margin)
     assert passed <= 0.0251
     assert failed <= 0.0251
+
+
+def test_only_passes_of_cases_that_were_attempted_once_have_the_exact_interval():
+    """A score of 0 or 1 may be another time in between, and so may the mean of several attempts."""
+    new, old = [[0.0]] * 11 + [[1.0]] * 89, [[1.0]] * 100
+
+    def method(run, baseline, **fields):
+        return Change(run=run, baseline=baseline, bounds=(-1.0, 1.0), **fields).interval(0.95).method
+
+    assert method(new, old, is_rate=True) == "tango-exact"
+    assert method(new, old) == "gaffke"
+    assert method([case * 2 for case in new], old, is_rate=True) == "gaffke"
+    assert method(new, old, is_rate=True, clusters=[place // 2 for place in range(100)]) == "gaffke"
 
 
 @pytest.mark.parametrize("n", [10, 20, 50])
