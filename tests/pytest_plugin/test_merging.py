@@ -107,5 +107,5 @@ def test_nothing_that_the_reports_of_the_runs_say_is_lost():
 
 def test_no_runs_are_an_empty_report():
     report = report_of_all([], name="all", seed=0)
-    assert (report.cases, report.repeat, report.incomplete, report.pass_rate()) == ([], 1, None, None)
+    assert (report.cases, report.repeat, report.incomplete, report.pass_rate(None)) == ([], 1, None, None)
     assert reports_by_test([], seed=0) == {}

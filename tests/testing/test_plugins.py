@@ -151,7 +151,7 @@ BROKEN = {
     "draws no empty report": (
         "view",
         broken(ViewPlugin, create_view=lambda self: lambda report: f"{report.pass_rate().value:.0%}"),
-        "of a report without attempts: the view 'broken' failed: AttributeError",
+        "of a report without attempts: the view 'broken' failed: NotKnownError",
     ),
     "has the name of a format": (
         "load",

@@ -21,7 +21,7 @@ from calipers.analysis import ConfusionMatrix
 from calipers.report import Averages, CaseGroup
 from calipers.stats import Estimate, Interval
 from calipers.summary import Summary
-from calipers.testing import BlockingScriptedTask, ScriptedTask, evaluate_one, make_context
+from calipers.testing import BlockingScriptedTask, ScriptedTask, assert_passed, evaluate_one, make_context
 
 cases: list[Case[str, int, dict[str, str]]] = [Case(inputs="a", expected_output=1)]
 dataset = Dataset(cases=cases)
@@ -151,3 +151,9 @@ assert_type(evaluate_one(lambda output: output > 0, make_context(3)), ReportCase
 Retry(3)  # type: ignore[call-arg]
 Retry(attempts="3")  # type: ignore[arg-type]
 Retry(attempts=3).attempts = 4  # type: ignore[misc]
+
+
+def checked(attempt: ReportCase[str, int, None] | ReportCaseFailure[str, int, None], report: Report) -> None:
+    _ = attempt.output  # type: ignore[union-attr]
+    assert_type(assert_passed(attempt).output, int)
+    assert_type(assert_passed(report), Report)

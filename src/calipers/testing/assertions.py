@@ -7,10 +7,11 @@ which nothing was asserted and a run that ended early fail every one of them.
 
 from difflib import get_close_matches
 from math import isfinite
-from typing import Literal
+from typing import Literal, TypeVar, overload
 
 from calipers.comparison.cases import cases_of
 from calipers.comparison.columns import Columns, passes
+from calipers.context import InputsT, MetadataT, OutputT
 from calipers.errors import InvalidOptionError
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
@@ -22,6 +23,7 @@ from calipers.views.numbers import METHODS, confidence_text, mean_text, number, 
 from calipers.views.outcome import Record, silences
 from calipers.views.text import fit
 
+ReportT = TypeVar("ReportT", bound=Report)
 _NAME = 100
 """Cells of a name."""
 _SILENT = 10
@@ -34,18 +36,32 @@ _KINDS: dict[Kind, str] = {
 """What there is to say of a result that was taken for one of another kind."""
 
 
-def assert_passed(outcome: Report | ReportCase | ReportCaseFailure, *, min_pass: int | None = None) -> None:
+@overload
+def assert_passed(outcome: ReportT, *, min_pass: int | None = None) -> ReportT: ...
+@overload
+def assert_passed(
+    outcome: ReportCase[InputsT, OutputT, MetadataT] | ReportCaseFailure[InputsT, OutputT, MetadataT],
+    *,
+    min_pass: int | None = None,
+) -> ReportCase[InputsT, OutputT, MetadataT]: ...
+def assert_passed(
+    outcome: Report | ReportCase | ReportCaseFailure, *, min_pass: int | None = None
+) -> Report | ReportCase | ReportCaseFailure:
     """Every attempt passed: its task finished, its evaluators finished, and all that was asserted held.
 
     Args:
         outcome: a report, or one attempt of it.
         min_pass: how many attempts at each case must pass, for reports with repeats; default: all.
+
+    Returns:
+        The same. An attempt that passed has an output: `assert_passed(evaluate_case(agent)).output`.
     """
     __tracebackhide__ = True
     if isinstance(outcome, Report):
         _check_complete(outcome)
         if outcome.totals is not None:
-            return _check_totals(outcome, min_pass)
+            _check_totals(outcome, min_pass)
+            return outcome
         records = _records(outcome)
     elif isinstance(outcome, ReportCase | ReportCaseFailure):
         records = [outcome]
@@ -54,7 +70,7 @@ def assert_passed(outcome: Report | ReportCase | ReportCaseFailure, *, min_pass:
     text = missing_passes(records, min_pass=min_pass)
     if text is not None:
         raise AssertionError(text)
-    return None
+    return outcome
 
 
 def _check_totals(report: Report, min_pass: int | None) -> None:
