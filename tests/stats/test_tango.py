@@ -111,6 +111,12 @@ def test_where_all_cases_agree_or_none_do_it_says_how_far_that_goes():
     assert exact_paired(0, 0, 0) is None
 
 
+def test_hardly_any_doubt_leaves_nearly_everything_possible():
+    narrow, wide = (exact_paired(3, 8, 50, confidence=1 - doubt) for doubt in (1e-12, 1e-15))
+    assert -1 < wide.low < narrow.low < -0.5
+    assert 0.5 < narrow.high < wide.high < 1
+
+
 @pytest.mark.parametrize(
     ("counts", "options"),
     [((3, 3, 5), {}), ((-1, 2, 5), {}), ((1, 2, 5), {"confidence": 1.0})],

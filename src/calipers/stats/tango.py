@@ -33,8 +33,8 @@ _CLOSE = 1e-9
 """How well an end is known."""
 _SURE = 1e-6
 """Of the tail: by so little more, a chance is no larger."""
-_FAR = 7.5
-"""Standard deviations beyond which a count hardly ever lies: 1 time in 10^13."""
+_FAR = 9.0
+"""Standard deviations beyond which a count hardly ever lies: 1 time in 10^18."""
 _TINY = 1e-200
 _STEPS = 60
 _SPENT = 0.02
@@ -107,7 +107,9 @@ class _Higher:
     """The outcomes whose interval, by Tango, ends no lower than one that was seen, and how likely they are."""
 
     def __init__(self, better: int, worse: int, n: int, tail: float, spent: float) -> None:
-        rates = clopper_pearson(better + worse, n, confidence=1 - spent)
+        rates: Interval | None = Interval(0.0, 1.0)
+        if 1 - spent < 1:  # else no interval is that sure
+            rates = clopper_pearson(better + worse, n, confidence=1 - spent)
         assert rates is not None
         self.rates = rates
         """The rates of disagreement that are possible."""
