@@ -5,7 +5,7 @@ made when asked for.
 """
 
 from collections.abc import Sequence
-from typing import Any, Generic, cast
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
@@ -14,8 +14,11 @@ from .errors import InvalidOptionError
 from .model_field import ModelField
 from .names import Names
 from .plain import safe_repr
+from .redaction import SHORTEST_KEY, masked, masked_fields
 from .result import EvaluationResult, EvaluatorFailure, Scalar, SkippedEvaluation, kind_of
-from .trace import ToolCall, Trace
+from .trace import ToolCall, Trace, secrets_of
+
+_StructT = TypeVar("_StructT", bound=msgspec.Struct)
 
 
 def told_calls(calls: list[ToolCall]) -> list[Any]:
@@ -164,3 +167,79 @@ class ReportCaseFailure(
     def passed(self) -> bool:
         """Never."""
         return False
+
+
+# ---------------------------------------------------------------------- secrets
+
+_TEXTLESS = frozenset({bool, int, float, str, type(None)})
+"""Outputs that hold no evidence: most are of these types."""
+_DEEPEST = 20
+"""Evidence that is nested deeper in an output is not looked for."""
+
+
+def hide_secrets(record: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any]) -> bool:
+    """Take what looks like a secret (`calipers.redaction`) out of the evidence in a record.
+
+    Evidence is what was seen of the agent and said about it: the trace, attributes, errors, reasons, metadata of results,
+    and in the output what has a method `without_secrets`, as tool calls, responses and rollouts do. Inputs, expectations and
+    an answer itself stay as they are: they are what is measured.
+
+    Returns: whether there was any in what the agent did, so that an evaluator that judges the record misses it.
+    """
+    known: list[str] = []
+    hidden = False
+    if (trace := record.trace) is not None:
+        known = [] if trace.keep_secrets else secrets_of(trace.tool_calls)
+        record.trace = trace.without_secrets()
+        hidden = record.trace is not trace
+    if isinstance(record, ReportCaseFailure):
+        record.error_message = masked(record.error_message, known)
+        record.error_stacktrace = masked(record.error_stacktrace, known)
+        return hidden
+    if type(record.output) not in _TEXTLESS:
+        output, record.output = record.output, _without_secrets(record.output, 0)
+        hidden = hidden or record.output is not output
+    if record.attributes:
+        attributes, record.attributes = record.attributes, masked_fields(record.attributes, known)
+        hidden = hidden or record.attributes is not attributes
+    for result in record.results:
+        if (
+            result.reason
+            or result.metadata
+            or (type(result.value) is str and len(result.value) >= SHORTEST_KEY)
+        ):
+            fields = ("value", "reason", "metadata")
+            record.results = tuple(_hidden(each, fields, known) for each in record.results)
+            break
+    if record.skipped:
+        record.skipped = tuple(_hidden(each, ("reason", "metadata"), known) for each in record.skipped)
+    if record.evaluator_failures:
+        names = ("error_message", "error_stacktrace", "metadata")
+        record.evaluator_failures = tuple(_hidden(each, names, known) for each in record.evaluator_failures)
+    return hidden
+
+
+def _hidden(told: _StructT, names: tuple[str, ...], known: list[str]) -> _StructT:
+    """What an evaluator said, without secrets in some of its fields."""
+    new: dict[str, Any] = {}
+    for name in names:
+        value = getattr(told, name)
+        if (without := masked(value, known)) is not value:
+            new[name] = without
+    return msgspec.structs.replace(told, **new) if new else told
+
+
+def _without_secrets(value: Any, deep: int) -> Any:
+    """A value without the secrets in the evidence that it holds; the value itself where there are none."""
+    kind = type(value)
+    if kind in _TEXTLESS or deep > _DEEPEST:
+        return value
+    if callable(getattr(kind, "without_secrets", None)):
+        return value.without_secrets()
+    if kind is dict:
+        made: Any = {key: _without_secrets(item, deep + 1) for key, item in value.items()}
+        return value if all(made[key] is item for key, item in value.items()) else made
+    if kind is list or kind is tuple:
+        made = kind([_without_secrets(item, deep + 1) for item in value])
+        return value if all(one is other for one, other in zip(made, value, strict=True)) else made
+    return value

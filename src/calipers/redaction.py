@@ -123,15 +123,31 @@ _SHAPES: Final = {
     "authorization:": r"(?i:\bauthorization: *)(?:\w+ +)?(?P<secret>[^\s'\"]{4,})",
 }
 """What a text in small letters has that holds a key, and the shape of the key. A group called `secret` is what to hide."""
-_PATTERNS: Final = tuple((hint, re.compile(shape, re.DOTALL)) for hint, shape in _SHAPES.items())
+_PATTERNS: Final = {
+    sign: tuple(
+        (hint, re.compile(shape, re.DOTALL))
+        for hint, shape in _SHAPES.items()
+        if next((one for one in "_-." if one in hint), "") == sign
+    )
+    for sign in ("_", "-", ".", "")
+}
+"""The shapes by a sign that their hints have: a text without it need not be looked at for these."""
+
+
+SHORTEST_KEY: Final = 6
+"""No shape fits a shorter text."""
 
 
 def masked_text(text: str) -> str:
     """A text with `[redacted]` for what has the shape of a key."""
+    if len(text) < SHORTEST_KEY:
+        return text
     lowered = text.lower()
-    for hint, pattern in _PATTERNS:
-        if hint in lowered:
-            text = pattern.sub(_hide, text)
+    for sign, patterns in _PATTERNS.items():
+        if sign in lowered:
+            for hint, pattern in patterns:
+                if hint in lowered:
+                    text = pattern.sub(_hide, text)
     return text
 
 
@@ -156,12 +172,23 @@ def masked(value: Any, known: Collection[str] = ()) -> Any:
         value: the value.
         known: texts that are known to be secret, whatever they look like.
     """
+    if value is None or type(value) in _PLAIN_NUMBERS:
+        return value
+    if type(value) is str and not known:
+        told = masked_text(value)
+        return value if told == value else told
     mask = _Mask(known)
     try:
         made = mask.of(value, ())
     except Exception:  # changed by another thread meanwhile, or raises when it is read
         return REDACTED
     return made if mask.found else value
+
+
+def masked_fields(values: dict[str, Any], known: Collection[str] = ()) -> dict[str, Any]:
+    """The same of values by their names; of those that cannot be read the names are left."""
+    told = masked(values, known)
+    return told if isinstance(told, dict) else dict.fromkeys(values, REDACTED)
 
 
 _SAFE: Final = (int, float, complex, Enum, date, time, timedelta, Decimal)

@@ -25,7 +25,7 @@ from typing_extensions import TypeVar
 from .errors import InvalidOutputError, OtherLoopError, RolloutError
 from .interrupt import is_interrupt
 from .model_field import ModelField
-from .redaction import REDACTED, masked, masked_text
+from .redaction import masked_fields, masked_text
 
 Scalar: TypeAlias = bool | int | float | str
 """What one judgement may say."""
@@ -105,11 +105,9 @@ class EvaluatorSpec(ModelField, msgspec.Struct, frozen=True):
 
     def without_secrets(self) -> "EvaluatorSpec":
         """The same with `[redacted]` for each secret among the arguments, as it may be reported and stored."""
-        told = masked(self.arguments) if self.arguments else self.arguments
+        told = masked_fields(self.arguments) if self.arguments else self.arguments
         if told is self.arguments:
             return self
-        if not isinstance(told, dict):  # an argument could not be read
-            told = dict.fromkeys(self.arguments, REDACTED)
         return msgspec.structs.replace(self, arguments=told)
 
 

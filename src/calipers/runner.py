@@ -30,7 +30,7 @@ from .journal import Journal
 from .lifecycle import CaseLifecycle, LifecycleFactory, RunHook, RunHooks
 from .names import Names
 from .recalled import Recalled
-from .record import Failure, ReportCase, ReportCaseFailure, name_results, told_calls
+from .record import Failure, ReportCase, ReportCaseFailure, hide_secrets, name_results, told_calls
 from .result import describe_error
 from .retry import Retry, RetryFunctions
 from .scoring import TASK, Hold, Scoring, within
@@ -89,6 +89,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     keep: Keep = "all"
     """Which attempts to keep; with "failed", the first thousand that did not pass, and exact totals of all."""
+    keep_secrets: bool = False
+    """Whether records tell what looks like a secret in traces, spans, attributes and reasons."""
     on_record: Callable[[Record], None] | None = None
     """Called with each finished attempt, in the order they finish."""
     stop_when: StopRule | None = None
@@ -307,7 +309,16 @@ class Run:
         me = asyncio.current_task()
         if me is not None and me.cancelling() and not self.stopping:
             record = await self._uncancelled(me, attempt, work, record)
+        if not self.options.keep_secrets:
+            self._hide_secrets(attempt, record)
         return record
+
+    def _hide_secrets(self, attempt: Attempt, record: Record) -> None:
+        """Take what looks like a secret out of what is told of an attempt that has been judged."""
+        attempt.hidden = hide_secrets(record)
+        if self.journal is not None and isinstance(spans := attempt.spans, SpanTree):
+            attempt.spans = spans.without_secrets()
+            attempt.hidden = attempt.hidden or attempt.spans is not spans
 
     async def _judge(self, attempt: Attempt, work: Work, start: float) -> ReportCase:
         """Score an attempt whose task finished."""

@@ -32,7 +32,6 @@ from .errors import (
 )
 from .plain import safe_repr
 from .recalled import Recalled
-from .redaction import masked
 from .threads import own_exit
 from .trace import Trace, joined
 
@@ -97,6 +96,8 @@ class Attempt(msgspec.Struct):
     """Whether it looked at the name with the repeat."""
     changed_from: Any = None
     """What the output was, as plain data, where an evaluator changed it; `None` also where no journal is kept."""
+    hidden: bool = False
+    """Whether what looks like a secret was taken out of what its record and its spans tell."""
     asked: dict[str, frozenset[str]] | None = None
     """What its evaluators looked at beyond the attempt, by their names; `None` where no journal is kept."""
 
@@ -269,11 +270,11 @@ def increment_eval_metric(name: str, amount: float) -> None:
 def set_eval_attribute(name: str, value: Any) -> None:
     """Note something about the current attempt; the last value wins. Outside a run it does nothing.
 
-    What an evaluator notes stands in the `metadata` of its result, under "attributes". What looks like a secret in the value is noted as `[redacted]`.
+    What an evaluator notes stands in the `metadata` of its result, under "attributes". What looks like a secret is told as `[redacted]`.
     """
     attempt = _CURRENT.get()
     if attempt is not None:
-        attempt.attributes[name] = masked(value)
+        attempt.attributes[name] = value
         if type(attempt) is Notes:
             attempt.used = True
 

@@ -20,10 +20,11 @@ unknown where one of them did not measure it; so are its calls.
 """
 
 import contextlib
+import copy
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -32,12 +33,23 @@ import msgspec
 
 from .errors import InvalidTraceError
 from .model_field import written_as
+from .redaction import masked, masked_fields, secrets_in
 
 
 class ToolCall:
     """One call of one tool."""
 
-    __slots__ = ("arguments", "call_id", "error", "latency_ms", "name", "output", "success", "timestamp")
+    __slots__ = (
+        "arguments",
+        "call_id",
+        "error",
+        "keep_secrets",
+        "latency_ms",
+        "name",
+        "output",
+        "success",
+        "timestamp",
+    )
 
     name: str
     """Which tool."""
@@ -55,6 +67,8 @@ class ToolCall:
     """The provider's id of the call."""
     timestamp: datetime | None
     """When it began; `None` when it was not recorded."""
+    keep_secrets: bool
+    """Whether reports and stores tell what looks like a secret in it."""
 
     def __init__(
         self,
@@ -67,6 +81,7 @@ class ToolCall:
         latency_ms: float | None = None,
         call_id: str | None = None,
         timestamp: datetime | None = None,
+        keep_secrets: bool = False,
         tool_name: str | None = None,
         tool_input: Mapping[str, Any] | None = None,
         tool_output: Any = None,
@@ -91,6 +106,24 @@ class ToolCall:
         self.latency_ms = _measured(f"latency_ms of tool call {called!r}", latency_ms)
         self.call_id = call_id
         self.timestamp = _moment(f"timestamp of tool call {called!r}", timestamp)
+        self.keep_secrets = keep_secrets
+
+    def without_secrets(self, known: Collection[str] | None = None) -> "ToolCall":
+        """The call as reports and stores tell it; the call itself where it holds no secret.
+
+        Args:
+            known: texts that are known to be secret; default: those under telling names among its arguments.
+        """
+        if self.keep_secrets:
+            return self
+        known = secrets_in(self.arguments) if known is None else known
+        arguments = masked_fields(self.arguments, known)
+        output, error = masked(self.output, known), masked(self.error, known)
+        if arguments is self.arguments and output is self.output and error is self.error:
+            return self
+        made = copy.copy(self)
+        made.arguments, made.output, made.error = arguments, output, error
+        return made
 
     @property
     def tool_name(self) -> str:
@@ -156,6 +189,8 @@ def _fields_of(call: ToolCall) -> dict[str, Any]:
     if call.arguments:
         found["arguments"] = call.arguments
     found |= {name: value for name, value in told.items() if value is not None}
+    if call.keep_secrets:
+        found["keep_secrets"] = True
     if call.success != (call.error is None):
         found["success"] = call.success
     return found
@@ -306,6 +341,8 @@ class Trace:
     """The tools whose calls would be here, where that is known of these alone; `None`: `records_calls` speaks of all tools."""
     trace_id: str = field(default_factory=new_id, compare=False, repr=False)
     created_at: datetime = field(default_factory=_now, compare=False, repr=False)
+    keep_secrets: bool = field(default=False, compare=False, repr=False)
+    """Whether reports and stores tell what looks like a secret in it."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -325,6 +362,23 @@ class Trace:
         _count("total_input_tokens", self.total_input_tokens)
         _count("total_output_tokens", self.total_output_tokens)
         _measured("total_latency_ms", self.total_latency_ms)
+
+    def without_secrets(self) -> "Trace":
+        """The trace as reports and stores tell it; the trace itself where it holds no secret.
+
+        What looks like a secret is `[redacted]`, and so is what repeats a secret among the arguments of a call.
+        """
+        if self.keep_secrets:
+            return self
+        known = secrets_of(self.tool_calls)
+        turns = [_turn_without_secrets(turn, known) for turn in self.turns]
+        told = {name: masked(getattr(self, name), known) for name in _TEXTS}
+        told["metadata"] = masked_fields(self.metadata, known)
+        if all(one is other for one, other in zip(turns, self.turns, strict=True)) and all(
+            value is getattr(self, name) for name, value in told.items()
+        ):
+            return self
+        return replace(self, turns=turns, llm_calls=(), tool_calls=(), **told)
 
     @property
     def calls_known(self) -> bool:
@@ -410,6 +464,31 @@ class Trace:
         return Trace(**{name: value for name, value in kept.items() if name not in dropped}, **changes)
 
 
+def secrets_of(calls: Iterable[ToolCall]) -> list[str]:
+    """What stands under telling names among the arguments of some calls, except of those that are to keep it."""
+    return secrets_in([call.arguments for call in calls if not call.keep_secrets])
+
+
+_TEXTS: Final = ("agent_name", "model", "input_text", "output_text", "tags")
+"""What may hold a secret in a trace, besides its turns and its metadata."""
+
+
+def _turn_without_secrets(turn: Turn, known: Collection[str]) -> Turn:
+    content, asked, called = masked(turn.content, known), turn.llm_call, turn.tool_call
+    if asked is not None:
+        texts: dict[str, Any] = {
+            name: masked(getattr(asked, name), known) for name in ("input_text", "output_text")
+        }
+        texts["metadata"] = masked_fields(asked.metadata, known)
+        if any(value is not getattr(asked, name) for name, value in texts.items()):
+            asked = msgspec.structs.replace(asked, **texts)
+    if called is not None:
+        called = called.without_secrets(known)
+    if content is turn.content and asked is turn.llm_call and called is turn.tool_call:
+        return turn
+    return replace(turn, content=content, llm_call=asked, tool_call=called)
+
+
 def joined(traces: Sequence[Trace]) -> Trace:
     """Several executions, one after the other, as one: all their turns, the first input and the last output.
 
@@ -420,6 +499,9 @@ def joined(traces: Sequence[Trace]) -> Trace:
         raise InvalidTraceError("there are no traces to join")
     if len(traces) == 1:
         return traces[0]
+    keeps = any(trace.keep_secrets for trace in traces)
+    if keeps:  # one of them: of the others they are taken out here
+        traces = [trace.without_secrets() for trace in traces]
     counted = all(trace.tokens_measured for trace in traces)
     timed = all(trace.latency_measured for trace in traces)
     models = {trace.model for trace in traces}
@@ -441,6 +523,7 @@ def joined(traces: Sequence[Trace]) -> Trace:
         records_calls=True if all(trace.calls_known for trace in traces) else None,
         recorded_tools=_recorded_tools(traces),
         created_at=traces[0].created_at,
+        keep_secrets=keeps,
     )
 
 

@@ -34,6 +34,7 @@ _TRACE: Final[dict[str, Any]] = {
     "recorded_tools": None,
     "trace_id": _ALWAYS,
     "created_at": _ALWAYS,
+    "keep_secrets": False,
 }
 _TURN: Final[dict[str, Any]] = {"turn_type": _ALWAYS, "content": "", "turn_id": _ALWAYS, "timestamp": None}
 _CALL: Final[dict[str, Any]] = {"latency_ms": None, "call_id": None, "timestamp": None}
@@ -51,6 +52,7 @@ _TOOL_CALL: Final[dict[str, Any]] = {
     "arguments": {},
     "output": None,
     "error": None,
+    "keep_secrets": False,
     **_CALL,
 }
 _TIMES = frozenset({"timestamp", "created_at"})

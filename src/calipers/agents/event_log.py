@@ -189,4 +189,5 @@ def _unfinished(call: ToolCall | LLMCall | None) -> ToolCall | LLMCall:
         error=UNFINISHED,
         call_id=call.call_id,
         timestamp=call.timestamp,
+        keep_secrets=call.keep_secrets,
     )

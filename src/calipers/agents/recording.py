@@ -355,6 +355,7 @@ class Recording:
             recorded_tools=recorded_tools,
             trace_id=self._trace_id,
             created_at=log.began_at or datetime.now(UTC),
+            keep_secrets=self.keep_secrets,
         )
 
     def recorded(self, value: Any) -> Any:

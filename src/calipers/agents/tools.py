@@ -181,7 +181,7 @@ class _Tool:
         given = snapshot(given)
         shown = {name: self._shown_argument(name, value) for name, value in given.items()}
         keep = self.keep_secrets or recording.keep_secrets
-        call = ToolCall(self.name, shown if keep else masked(shown))
+        call = ToolCall(self.name, shown if keep else masked(shown), keep_secrets=keep)
 
         def returned(output: Any) -> None:
             told = self._shown("return", snapshot(output))

@@ -99,6 +99,7 @@ class RunOptions:
     retry: int | None = None
     retry_evaluators: int | None = None
     seed: int | None = None
+    keep_secrets: bool = False
     fail_under: Sequence[str] = ()
     allow_errors: bool = False
     out: Sequence[str] = ()
@@ -422,6 +423,7 @@ class Session:
             plugins=self.plugins,
             seed=seed,
             keep="failed" if only_failed else "all",
+            keep_secrets=options.keep_secrets,
             on_record=files.add if files.grow else None,
             stop_when=rule,
             progress=options.progress and not options.quiet,

@@ -75,7 +75,14 @@ _CHANCE = (
     ),
     click.option("--seed", metavar="N", type=int, help="From which all randomness of the run follows."),
 )
-_HOW = (*_AT_ONCE, *_TASK, *_JUDGE, *_CHANCE)
+_TOLD = (
+    click.option(
+        "--keep-secrets",
+        is_flag=True,
+        help="Leave in traces, spans, attributes and reasons what looks like a key or a password.",
+    ),
+)
+_HOW = (*_AT_ONCE, *_TASK, *_JUDGE, *_CHANCE, *_TOLD)
 """How to run them."""
 
 _GOOD_ENOUGH = (

@@ -26,7 +26,8 @@ import msgspec
 
 from calipers.errors import InvalidTraceError, ReportFormatError
 from calipers.plain import plain
-from calipers.record import ReportCase, ReportCaseFailure
+from calipers.record import ReportCase, ReportCaseFailure, hide_secrets
+from calipers.redaction import masked
 from calipers.report import Report
 from calipers.result import EvaluationResult, EvaluatorSpec, EvalVerdict, SkippedEvaluation
 from calipers.stores.packing import Record
@@ -264,7 +265,7 @@ def _attempt(data: Any, place: str, header: _Header, epochs: int, found: FoundRu
     others = sum(event.get("event") not in {"model", "tool"} for event in sample.events)
     if others:
         found.note("events other than requests to models and calls of tools are left out")
-    metadata = plain({**sample.metadata, **({_KEPT: left} if left else {})})
+    metadata = plain({**sample.metadata, **({_KEPT: masked(left)} if left else {})})
     common: dict[str, Any] = {
         "name": str(sample.id) if epochs == 1 else f"{sample.id} [{sample.epoch}/{epochs}]",
         "source_case_name": None if epochs == 1 else str(sample.id),
@@ -282,20 +283,22 @@ def _attempt(data: Any, place: str, header: _Header, epochs: int, found: FoundRu
             common["metadata"] = {**metadata, "scores": plain(data.get("scores"))}
         message = str(sample.error.get("message", ""))
         kind, told = _error(message)
-        return ReportCaseFailure(
+        failed = ReportCaseFailure(
             **common,
             error_type=kind,
             error_message=told,
             error_stacktrace=str(sample.error.get("traceback", "")),
             not_run=tuple(_scorers(header)),
         )
+        hide_secrets(failed)
+        return failed
     results, skipped = _results(sample, header, found)
     choices = sample.output.get("choices") or [{}]
     attributes = {
         "stop_reason": choices[0].get("stop_reason"),
         "choices": choices if len(choices) > 1 else None,
     }
-    return ReportCase(
+    record = ReportCase(
         **common,
         output=sample.output.get("completion", ""),
         metrics=usage_of(sample.model_usage.values()),
@@ -303,6 +306,8 @@ def _attempt(data: Any, place: str, header: _Header, epochs: int, found: FoundRu
         results=tuple(results),
         skipped=tuple(skipped),
     )
+    hide_secrets(record)
+    return record
 
 
 def _attached(value: Any, attachments: Mapping[str, str]) -> Any:

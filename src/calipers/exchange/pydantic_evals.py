@@ -20,7 +20,7 @@ import msgspec
 
 from calipers.analysis import Analysis
 from calipers.plain import plain
-from calipers.record import ReportCase, ReportCaseFailure
+from calipers.record import ReportCase, ReportCaseFailure, hide_secrets
 from calipers.report import Report
 from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec
 
@@ -168,7 +168,7 @@ def _case(case: _Case, names: "_EvaluatorNames", notes: dict[str, None]) -> Repo
         notes[f"case {case.name!r} has no value for the metric {name!r}: it counts as not measured"] = None
     if not is_time(case.task_duration):
         notes[f"case {case.name!r} does not say how long its task took: it counts as 0 s"] = None
-    return ReportCase(
+    record = ReportCase(
         name=case.name,
         inputs=case.inputs,
         metadata=case.metadata,
@@ -185,6 +185,8 @@ def _case(case: _Case, names: "_EvaluatorNames", notes: dict[str, None]) -> Repo
         trace_id=case.trace_id,
         span_id=case.span_id,
     )
+    hide_secrets(record)
+    return record
 
 
 def _seconds(value: float | None) -> float:
@@ -192,7 +194,7 @@ def _seconds(value: float | None) -> float:
 
 
 def _failed(case: _FailedCase) -> ReportCaseFailure:
-    return ReportCaseFailure(
+    record = ReportCaseFailure(
         name=case.name,
         inputs=case.inputs,
         metadata=case.metadata,
@@ -205,6 +207,8 @@ def _failed(case: _FailedCase) -> ReportCaseFailure:
         trace_id=case.trace_id,
         span_id=case.span_id,
     )
+    hide_secrets(record)
+    return record
 
 
 def _failure(failure: _Failure, names: "_EvaluatorNames") -> EvaluatorFailure:

@@ -16,6 +16,7 @@ from typing import Any, Final, Generic
 from typing_extensions import TypeVar
 
 from calipers.errors import InvalidRolloutError
+from calipers.redaction import masked_fields
 from calipers.trace import ToolCall, Trace
 
 StateT = TypeVar("StateT", default=str)
@@ -186,6 +187,26 @@ class Graph(Generic[StateT, ActionT]):  # noqa: PLW1641 - it grows, so it has no
         paths += [[trace] for trace in self.unfinished]
         return [[call for trace in traces for call in trace.tool_calls] for traces in paths]
 
+    def without_secrets(self) -> "Graph[StateT, ActionT]":
+        """The rollout as reports and stores tell it: with `[redacted]` for what looks like a secret in traces and metadata.
+
+        What was said stays as it is: it is what is measured. The rollout itself where it holds no secret.
+        """
+        turns = [(number, _without_secrets(node)) for number, node in numbered_turns(self)]
+        metadata, unfinished = (
+            masked_fields(self.metadata),
+            tuple(each.without_secrets() for each in self.unfinished),
+        )
+        old = zip((node for _, node in numbered_turns(self)), turns, strict=True)
+        same = all(node is one for node, (_, one) in old) and metadata is self.metadata
+        if same and all(one is other for one, other in zip(unfinished, self.unfinished, strict=True)):
+            return self
+        made = copy.copy(self)
+        made.metadata, made.unfinished = metadata, unfinished
+        if all(isinstance(node, Node) for _, node in turns):
+            made.children = tree_of((number, copy.copy(node)) for number, node in turns)
+        return made
+
     def plain_data(self) -> dict[str, Any]:
         """What a stored report keeps of a rollout."""
         return self.to_dict()
@@ -238,6 +259,19 @@ def tree_of(turns: Iterable[tuple[int, Node[Any, Any]]]) -> list[Node[Any, Any]]
         followers[number - 1].append(node)
         followers[number:] = [children]
     return first
+
+
+def _without_secrets(node: Any) -> Any:
+    """A turn without the secrets in its trace and metadata; the turn itself where there are none."""
+    if not isinstance(node, Node):
+        return node
+    trace = None if node.trace is None else node.trace.without_secrets()
+    metadata = masked_fields(node.metadata)
+    if trace is node.trace and metadata is node.metadata:
+        return node
+    made: Node[Any, Any] = copy.copy(node)
+    made.trace, made.metadata = trace, metadata
+    return made
 
 
 def _own_fields(x: Any) -> list[Any]:

@@ -17,6 +17,8 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self, TypeAlias, cast, get_args
 
+from calipers.redaction import masked
+
 from .attributes import from_json, to_json
 from .query import SpanQuery, SpanStatus, compile_query, walk_ancestors, walk_descendants
 
@@ -258,6 +260,19 @@ class SpanTree:
             TypeError: an attribute is of a type that spans do not carry.
         """
         return {"version": FORMAT_VERSION, "spans": [_node_to_dict(node) for node in self]}
+
+    def without_secrets(self) -> "SpanTree":
+        """The tree as stores keep it, with `[redacted]` for what looks like a secret; the tree itself if nothing does."""
+        data, found = self.to_dict(), False
+        for node, told in zip(self, data["spans"], strict=True):
+            nouns: list[tuple[SpanNode | SpanEvent, dict[str, Any]]] = [(node, told)]
+            nouns += zip(node.events, told["events"], strict=True)
+            for noun, written in nouns:
+                name, attributes = masked(noun.name), masked(noun.attributes)
+                if name is not noun.name or attributes is not noun.attributes:
+                    written.update(name=name, attributes=to_json(attributes))
+                    found = True
+        return SpanTree.from_dict(data) if found else self
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

@@ -26,6 +26,7 @@ from calipers.judge import Judge
 from calipers.plain import are_plain
 from calipers.recalled import Recalled, Reuse
 from calipers.record import ReportCase, ReportCaseFailure, told_calls
+from calipers.redaction import masked
 from calipers.report import Report
 from calipers.spans import SpanTree
 from calipers.styles import RolloutEvaluator
@@ -320,7 +321,7 @@ class RunJournal:
         as_is = isinstance(record, ReportCase) and holds_plain_data(record, attempt, work)
         self._changed += changed
         stored, cells = pack(
-            msgspec.structs.replace(record, output=attempt.changed_from) if changed else record,
+            msgspec.structs.replace(record, output=_before(attempt)) if changed else record,
             place,
             seat.panel,
             repeat=work.repeat_index,
@@ -339,6 +340,7 @@ class RunJournal:
         elif (
             not as_is
             or changed
+            or attempt.hidden
             or attempt.attributes
             or attempt.seed_was_read
             or attempt.case_was_read
@@ -379,7 +381,9 @@ class RunJournal:
         notes = AttemptNotes(
             rich=rich,
             changed=changed,
-            form=form_of(attempt.output) if rich else None,
+            # A hash of what was hidden would tell it to whoever guesses.
+            form=form_of(attempt.output) if rich and not attempt.hidden else None,
+            redacted=attempt.hidden,
             rich_attributes=not are_plain(attempt.attributes),
             output_code=self._recaller.code.of(attempt.output, attempt.attributes),
             rich_case=not are_plain(case.inputs, case.metadata, case.expected_output)
@@ -490,6 +494,11 @@ class RunJournal:
             self.reuse.notes.append(
                 f"stored attempts left out, since their cases are gone or have changed: {count}"
             )
+
+
+def _before(attempt: Attempt) -> Any:
+    """The output before an evaluator changed it, as plain data in which evidence is not told from the answer any more."""
+    return masked(attempt.changed_from) if attempt.hidden else attempt.changed_from
 
 
 def _is_whole(recalled: Recalled, work: Work) -> bool:

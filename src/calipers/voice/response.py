@@ -12,10 +12,14 @@ A response with `timed_out` is not an answer, whatever it holds: the agent had n
 `AgentTimeoutError` and attach the response; a pipeline that is handed such a response counts a failed run.
 """
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeVar
 
-from calipers.trace import ToolCall
+from calipers.redaction import masked
+from calipers.trace import ToolCall, secrets_of
+
+_T = TypeVar("_T", "AgentResponse", "ResponseProblem")
 
 ProblemKind = Literal[
     "malformed_arguments",
@@ -69,12 +73,31 @@ class AgentResponse:
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds from the start of the request to each event that was measured, by the name of the event."""
 
+    def without_secrets(self) -> "AgentResponse":
+        """The response as reports and stores tell it, with `[redacted]` for what looks like a secret; itself if nothing does."""
+        known = secrets_of(self.tool_calls)
+        calls = [call.without_secrets(known) for call in self.tool_calls]
+        problems = [_without_secrets(each, ("message", "raw"), known) for each in self.problems]
+        made = _without_secrets(self, ("raw", "text", "transcript"), known)
+        kept = zip((*calls, *problems), (*self.tool_calls, *self.problems), strict=True)
+        if made is self and all(one is other for one, other in kept):
+            return self
+        return replace(made, tool_calls=calls, problems=problems)
+
     @property
     def no_answer(self) -> str | None:
         """Why this is no answer, with all that was wrong with it; `None` if it is one."""
         if not any(problem.kind == "no_answer" for problem in self.problems):
             return None
         return "; ".join(problem.message for problem in self.problems)
+
+
+def _without_secrets(noun: _T, names: Iterable[str], known: Collection[str]) -> _T:
+    """The same without secrets in some of its fields; itself where there are none."""
+    told = {name: masked(getattr(noun, name), known) for name in names}
+    if all(value is getattr(noun, name) for name, value in told.items()):
+        return noun
+    return replace(noun, **told)
 
 
 def unreadable_call(name: str | None, arguments: Any, *, error: str, call_id: str | None = None) -> ToolCall:
