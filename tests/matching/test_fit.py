@@ -10,8 +10,8 @@ from calipers import ToolCall
 from calipers.errors import InvalidOptionError
 from calipers.matching import AnyOrder, CallOf, Either, InOrder, Optionally, Repeated, Step, Trajectory
 from calipers.matching.call import compare_calls
-from calipers.matching.chains import as_unit, is_chain
-from calipers.matching.fit import Plan, plans_of
+from calipers.matching.chains import as_unit
+from calipers.matching.fit import Plan, _leaves_choices, plan_of
 from calipers.matching.trajectory import as_part
 
 tools = st.sampled_from("ab")
@@ -151,8 +151,63 @@ def test_a_trajectory_is_followed_exactly_if_one_of_all_its_plans_is(part, path,
     assert match.passed is any(done for _, done in scores)
     best = 1.0 if match.passed else max(score for score, _ in scores)
     assert match.score <= best + 1e-9
-    if is_chain(InOrder(part)) and len(plans_of(InOrder(part), len(path))) > 1:
+    if _leaves_choices(InOrder(part)):
         assert match.score == pytest.approx(best)
+
+
+several = st.lists(nested, min_size=2, max_size=3).map(lambda inside: AnyOrder(*inside))
+
+
+@settings(max_examples=300)
+@given(several, st.booleans(), st.lists(calls, max_size=4), st.sampled_from(["allowed", "forbidden"]))
+@example(
+    AnyOrder(Either(["a", "b"], ["b", "a"]), Either(["a", "b"], "b")),
+    False,
+    [ToolCall(x) for x in "abba"],
+    "forbidden",
+)
+@example(AnyOrder(Optionally("a", "b"), Optionally("b", "a")), True, [ToolCall(x) for x in "ba"], "allowed")
+@example(
+    AnyOrder(Repeated(["a", "b"]), Either("a", ["b", "b"])), True, [ToolCall(x) for x in "abab"], "forbidden"
+)
+def test_parts_in_any_order_that_leave_choices_get_the_best_score_of_all_their_plans(
+    part, alone, path, extra
+):
+    whole = InOrder(part) if alone else InOrder("a", part, "b")
+    plans = set(every_plan(whole, len(path)))
+    if not _leaves_choices(whole) or sum((len(path) + 1) ** len(plan.steps) for plan in plans) > 20_000:
+        return
+    trajectory = Trajectory([whole], extra=extra)
+    scores = [
+        score
+        for plan in plans
+        for chosen in fits(plan, path)
+        if (score := score_of(plan, path, chosen, trajectory.rules, extra)) is not None
+    ]
+    match = trajectory.match(path)
+    assert match.passed is any(done for _, done in scores)
+    assert match.score == pytest.approx(1.0 if match.passed else max(score for score, _ in scores))
+
+
+def test_many_choices_in_any_order_are_solved_without_listing_them():
+    for count in (12, 40):
+        choices = [Either([f"a{i}", f"b{i}"], [f"c{i}", f"d{i}"]) for i in range(count)]
+        path = [f"a{i}" for i in range(count)] + [f"b{i}" for i in range(count)]
+        for parts, before, after in (
+            ([AnyOrder(*choices)], [], []),
+            (["s", AnyOrder(*choices), "e"], ["s"], ["e"]),
+        ):
+            trajectory = Trajectory(parts, extra="forbidden")
+            assert trajectory.match([ToolCall(name) for name in (*before, *path, *after)]).passed
+            short = trajectory.match([ToolCall(name) for name in (*before, *path[:-1], *after)])
+            asked = 2 * count + len(before) + len(after)
+            assert short.score == pytest.approx((asked - 1) / asked)
+            assert [step.call.name for step in short.missing] == [f"b{count - 1}"]
+    alike = Trajectory([AnyOrder(*[Optionally("a", "b") for _ in range(40)])], extra="forbidden")
+    assert alike.match([ToolCall("a")] * 40 + [ToolCall("b")] * 40).passed
+    shared = [Either(["search", f"open{i}"], f"skip{i}") for i in range(20)]
+    path = [name for i in range(20) for name in ("search", f"open{i}")]
+    assert Trajectory([AnyOrder(*shared)], extra="forbidden").match([ToolCall(name) for name in path]).passed
 
 
 def paths_of(part, most):
@@ -204,7 +259,7 @@ def test_every_small_nest_of_groups_allows_exactly_the_paths_that_it_stands_for(
 def test_one_chain_has_as_much_in_common_as_the_best_alignment(path, data):
     chain = data.draw(st.lists(calls, min_size=1, max_size=4))
     trajectory = Trajectory(chain)
-    (plan,) = plans_of(InOrder(*trajectory.steps), len(path))
+    plan = plan_of(InOrder(*trajectory.steps), len(path))
     match = trajectory.match(path)
     mine = tuple(fitted.position for fitted in match.steps)
     best = max(
@@ -308,9 +363,11 @@ def test_what_cannot_be_solved_exactly_is_refused_and_not_solved_roughly():
     ordered = [InOrder(call, "b") for call in many]
     with pytest.raises(InvalidOptionError, match="cannot be found exactly"):
         Trajectory([AnyOrder(*ordered)]).match([*many[::-1], *[ToolCall("b")] * 30])
-    groups = [Optionally("a", "b"), Optionally("c", "d"), Optionally("e", "f")] * 4
-    with pytest.raises(InvalidOptionError, match="more than 1000 alternatives"):
-        Trajectory([AnyOrder(*groups)]).match([])
+    choices = [Either([call, "b"], ["c", call]) for call in many]
+    with pytest.raises(
+        InvalidOptionError, match=r"more than 20,000 ways after \d+ calls.*cannot be found exactly"
+    ):
+        Trajectory([AnyOrder(*choices)]).match([ToolCall("a", {"x": 0, "y": 1})] * 30)
 
 
 def test_choices_are_not_listed_one_by_one():

@@ -1,9 +1,9 @@
 """The best fit of calls to a trajectory, found exactly.
 
-A trajectory whose parts all come in order, and that leaves choices, is solved by `chains`. Any other stands for one or more
-*plans*: steps with an order between some of them. Groups of several steps that are optional, repeated or alternatives make
-several plans; a choice between single steps is one step. Steps that share neither order nor calls are solved apart. Steps that are all in order are an alignment, steps
-of which none are an assignment. For the rest the calls are read from first to last, and for every set of steps that can no
+A trajectory that leaves choices between groups of steps is solved by `chains` if all its parts come in order, and by
+`remainder` if some do not. Any other is one *plan*: steps with an order between some of them; a choice between single steps is
+one step. Steps that share neither order nor calls are solved apart. Steps that are all in order are an alignment, steps of
+which none are an assignment. For the rest the calls are read from first to last, and for every set of steps that can no
 longer be done the best way of having got there is kept: giving a call to a step closes the step and all that should have
 come before it. Where there are too many such sets, the trajectory is refused rather than solved roughly.
 """
@@ -11,7 +11,6 @@ come before it. Where there are too many such sets, the trajectory is refused ra
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calipers.errors import InvalidOptionError
@@ -22,6 +21,7 @@ from .assignment import best_assignment, full_bonus, levels_of, weight_of
 from .call import actual_arguments, arguments_similarity, compare_calls, expected_arguments
 from .chains import Chain, Score, as_unit, followed, is_chain, nearest
 from .constraints import Step
+from .remainder import fit_remainders
 from .rules import CallRules
 from .trajectory import (
     AnyOrder,
@@ -31,12 +31,12 @@ from .trajectory import (
     Optionally,
     Repeated,
     TrajectoryMatch,
+    steps_in,
 )
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
 
-MOST_PLANS = 1_000
 MOST_STATES = 20_000
 
 
@@ -54,46 +54,41 @@ def best_fit(trajectory: "Trajectory", calls: Sequence[ToolCall]) -> TrajectoryM
     """How well the calls follow the trajectory, by the plan that fits them best."""
     findings = [constraint.check(calls, trajectory.rules) for constraint in trajectory.constraints]
     violations = tuple(finding.violation for finding in findings if finding.violation is not None)
-    best: TrajectoryMatch | None = None
     held = Score((len(findings) - len(violations)) * 10**9, len(findings))
-    for steps in _fits(trajectory, _Similarities(calls, trajectory.rules), held):
-        taken = {fitted.position for fitted in steps}
-        extra = tuple(position for position in range(len(calls)) if position not in taken)
-        required = sum(fitted.required for fitted in steps)
-        asked = required + len(findings) + (len(extra) if trajectory.extra == "forbidden" else 0)
-        earned = sum(
-            fitted.comparison.similarity for fitted in steps if fitted.required and fitted.comparison
-        )
-        earned += len(findings) - len(violations)
-        followed = not violations and all(fitted.matched for fitted in steps if fitted.required)
-        followed = followed and (trajectory.extra == "allowed" or not extra)
-        match = TrajectoryMatch(
-            calls=tuple(calls),
-            steps=steps,
-            violations=violations,
-            extra=extra,
-            extra_allowed=trajectory.extra == "allowed",
-            # Rounding must not make a whole of almost everything.
-            score=1.0 if followed else min(earned / asked, math.nextafter(1.0, 0.0)),
-            exercised=bool(required or trajectory.extra == "forbidden")
-            or any(finding.exercised for finding in findings),
-        )
-        if best is None or _rank(match) > _rank(best):
-            best = match
-    assert best is not None
-    return best
+    steps = _fitted(trajectory, _Similarities(calls, trajectory.rules), held)
+    taken = {fitted.position for fitted in steps}
+    extra = tuple(position for position in range(len(calls)) if position not in taken)
+    required = sum(fitted.required for fitted in steps)
+    asked = required + len(findings) + (len(extra) if trajectory.extra == "forbidden" else 0)
+    earned = sum(fitted.comparison.similarity for fitted in steps if fitted.required and fitted.comparison)
+    earned += len(findings) - len(violations)
+    followed = not violations and all(fitted.matched for fitted in steps if fitted.required)
+    followed = followed and (trajectory.extra == "allowed" or not extra)
+    return TrajectoryMatch(
+        calls=tuple(calls),
+        steps=steps,
+        violations=violations,
+        extra=extra,
+        extra_allowed=trajectory.extra == "allowed",
+        # Rounding must not make a whole of almost everything.
+        score=1.0 if followed else min(earned / asked, math.nextafter(1.0, 0.0)),
+        exercised=bool(required or trajectory.extra == "forbidden")
+        or any(finding.exercised for finding in findings),
+    )
 
 
-def _fits(trajectory: "Trajectory", table: "_Similarities", held: Score) -> Iterator[tuple[FittedStep, ...]]:
-    """The fits of which the best is one; `held` is what the constraints earned."""
+def _fitted(trajectory: "Trajectory", table: "_Similarities", held: Score) -> tuple[FittedStep, ...]:
+    """The best fit; `held` is what the constraints earned."""
     if not trajectory.steps:
-        yield ()
-        return
+        return ()
     whole = InOrder(*trajectory.steps)
-    if is_chain(whole) and _leaves_choices(whole):
-        yield _fit_chain(Chain(whole, len(table.calls)), table, trajectory.extra == "forbidden", held)
-    else:
-        yield from (fit_plan(plan, table) for plan in plans_of(whole, len(table.calls)))
+    if not _leaves_choices(whole):
+        return fit_plan(plan_of(whole, len(table.calls)), table)
+    extra_costs = trajectory.extra == "forbidden"
+    if is_chain(whole):
+        return _fit_chain(Chain(whole, len(table.calls)), table, extra_costs, held)
+    similar = table.by_position({id(step): step for step in steps_in(whole)})
+    return table.fitted(fit_remainders(whole, similar, beside=held, extra_costs=extra_costs))
 
 
 def _fit_chain(
@@ -107,11 +102,6 @@ def _fit_chain(
     if way is None or held.earned < held.asked * 10**9 or (extra_costs and used < len(full)):
         way = nearest(chain, similar, beside=held, extra_costs=extra_costs)
     return table.fitted(way)
-
-
-def _rank(match: TrajectoryMatch) -> tuple[float, int, int]:
-    """Which of two plans fits better: by the score, then by what was done, then by what is left over."""
-    return match.score, sum(fitted.matched for fitted in match.steps), -len(match.extra)
 
 
 # ---------------------------------------------------------------------- plans
@@ -134,38 +124,22 @@ def _leaves_choices(part: Any) -> bool:
     return isinstance(part, Either | Optionally) or any(map(_leaves_choices, part.parts))
 
 
-def plans_of(part: Any, calls: int) -> list[Plan]:
-    """The plans that a part stands for, if there are so many calls.
-
-    Raises:
-        InvalidOptionError: there are too many.
-    """
+def plan_of(part: Any, calls: int) -> Plan:
+    """The plan that a part without choices stands for, if there are so many calls."""
     if (unit := as_unit(part)) is not None:
         step = unit.steps[0] if len(unit.steps) == 1 else Choice(unit.steps)
-        return [Plan((step,), (unit.required,))]
-    if isinstance(part, Either):
-        return _few(plan for each in part.parts for plan in plans_of(each, calls))
-    if isinstance(part, Optionally):
-        return _few([*plans_of(InOrder(*part.parts), calls), Plan()])
-    if isinstance(part, Repeated):
-        return _repeated(part, calls)
-    choices = [plans_of(each, calls) for each in part.parts]
-    return _few(_joined(chosen, in_order=not isinstance(part, AnyOrder)) for chosen in product(*choices))
-
-
-def _repeated(part: Repeated, calls: int) -> list[Plan]:
+        return Plan((step,), (unit.required,))
+    if not isinstance(part, Repeated):
+        inside = [plan_of(each, calls) for each in part.parts]
+        return _joined(inside, in_order=not isinstance(part, AnyOrder))
     must = part.at_least
+    once = plan_of(part.part, calls)
+    if as_unit(part.part) is None:
+        return _joined([once] * must, in_order=True)
     may = max(must, calls if part.at_most is None else min(part.at_most, calls))
-    inside = plans_of(part.part, calls)
-    if as_unit(part.part) is not None:
-        ((step,), (required,)) = inside[0].steps, inside[0].required
-        # Which of the copies comes first makes no difference, so they need no order.
-        return [Plan((step,) * may, (required,) * must + (False,) * (may - must))]
-    return _few(
-        _joined(chosen, in_order=True)
-        for times in range(must, may + 1)
-        for chosen in product(inside, repeat=times)
-    )
+    ((step,), (required,)) = once.steps, once.required
+    # Which of the copies comes first makes no difference, so they need no order.
+    return Plan((step,) * may, (required,) * must + (False,) * (may - must))
 
 
 def _joined(plans: Sequence[Plan], *, in_order: bool) -> Plan:
@@ -181,19 +155,6 @@ def _joined(plans: Sequence[Plan], *, in_order: bool) -> Plan:
         steps += plan.steps
         required += plan.required
     return Plan(tuple(steps), tuple(required), tuple(before))
-
-
-def _few(plans: Iterable[Plan]) -> list[Plan]:
-    found: list[Plan] = []
-    for plan in plans:
-        if len(found) >= MOST_PLANS:
-            raise InvalidOptionError(
-                f"the trajectory has more than {MOST_PLANS} alternatives: say less with Either, and with Optionally and "
-                "Repeated of several steps at once"
-            )
-        if plan not in found:
-            found.append(plan)
-    return found
 
 
 # ---------------------------------------------------------------------- the fit of one plan

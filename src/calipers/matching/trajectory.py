@@ -21,7 +21,7 @@ for: a step earns the similarity of its call, a constraint 1 or 0, and a forbidd
 that earned nothing. The trajectory is followed exactly when the score is 1.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -124,15 +124,18 @@ def as_part(given: Any) -> Any:
     return as_step(given)
 
 
+def steps_in(part: Any) -> Iterator[Step]:
+    """The steps of a part, those of all alternatives."""
+    if isinstance(part, Step):
+        yield part
+    else:
+        for each in part.parts if isinstance(part, _Group) else [part.part]:
+            yield from steps_in(each)
+
+
 def _named_in(parts: Iterable[Any]) -> frozenset[str]:
     """The tools that some parts of a trajectory name."""
-    found: set[str] = set()
-    for part in parts:
-        if isinstance(part, Step):
-            found.add(part.call.name)
-        else:
-            found |= _named_in(part.parts if isinstance(part, _Group) else [part.part])
-    return frozenset(found)
+    return frozenset(step.call.name for part in parts for step in steps_in(part))
 
 
 Extra: TypeAlias = Literal["allowed", "forbidden"]
@@ -216,8 +219,8 @@ class Trajectory:
         """How well these calls follow the trajectory.
 
         Raises:
-            InvalidOptionError: the trajectory has too many alternatives, or too many steps without an order that the
-                same calls could be, to find the best fit exactly.
+            InvalidOptionError: too many parts without an order may be half done at the same time to find the best fit
+                exactly.
         """
         from .fit import best_fit
 
