@@ -10,13 +10,17 @@ import pytest
 from calipers.stores import open_store
 
 COUNTED = """
+    import os
+    from contextlib import suppress
     from pathlib import Path
 
     def counted(inputs):
         with Path("calls.txt").open("a") as log:
             log.write(f"{inputs}\\n")
-        if inputs == "broken" and Path("down").exists():
-            raise OSError("the service is down")
+        with suppress(FileNotFoundError):  # not by exists(), since a task that looks at files has no identity
+            if inputs == "broken":
+                os.utime("down")
+                raise OSError("the service is down")
         return 1
 
     def eval_counted():

@@ -23,7 +23,7 @@ from calipers.plain import safe_repr
 from .chains import Given, Score, Unit, as_unit
 from .trajectory import AnyOrder, Either, Optionally, Repeated
 
-MOST_REMAINDERS = 20_000
+MOST_REMAINDERS = 5_000
 
 _HOPEFUL = 30
 """How many remainders are followed to find a way to compare others with."""
@@ -144,7 +144,7 @@ class Remainders:
     # ------------------------------------------------------------------ what there is
 
     def _number(self, node: Any, reach: int, key: Any = None) -> int:
-        key = node if key is None else key
+        key = (type(node), node if key is None else key)  # tuples of two kinds may be equal
         known = self._numbers.get(key)
         if known is None:
             known = self._numbers[key] = len(self._nodes)
