@@ -77,7 +77,7 @@ def test_a_session_that_measured_nothing_replaces_the_file_of_an_earlier_one(fol
     done = folder.pytest("-q", "--calipers-out=out.json")
     assert (done.code, done.section) == (0, "Nothing was measured.\nWrote out.json\n")
     report = read_report(folder.path / "out.json")
-    assert (report.cases, report.failures, report.pass_rate()) == ([], [], None)
+    assert (report.cases, report.failures, report.pass_rate(None)) == ([], [], None)
     assert folder.pytest("-q", "missing.py", "--calipers-out=none.json").code == 4
     assert not (folder.path / "none.json").exists()
 

@@ -13,7 +13,7 @@ both = Dataset(name="capitals", cases=dataset.cases, evaluators=[EqualsExpected(
 @pytest.mark.calipers(both)
 @pytest.mark.parametrize("model", [paris, right])
 def test_models(model, case, evaluate_case):
-    evaluate_case(model)
+    assert evaluate_case(model).name == case.name
 
 def test_mean(evaluate):
     assert_mean(evaluate(Dataset(cases=dataset.cases, evaluators=[lambda output: len(output)]), right),
