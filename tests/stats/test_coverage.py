@@ -47,3 +47,25 @@ def test_a_cell_of_the_page_is_what_the_script_finds(row):
 def test_clopper_and_pearson_never_fall_short_beyond_chance():
     assert min(map(float, shown()["rate: Clopper-Pearson"])) >= 94
     assert min(map(float, shown()["rate, looked at after every case: betting"])) >= 94
+
+
+DIPS = {
+    "rate: Wilson": 91.5,
+    "score between bounds, most at the upper one: the same": 90.5,
+    "score without bounds: Student t": 89.5,
+    "score of two kinds: Wilson of an effective size": 0,
+    "score of two kinds, near 0 and near 1: Student t": 0,
+    "score: BCa bootstrap": 0,
+    "difference, paired scores: BCa": 0,
+}
+"""Rows that may fall below 92: rates of few cases, scores, whose intervals reports call approximate, and bootstraps, which none shows."""
+
+
+def test_no_other_interval_of_the_page_covers_less_than_92_percent():
+    low = {row: min(map(float, cells)) for row, cells in shown().items()}
+    assert {row: least for row, least in low.items() if least < DIPS.get(row, 92)} == {}
+
+
+def test_repeats_with_rare_failures_are_covered():
+    row = f"rate, {COVERAGE.REPEATS} repeats: two levels"
+    assert COVERAGE.share_covered((row, 30, 0.95, 400)) > 0.93

@@ -116,7 +116,7 @@ Task time  p50 250 ms · longest 250 ms · p90 needs 36 cases · (finished tasks
 Metrics    tokens 1,200 · (means per case)
 ```
 
-<sub>[low, high] is a 95 % interval (Wilson; Wilson with an effective sample size): with fresh cases of the same kind, 95 % of such intervals would contain the true value.</sub>
+<sub>[low, high] is a 95 % interval (Wilson; Wilson with an effective sample size): with fresh cases of the same kind, 95 % of such intervals would contain the true value. Those of scores are approximate: they go by the spread that was seen.</sub>
 
 <sub>A graded row is the mean of the scores behind a verdict, over the n attempts that have one; a failed task or evaluator gives none.</sub>
 """

@@ -95,7 +95,7 @@ def test_the_footnote_names_each_method_once(records):
     (line,) = lines(footnote(Page(), report, report.summaries(), confidence=0.95))
     assert line == (
         "[low, high] is a 95 % interval (Wilson; Student t): with fresh cases of the same kind, 95 % of such "
-        "intervals would contain the true value."
+        "intervals would contain the true value. Those of scores are approximate: they go by the spread that was seen."
     )
 
 

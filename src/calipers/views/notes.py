@@ -140,7 +140,8 @@ def footnote(
         if estimate is not None and estimate.interval is not None:
             methods[estimate.interval.method] = None
     if methods:
-        yield page.line((_intervals(report, methods, confidence), "dim"))
+        scored = any(_is_scored(summary) for summary in summaries.values())
+        yield page.line((_intervals(report, methods, confidence, scored=scored), "dim"))
     if (why := without_interval(summaries)) is not None:
         yield page.line((why, "dim"))
     if any(summary.graded is not None for summary in summaries.values()):
@@ -167,12 +168,20 @@ def without_interval(summaries: Mapping[str, Summary]) -> str | None:
     )
 
 
-def _intervals(report: Report, methods: "Iterable[Method]", confidence: float) -> str:
+def _is_scored(summary: Summary) -> bool:
+    """Whether a column shows a mean of scores with its interval."""
+    mean = summary.estimate if summary.kind == "score" else summary.graded
+    return mean is not None and mean.interval is not None
+
+
+def _intervals(report: Report, methods: "Iterable[Method]", confidence: float, *, scored: bool) -> str:
     level = confidence_text(confidence)
     text = (
         f"[low, high] is a {level} interval ({'; '.join(METHODS[method] for method in methods)}): with fresh cases of "
         f"the same kind, {level} of such intervals would contain the true value."
     )
+    if scored:
+        text += " Those of scores are approximate: they go by the spread that was seen."
     if report.repeat > 1:
         text += " Repeats measure the same cases better; only more cases tell more about new ones."
     return text
