@@ -31,7 +31,7 @@ Metrics    tokens 115 · (means per case)
 
 [low, high] is a 95 % interval (Wilson; Wilson with an effective sample size):
 with fresh cases of the same kind, 95 % of such intervals would contain the true
-value.
+value. Those of scores are approximate: they go by the spread that was seen.
 """
 
 
