@@ -346,6 +346,56 @@ class TestLimits:
             ["Operation not permitted"]
         ] * 7, outcome
 
+    @pytest.mark.skipif(system_call_filter() is None, reason="no filter of system calls for this machine")
+    def test_memory_of_the_kernel_is_bounded_by_the_open_files_and_the_buffers_of_the_system(self, sandbox):
+        code = """
+            import asyncio, ctypes, fcntl, os, socket
+            system = ctypes.CDLL(None, use_errno=True)
+            one, other = socket.socketpair()
+            read, write = os.pipe()
+            def raised(call, *arguments):
+                if call(*arguments) == -1:
+                    raise OSError(ctypes.get_errno(), "refused")
+            for call in (
+                lambda: os.memfd_create("a"),
+                lambda: fcntl.fcntl(write, 1031, 1 << 20),
+                *(lambda number=number: one.setsockopt(socket.SOL_SOCKET, number, 1 << 22) for number in (7, 8, 32, 33)),
+                lambda: raised(system.syscall, {vmsplice}, write, None, 0, 0),
+                lambda: raised(system.syscall, 425, 8, None),
+                lambda: raised(system.syscall, {mq_open}, b"a", 0o102, 0o600, None),
+                lambda: raised(system.syscall, 447, 0),
+            ):
+                try:
+                    call()
+                    print("allowed")
+                except PermissionError:
+                    print("refused")
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            fcntl.fcntl(write, fcntl.F_SETFL, os.O_NONBLOCK)
+            asyncio.run(asyncio.sleep(0))
+            held, kept = 0, []
+            try:
+                while True:
+                    kept.append(socket.socketpair())
+                    for each in kept[-1]:
+                        each.setblocking(False)
+                        try:
+                            while True:
+                                held += each.send(bytes(1 << 16))
+                        except BlockingIOError:
+                            pass
+            except OSError:
+                print(len(kept) > 10, held)
+        """
+        numbers = {"x86_64": (278, 240), "aarch64": (75, 180)}[platform.machine()]
+        filled = program(code, vmsplice=numbers[0], mq_open=numbers[1])
+        outcome = sandbox.run_sync(filled, limits=Limits(seconds=60, open_files=64))
+        *refused, (filled_up, held) = [line.split() for line in outcome.stdout.splitlines()]
+        assert refused == [["refused"]] * 10, outcome
+        assert filled_up == "True"
+        default = int(Path("/proc/sys/net/core/wmem_default").read_text(encoding="ascii"))
+        assert 0 < int(held) <= 64 * default
+
     @pytest.mark.parametrize(("name", "value"), [("memory_bytes", 1), ("open_files", 1)])
     def test_a_limit_too_tight_to_start_in_is_a_failure_never_a_pass(self, sandbox, name, value):
         with contextlib.suppress(SandboxError):

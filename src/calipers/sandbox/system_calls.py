@@ -1,8 +1,12 @@
 """The system calls that a program in the sandbox may not make, as a filter that the kernel runs on each call.
 
-Refused are those that hand out memory outside of a process's own, where no limit on a process counts it, and those that make
-a new namespace or mount a file system, which would be a way to such memory: a tmpfs of any size. The program gets the error
-EPERM, as if it lacked the right, and may handle it.
+Refused are those that hand out memory outside of a process's own, where no limit on a process counts it: shared memory,
+files in memory, message queues, pages given to a pipe, rings of io_uring, larger buffers of a pipe or a socket. So are those
+that make a new namespace or mount a file system, which would be a way to such memory: a tmpfs of any size. The program gets
+the error EPERM, as if it lacked the right, and may handle it.
+
+What is left are the buffers that the kernel gives to each pipe and socket by itself, and the limit on open files bounds their
+number.
 
 `clone3` keeps its flags where a filter cannot read them, so it "does not exist": every C library then takes `clone`. Calls
 of another architecture than the machine's own have other numbers, and are refused altogether.
@@ -19,8 +23,12 @@ import sys
 
 __all__ = ["system_call_filter"]
 
+_Line = tuple[int, int, int, int]
+"""What to do, how many lines to skip if so and if not, and a number."""
+
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in what the kernel shows to the filter
+_NUMBER, _ARCHITECTURE = 0, 4  # offsets in what the kernel shows to the filter
+_FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = 16, 24, 32
 _ALLOW, _KILL, _FAIL = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
 _NOT_PERMITTED, _NO_SUCH_CALL = 1, 38  # errno
 _NEW_NAMESPACES = 0x7E02_0000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET
@@ -32,6 +40,8 @@ _EVERYWHERE = {
     "fsopen": 430,
     "fsmount": 432,
     "mount_setattr": 442,
+    "io_uring_setup": 425,
+    "memfd_secret": 447,
 }
 _REFUSED = {
     "x86_64": {
@@ -42,6 +52,9 @@ _REFUSED = {
         "mount": 165,
         "unshare": 272,
         "setns": 308,
+        "mq_open": 240,
+        "vmsplice": 278,
+        "memfd_create": 319,
         **_EVERYWHERE,
     },
     "aarch64": {
@@ -52,11 +65,19 @@ _REFUSED = {
         "mount": 40,
         "unshare": 97,
         "setns": 268,
+        "mq_open": 180,
+        "vmsplice": 75,
+        "memfd_create": 279,
         **_EVERYWHERE,
     },
 }
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
+_FCNTL = {"x86_64": 72, "aarch64": 25}
+_PIPE_SIZE = 1031  # F_SETPIPE_SZ
+_SETSOCKOPT = {"x86_64": 54, "aarch64": 208}
+_OF_SOCKET = 1  # SOL_SOCKET
+_BUFFER_SIZES = (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF, SO_SNDBUFFORCE and SO_RCVBUFFORCE
 _AUDIT_NUMBER = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
 
 
@@ -65,7 +86,7 @@ def system_call_filter() -> bytes | None:
     machine = platform.machine()
     if sys.platform != "linux" or machine not in _REFUSED or sys.maxsize < 1 << 32:
         return None
-    lines = [
+    lines: list[_Line] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, _AUDIT_NUMBER[machine]),
         (_RETURN, 0, 0, _KILL),
@@ -77,11 +98,18 @@ def system_call_filter() -> bytes | None:
     ]
     for number in _REFUSED[machine].values():
         lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _FAIL | _NOT_PERMITTED)]
-    lines += [
-        (_EQUAL, 0, 3, _CLONE[machine]),
-        (_LOAD, 0, 0, _FIRST_ARGUMENT),
-        (_ANY_BIT, 0, 1, _NEW_NAMESPACES),
-        (_RETURN, 0, 0, _FAIL | _NOT_PERMITTED),
-        (_RETURN, 0, 0, _ALLOW),
-    ]
+    refused = (_RETURN, 0, 0, _FAIL | _NOT_PERMITTED)
+    lines += _only(
+        _CLONE[machine], [(_LOAD, 0, 0, _FIRST_ARGUMENT), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), refused]
+    )
+    lines += _only(_FCNTL[machine], [(_LOAD, 0, 0, _SECOND_ARGUMENT), (_EQUAL, 0, 1, _PIPE_SIZE), refused])
+    sizes = [line for size in _BUFFER_SIZES for line in ((_EQUAL, 0, 1, size), refused)]
+    of_socket = [(_LOAD, 0, 0, _SECOND_ARGUMENT), (_EQUAL, 0, 1 + len(sizes), _OF_SOCKET)]
+    lines += _only(_SETSOCKOPT[machine], [*of_socket, (_LOAD, 0, 0, _THIRD_ARGUMENT), *sizes])
+    lines += [(_RETURN, 0, 0, _ALLOW)]
     return b"".join(struct.pack("=HBBI", *line) for line in lines)
+
+
+def _only(number: int, lines: list[_Line]) -> list[_Line]:
+    """Lines for one call, which look at its arguments; it is allowed after them."""
+    return [(_EQUAL, 0, len(lines) + 1, number), *lines, (_RETURN, 0, 0, _ALLOW)]
