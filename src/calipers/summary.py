@@ -307,8 +307,9 @@ class Tally:
                 self._ledgers[name].task_failures.add(unit, False)
             return
         self._seconds.add(record.task_duration)
-        for name, value in record.metrics.items():
-            self._metric(name).add(unit, _float(value))
+        if record.metrics:
+            for name, value in record.metrics.items():
+                self._metric(name).add(unit, _float(value))
         # In order, since the rows of a report follow the ledgers: a set of names has another order in each process.
         judged: dict[str, bool] = {}
         for skip in record.skipped:
