@@ -152,7 +152,7 @@ def run_table(
 def _row(
     report: Report, label: str, k: int | None, metrics: dict[str, Estimate | None], confidence: float
 ) -> RunRow:
-    counts, times = report.counts(), report.durations()
+    counts, times = report.counts(), report.durations(None)
     outage = report.infrastructure(confidence=confidence)
     return RunRow(
         label=label,
@@ -162,7 +162,7 @@ def _row(
         cases=counts.cases,
         attempts=counts.attempts,
         repeat=report.repeat,
-        pass_rate=report.pass_rate(confidence=confidence),
+        pass_rate=report.pass_rate(None, confidence=confidence),
         infrastructure=0 if outage is None else outage.count,
         without=None if outage is None else outage.without,
         pass_at_k=_of_k(report.pass_at_k, k, confidence),
@@ -178,7 +178,7 @@ def _of_k(estimate: Callable[..., Estimate | None], k: int | None, confidence: f
     if k is None:
         return None
     try:
-        return estimate(k, confidence=confidence)
+        return estimate(k, None, confidence=confidence)
     except InvalidOptionError:
         raise
     except ValueError:  # some case has fewer attempts
