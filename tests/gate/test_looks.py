@@ -41,8 +41,8 @@ def test_another_policy_or_agent_is_another_question():
 def test_a_store_remembers_looks(tmp_path):
     where = str(tmp_path / "runs.db")
     with open_store(where) as store:
-        store.add_look("q", look("a", 1))
-        store.add_look("q", look("b", 2, "PASS"))
+        store.add_look("q", look("a", 1), after=0)
+        store.add_look("q", look("b", 2, "PASS"), after=1)
     with open_store(where) as store:
         assert store.looks("q") == [look("a", 1), look("b", 2, "PASS")]
         assert store.looks("other") == []

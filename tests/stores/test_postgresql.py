@@ -128,7 +128,7 @@ def test_a_store_from_before_looks_were_counted_learns_to_count_them(postgres):
         connection.execute(f"UPDATE before_looks.calipers_store SET version = {VERSION - 1}")
     look = Look(run="a", attempts=1, number=1, outcome="WORSE")
     with PostgresqlStore(url) as store:
-        store.add_look("ours", look)
+        assert store.add_look("ours", look, after=0)
     with PostgresqlStore(url) as store:
         assert store.looks("ours") == [look]
 

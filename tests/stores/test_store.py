@@ -1,10 +1,15 @@
 """The contract, against every kind of store; more of it is in `calipers.testing.check_store`."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from calipers import Case, Dataset
+from calipers.cli.gating import counted
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.gate.looks import Look
+from calipers.gate.verdict import Verdict
 from calipers.result import EvaluatorSpec
 from calipers.stores import Panel, RunInfo, Store, StoredEvaluator, pack
 from calipers.testing import check_store
@@ -206,10 +211,46 @@ def test_looks_at_a_question_come_back_in_their_order_and_outlive_their_run(stor
         Look(run=run.id, attempts=3 * number, number=number, outcome=outcome)
         for number, outcome in enumerate(("INCONCLUSIVE", "WORSE", "FAIL", "PASS"), 1)
     ]
-    for look in looks:
-        store.add_look("ours", look)
-        store.add_look("ours too, by another agent: 'ü'", look)
+    for before, look in enumerate(looks):
+        assert store.add_look("ours", look, after=before)
+        assert store.add_look("ours too, by another agent: 'ü'", look, after=before)
     store.delete_run(run.id)
     store.prune()
     assert store.looks("ours") == store.looks("ours too, by another agent: 'ü'") == looks
     assert store.looks("nobody's") == []
+
+
+def test_a_look_is_not_noted_if_another_came_before_it(store):
+    first, other = (Look(run=run, attempts=1, number=1, outcome="WORSE") for run in "ab")
+    assert store.add_look("ours", first, after=0)
+    assert not store.add_look("ours", other, after=0)
+    assert store.looks("ours") == [first]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_two_gates_that_judge_at_once_take_two_numbers(request, kind):
+    kept = request.getfixturevalue(f"{kind}_store")
+    where = (
+        kept.path if kind == "sqlite" else f"{request.getfixturevalue('postgres').url}?schema={kept.schema}"
+    )
+    both_judge = threading.Barrier(2, timeout=60)
+
+    def gate(run):
+        judged = []
+
+        def judge(look):
+            if not judged:
+                both_judge.wait()
+            judged.append(look)
+            return Verdict(
+                outcome="WORSE", findings=(), run=run, cases=1, confidence=0.95, look=look, correction="holm"
+            )
+
+        with type(kept)(where) as store:
+            counted(store, "ours", run, 1, judge)
+        return judged
+
+    with ThreadPoolExecutor(2) as pool:
+        judged = sorted(pool.map(gate, "ab"))
+    assert judged == [[1], [1, 2]], "the one that came second judges again"
+    assert [look.number for look in kept.looks("ours")] == [1, 2]

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from calipers.gate.verdict import Outcome, Verdict
 from calipers.report import Report
 from calipers.stores.packing import setting_of
 from calipers.stores.run_info import RunInfo
+from calipers.stores.store import Store
 from calipers.views.formats import Target
 from calipers.views.gate.files import verdict_target, write_verdict
 from calipers.views.gate.markdown import verdict_markdown
@@ -54,10 +55,9 @@ def gate(
     names = [run] if baseline is None else [run, baseline]
     found = named_reports(names, store, dataset=dataset, concludes=True)
     old = found[1] if baseline is not None else None
-    question = None if anytime else _question(rules, found)
-    number = None if question is None else _number(question, found[0], rules, store)
-    try:
-        verdict = judge_run(
+
+    def judge(look: int | None) -> Verdict:
+        return judge_run(
             found[0].report,
             rules,
             baseline=None if old is None else old.report,
@@ -65,12 +65,19 @@ def gate(
             changed_evaluators=None if old is None else known_changes(old.evaluators, found[0].evaluators),
             anytime=True if anytime else None,
             task_timeout=None if rules.duration is None else _longest(found, store),
-            look=number,
+            look=look,
         )
+
+    question = None if anytime else _question(rules, found)
+    info = found[0].info
+    try:
+        if question is None or info is None:
+            verdict = judge(None)
+        else:
+            with open_kept(store) as kept:
+                verdict = counted(kept, question, info.id, _evidence(info, rules), judge)
     except LimitError as error:
         raise CommandError(f"{near_path(policy)}: {error}") from error
-    if question is not None and verdict.look is not None:
-        _remember(question, found[0], rules, verdict, store)
     verdict = msgspec.structs.replace(
         verdict, run=found[0].label, baseline=None if old is None else old.label
     )
@@ -114,34 +121,29 @@ def _question(policy: Policy, runs: Sequence[NamedReport]) -> str | None:
     return question_of(policy, *sides) if len(sides) == len(infos) else None
 
 
-def _number(question: str, run: NamedReport, policy: Policy, store: str | None) -> int:
-    assert run.info is not None
-    with open_kept(store) as kept:
-        return number_of(kept.looks(question), run.info.id, _evidence(run.info, policy))
+def counted(kept: Store, question: str, run: str, attempts: int, judge: Callable[[int], Verdict]) -> Verdict:
+    """Judge as the look that this is at its question, and note it.
+
+    Where another gate notes a look meanwhile, its number is taken: this is a further look, and judges again.
+    """
+    while True:
+        earlier = kept.looks(question)
+        verdict = judge(number_of(earlier, run, attempts))
+        if verdict.look is None:
+            return verdict
+        look = Look(run=run, attempts=attempts, number=verdict.look, outcome=verdict.outcome)
+        try:
+            if look in earlier or kept.add_look(question, look, after=len(earlier)):
+                return verdict
+        except StoreError as error:
+            note(f"This look is not noted in the store, so a further one will not know of it: {error}")
+            return verdict
 
 
 def _evidence(run: RunInfo, policy: Policy) -> int:
     """How much a look has to go by: the attempts of the run and the lines of its labels, since judging with more is another look."""
     files = {rules.agreement.labels for rules in policy.evaluators.values() if rules.agreement is not None}
     return run.attempts + sum(len(Path(each).read_bytes().splitlines()) for each in files if each is not None)
-
-
-def _remember(question: str, run: NamedReport, policy: Policy, verdict: Verdict, store: str | None) -> None:
-    """Note the look, unless it is one that is noted already."""
-    assert run.info is not None
-    assert verdict.look is not None
-    look = Look(
-        run=run.info.id,
-        attempts=_evidence(run.info, policy),
-        number=verdict.look,
-        outcome=verdict.outcome,
-    )
-    with open_kept(store) as kept:
-        if look not in kept.looks(question):
-            try:
-                kept.add_look(question, look)
-            except StoreError as error:
-                note(f"This look is not noted in the store, so a further one will not know of it: {error}")
 
 
 def _longest(runs: Sequence[NamedReport], store: str | None) -> float | None:

@@ -69,6 +69,14 @@ class PostgresqlStore(SqlStore):
             db.run("SELECT pg_advisory_xact_lock_shared(?)", (_OPENING,))
             yield db
 
+    @contextlib.contextmanager
+    @override
+    def _counting_looks(self) -> Iterator[Session]:
+        with self._writer.transaction() as db:
+            # Before anything is read, so that what others noted before is seen. Others still read.
+            db.run("LOCK TABLE looks IN EXCLUSIVE MODE")
+            yield db
+
     @override
     def prune(self) -> int:
         with self._writer.transaction() as db:

@@ -56,6 +56,10 @@ class SqlRuns(Store):
     def _writing(self) -> AbstractContextManager[Session]:
         """A session in a transaction, which is committed when the block is left and rolled back if it raises."""
 
+    def _counting_looks(self) -> AbstractContextManager[Session]:
+        """The same, while no one else notes a look. Where one writer at a time writes, that is any such session."""
+        return self._writing()
+
     @override
     def begin_run(self, run: RunInfo) -> RunInfo:
         owner = this_process()
@@ -120,9 +124,13 @@ class SqlRuns(Store):
         return places
 
     @override
-    def add_look(self, question: str, look: Look) -> None:
-        with self._writing() as db:
+    def add_look(self, question: str, look: Look, *, after: int) -> bool:
+        with self._counting_looks() as db:
+            ((count,),) = db.run("SELECT COUNT(*) FROM looks WHERE question = ?", (question,))
+            if count != after:
+                return False
             db.run("INSERT INTO looks (question, body) VALUES (?, ?)", (question, to_json(plain(look))))
+        return True
 
     @override
     def looks(self, question: str) -> list[Look]:

@@ -162,8 +162,17 @@ class Store(ABC):
         """Give up what no run uses any more, and the space it took; returns how many blobs were removed."""
 
     @abstractmethod
-    def add_look(self, question: str, look: Look) -> None:
-        """Note that a gate has looked at a run. Looks stay when their run is deleted."""
+    def add_look(self, question: str, look: Look, *, after: int) -> bool:
+        """Note that a gate has looked at a run. Looks stay when their run is deleted.
+
+        Args:
+            question: what the look was at (`calipers.gate.looks`).
+            look: what came of it.
+            after: how many looks at the question there were when this one got its number.
+
+        Returns:
+            Whether it is noted. It is not if another look was noted meanwhile, which may have the same number.
+        """
 
     # ------------------------------------------------------------------ reading
 
