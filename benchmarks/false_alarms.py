@@ -55,10 +55,13 @@ class Counted(NamedTuple):
 
     @cache  # noqa: B019 - it is to be kept
     def interval(self, confidence):
+        return self.change().interval(confidence)
+
+    def change(self):
         same = self.n - self.better - self.worse
         new = [[1.0]] * self.better + [[0.0]] * (self.worse + same)
         old = [[0.0]] * self.better + [[1.0]] * self.worse + [[0.0]] * same
-        return Change(run=new, baseline=old, is_rate=True).interval(confidence)
+        return Change(run=new, baseline=old, is_rate=True)
 
     def needed(self, limit, confidence):
         """Nobody asks here."""

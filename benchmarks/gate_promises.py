@@ -12,8 +12,9 @@
   value and by the one that does; 2.5 % is what the policy states.
 - *advice*: an agent that is worse by exactly the margin. After every INCONCLUSIVE or WORSE look, as many cases are added as the verdict
   asks for, or half as many again where it asks for none, up to six times. How often it has passed after one, three and six rounds: by
-  judging each look as if it were the only one, and with looks that are counted. Both by Gaffke's interval, which is sooner computed for
-  many cases than the exact one.
+  judging each look as if it were the only one, and with looks that are counted.
+- *kappa*: a judge whose kappa with people is exactly at the limit. How often it passes, by an interval on kappa's own scale and by the one
+  on the scale of log(1 - kappa); 2.5 % is what the policy states.
 - *these cases*: 50 cases and a margin of 5 points. How often an agent that is as good as before, and one that is worse by exactly the
   margin on these cases, pass by what the rules speak of and by the attempts at each case.
 
@@ -32,10 +33,12 @@ import tables
 from calipers.gate.claims import Claim, judge_claims
 from calipers.gate.looks import confidence_at
 from calipers.gate.measure import Change, Grown, Level, attempts_apart
-from calipers.stats import t_interval
+from calipers.gate.ratings import Ratings
+from calipers.stats import Interval, t_interval
 from calipers.stats.bounded import bounded_interval
+from calipers.stats.distributions import normal_quantile
 from calipers.stats.tango import exact_paired
-from false_alarms import DOUBT, PAGE, claim
+from false_alarms import DOUBT, PAGE, Counted, both_ways, claim
 
 SETS = 2000
 CI_CASES, CI_MARGIN, CI_FLIPS, CI_LOSSES = 100, 0.05, (0.1, 0.2, 0.3), (-0.1, 0.0)
@@ -281,6 +284,41 @@ def advised(cell):
     return found
 
 
+class Followed(Counted):
+    """The measure of a margin at one look, whose exact interval is computed where it may matter, since it takes a while for many cases.
+
+    Where the margin and no change lie well inside or well outside Tango's score interval, on which the exact one rests, that serves.
+    """
+
+    def interval(self, confidence):
+        tail = (1 - confidence) / 2
+        near, far = -normal_quantile(min(0.4, 2 * tail)), -normal_quantile(tail / 4)
+        margin, none = (abs(self.score(each)) for each in (-ADVICE_MARGIN, 0.0))
+        if margin < near and not near < none < far:
+            wanted = -normal_quantile(tail)
+            return Interval(self.end(-1.0, wanted), self.end(1.0, wanted), confidence)
+        return Counted.interval(self, confidence)
+
+    def score(self, difference):
+        """How many standard errors what was seen lies above a difference, were that one true (Tango, 1998)."""
+        b = (2 * self.n - self.better + self.worse) * difference - self.better - self.worse
+        c = -self.worse * difference * (1 - difference)
+        rate = (sqrt(max(0.0, b * b - 8 * self.n * c)) - b) / (4 * self.n)
+        spread = self.n * (2 * rate + difference * (1 - difference))
+        return (self.better - self.worse - self.n * difference) / sqrt(spread) if spread > 0 else 0.0
+
+    def end(self, outer, wanted):
+        """Where the score is so large, between the value and the outermost difference."""
+        inner = self.value
+        for _ in range(30):
+            middle = (inner + outer) / 2
+            inner, outer = (middle, outer) if abs(self.score(middle)) < wanted else (inner, middle)
+        return inner
+
+    def needed(self, limit, confidence):
+        return self.change().needed(limit, confidence)
+
+
 def _follow(draw, flips, n, *, counted):
     better = worse = total = 0
     wanted = n
@@ -289,12 +327,7 @@ def _follow(draw, flips, n, *, counted):
         better += sum(new for new, _ in pairs)
         worse += sum(old for _, old in pairs)
         total = wanted
-        same = total - better - worse
-        measure = Change(
-            run=[[1.0]] * better + [[0.0]] * (worse + same),
-            baseline=[[0.0]] * better + [[1.0]] * worse + [[0.0]] * same,
-            bounds=(-1.0, 1.0),
-        )
+        measure = Followed(better, worse, total)
         asked = Claim(
             subject="", rule="", measure=measure, limit=-ADVICE_MARGIN, par=0.0, unit="rate", signed=True
         )
@@ -359,6 +392,41 @@ def these_table(sets, pool):
         yield f"| {100 * loss:+.0f} points | {repeats} | {shown} |"
 
 
+KAPPAS, KAPPA_PASSES, KAPPA_LABELS = (0.4, 0.6, 0.8), (0.5, 0.8, 0.9), (50, 100, 200)
+
+
+def kappa_passes(cell):
+    """How often a judge passes that is exactly at the limit: on kappa's own scale, and on that of the logarithm."""
+    kappa, passes, n, sets = cell
+    draw = Random(zlib.crc32(f"{kappa} {passes} {n}".encode()))
+    apart = 2 * passes * (1 - passes) * (1 - kappa) / 2
+    answers = [(1, 1), (1, 0), (0, 1), (0, 0)]
+    weights = [passes - apart, apart, apart, 1 - passes - apart]
+    plain = logarithmic = 0
+    for _ in range(sets):
+        judge, human = zip(*draw.choices(answers, weights, k=n), strict=True)
+        ratings = Ratings(judge=list(judge), human=list(human), by="kappa")
+        interval = None if ratings.why_open("") else ratings.interval(1 - 2 * DOUBT)
+        if interval is None:
+            continue
+        logarithmic += interval.low > kappa
+        # The ends stand at equal distances from log(1 - kappa); on kappa's own scale, the same errors of the jackknife are these.
+        rest = 1 - ratings.value
+        plain += (1 - rest - rest * log((1 - interval.low) / rest) if rest else interval.low) > kappa
+    return plain / sets, logarithmic / sets
+
+
+def kappa_table(sets, pool):
+    cells = [(kappa, passes, n, sets) for kappa in KAPPAS for passes in KAPPA_PASSES for n in KAPPA_LABELS]
+    found = dict(zip(cells, pool.map(kappa_passes, cells), strict=True))
+    yield "| kappa | people pass | " + " | ".join(f"{n} labels" for n in KAPPA_LABELS) + " |"
+    yield "|---:|---:|" + "---:|" * len(KAPPA_LABELS)
+    for kappa in KAPPAS:
+        for passes in KAPPA_PASSES:
+            shown = both_ways(found[kappa, passes, n, sets] for n in KAPPA_LABELS)
+            yield f"| {kappa} | {passes:.0%} | {shown} |"
+
+
 TABLES = {
     "these cases": these_table,
     "ci": ci_table,
@@ -366,6 +434,7 @@ TABLES = {
     "scores": scores_table,
     "large values": large_values_table,
     "advice": advice_table,
+    "kappa": kappa_table,
 }
 
 

@@ -301,3 +301,33 @@ def test_these_cases_are_told_apart_by_their_attempts_alone(two_runs):
     assert "▲ Better Pass rate 0.0 % → 100.0 %" in squeezed(done.stdout)
     assert json.loads(Path("these.json").read_text())["comparisons"][0]["population"] == "these-cases"
     assert "about cases like these" in squeezed(two_runs("compare", "old", "new").stdout)
+
+
+def test_show_and_compare_have_the_same_rate_of_the_same_run_though_tasks_crash(calipers, write):
+    """Of 25 cases, 16 state an expectation; every fifth crashes."""
+    write(
+        "evals.py",
+        """
+        from calipers import Case, Dataset
+        from calipers.evaluators import EqualsExpected
+
+        def task(number):
+            if number % 5 == 0:
+                raise ValueError(number)
+            return number if number % 3 else -1
+
+        def eval_numbers():
+            stated = [Case(name=str(n), inputs=n, expected_output=n) for n in range(16)]
+            bare = [Case(name=str(n), inputs=n) for n in range(16, 25)]
+            return Dataset(name="numbers", cases=[*stated, *bare], evaluators=[EqualsExpected()]), task
+        """,
+    )
+    for name in ("old", "new"):
+        calipers("run", "evals.py:eval_numbers", "--name", name, "--quiet")
+    shown = squeezed(calipers("show", "new").stdout)
+    (compared,) = json.loads(calipers("compare", "old", "new", "--out", "json:-").stdout)["comparisons"]
+    (column,) = compared["evaluators"]
+    assert "Passed 8 of 17 cases 47.1 %" in shown
+    assert re.search(r"EqualsExpected assertion 50\.0 % .* 16 8 ", shown)
+    assert (column["candidate"], column["candidate_cases"]) == (0.5, 16)
+    assert (compared["pass_rate"]["candidate"], compared["pass_rate"]["candidate_cases"]) == (8 / 17, 17)

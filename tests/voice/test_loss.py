@@ -81,6 +81,23 @@ def test_where_requests_are_repeated_the_request_is_the_unit(split, mumble):
     assert (found.misheard, found.gained) == (1.0, 0.0)
 
 
+def test_hearing_tells_both_directions_and_the_net(split, make_ear):
+    class MoodyEar(make_ear):
+        """Right on two requests only as text, and on one only as speech."""
+
+        async def run(self, audio):
+            text = audio.pcm.decode("utf-16-le")
+            return await make_ear.run_text(self, text if text.startswith("put") else "what")
+
+        async def run_text(self, text):
+            return await make_ear.run_text(self, "what" if text.startswith("put") else text)
+
+    found = split(KNOWN, agent=MoodyEar())
+    assert (found.misheard, found.gained) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+    assert found.hearing.value == pytest.approx(1 / 3)
+    assert "lost, net: 66.7% right only as text, 33.3% right only as speech" in found.summary()
+
+
 def test_requests_of_one_cluster_stand_or_fall_together(split):
     cases = [
         Case(name=c.name, inputs=c.inputs, expected_output=c.expected_output, cluster="one") for c in KNOWN
