@@ -75,6 +75,9 @@ def test_sandbox():
 """,
         encoding="utf-8",
     )
-    done = as_on_windows("-c", os.devnull, "--rootdir", str(tmp_path), str(own), folder=tmp_path)
+    done = as_on_windows(
+        *("-c", os.devnull, "--rootdir", str(tmp_path), "--confcutdir", str(tmp_path), str(own)),
+        folder=tmp_path,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "6 passed" in done.stdout

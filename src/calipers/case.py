@@ -159,6 +159,11 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
 
     __hash__ = None  # type: ignore[assignment]  # a case is mutable
 
+    def plain_data(self) -> dict[str, Any]:
+        """What is shown of it as data."""
+        fields = {slot: getattr(self, slot) for slot in Case.__slots__[1:]}
+        return {**fields, "has_expected_output": self.has_expected_output}
+
     def __repr__(self) -> str:
         shown = [] if self.name is None else [f"name={self.name!r}"]
         shown.append(f"turns={list(self.turns)!r}" if self.turns else f"inputs={self.inputs!r}")

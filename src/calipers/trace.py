@@ -149,6 +149,14 @@ class ToolCall:
         # Arguments may hold lists and dicts, so only the name takes part: equal calls still hash alike.
         return hash(self.name)
 
+    def plain_data(self) -> dict[str, Any]:
+        """What is shown of it as data; that secrets are kept says something only where they are."""
+        return {
+            slot: getattr(self, slot)
+            for slot in ToolCall.__slots__
+            if slot != "keep_secrets" or self.keep_secrets
+        }
+
     def __repr__(self) -> str:
         return f"ToolCall({self.name!r}, {self.arguments!r})"
 

@@ -1,6 +1,7 @@
 """Plugins are told of real runs: when they begin and end, and each of their attempts."""
 
 import asyncio
+import signal
 import threading
 
 import pytest
@@ -216,12 +217,15 @@ def test_mistakes_in_the_set_up_are_found_before_anybody_is_told():
     assert told == []
 
 
-def test_ctrl_c_in_a_hook_goes_through():
-    def interrupt(self, **_):
+def test_ctrl_c_in_a_hook_ends_the_run_and_an_error_that_looks_like_it_does_not():
+    def press(self, **_):
+        signal.raise_signal(signal.SIGINT)
+
+    def pretend(self, **_):
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        run(load(plugin(on_suite_start=interrupt)))
+    assert run(load(plugin(on_suite_start=press))).interrupted_by == "Ctrl-C"
+    assert run(load(plugin(on_suite_start=pretend))).incomplete is None
 
 
 @pytest.mark.parametrize(
