@@ -70,7 +70,16 @@ def test_runs_are_named_by_id_and_by_its_beginning(two_runs, kept):
     new, old = kept.runs()
     done = two_runs("compare", old.id, new.id[:-3])
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith(f"new ({new.id}) against old ({old.id})")
+    assert done.stdout.startswith("new against old\n")
+
+
+def test_runs_of_the_same_name_are_told_apart_by_their_ids(two_runs, kept):
+    (old,) = kept.runs(name="old")
+    again = two_runs("run", "eval_questions.py:eval_old", "--quiet")
+    assert again.exit_code in {0, 1}, again.output
+    done = two_runs("compare", old.id, "old", "--out", "text:-")
+    newest = kept.runs(name="old")[0]
+    assert f"old ({newest.id}) against old ({old.id})" in done.stdout.splitlines()[0]
 
 
 def test_every_two_of_several_runs_are_compared(two_runs):
@@ -92,7 +101,7 @@ def test_every_two_of_several_runs_are_compared(two_runs):
 def test_several_candidates_are_each_compared_with_the_first_if_asked(two_runs):
     done = two_runs("compare", "old.json", "new.json", "old", "--max-flips", "1", "--against-first")
     assert done.exit_code == 0, done.output
-    assert re.findall(r"(\S+) .*against old\.json", done.stdout) == ["new.json", "old"]
+    assert re.findall(r"^(\S+) against old\.json$", done.stdout, re.MULTILINE) == ["new.json", "old"]
     assert "… and 3 more: --max-flips 0 lists all" in done.stdout
 
 

@@ -6,12 +6,23 @@ from calipers.comparison.flips import flips_of
 def flips(baseline, candidate):
     """The flips between two runs whose cases are given as the passes of their attempts."""
     pairs = enumerate(zip(baseline, candidate, strict=True))
-    return flips_of((f"case {number}", before, after) for number, (before, after) in pairs)
+    return flips_of(((f"case {number}", before, after) for number, (before, after) in pairs), confidence=0.95)
 
 
 def test_a_case_flips_if_most_of_its_attempts_do():
-    found = flips([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 0, 0]], [[1, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]])
+    most, few, all_, none = [1, 1, 1, 1, 0], [0, 0, 1, 0, 0], [1] * 5, [0] * 5
+    found = flips([all_, few, all_, none], [none, none, most, all_])
     assert [(flip.case, flip.way) for flip in found] == [("case 0", "broken"), ("case 3", "fixed")]
+
+
+def test_a_case_that_luck_explains_moved_and_is_neither_broken_nor_fixed():
+    found = flips([[1, 1, 0, 0, 0], [1] * 5, [1] * 3, [0] * 5], [[1, 1, 1, 0, 0], [0] * 5, [0] * 3, [1] * 5])
+    assert [(flip.case, flip.way) for flip in found] == [
+        ("case 1", "broken"),
+        ("case 3", "fixed"),
+        ("case 2", "moved"),
+        ("case 0", "moved"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -44,8 +55,8 @@ def test_single_attempts_tell_how_many_flips_are_luck_at_most(broken, fixed, noi
 
 
 def test_what_noise_explains_least_comes_first():
-    found = flips([[1, 1], [1] * 5, [1]], [[0, 0], [0] * 5, [0]])
-    assert [flip.case for flip in found] == ["case 1", "case 0", "case 2"]
+    found = flips([[1] * 4, [1] * 5, [1], [1, 1]], [[0] * 4, [0] * 5, [0], [0, 0]])
+    assert [flip.case for flip in found] == ["case 1", "case 0", "case 2", "case 3"]
 
 
 def test_runs_that_agree_have_no_flips():

@@ -12,6 +12,7 @@ from calipers.views.comparison.files import comparison_target, write_comparisons
 from calipers.views.comparison.terminal import print_comparisons
 from calipers.views.formats import Target
 from calipers.views.github import commands_off
+from calipers.views.run_table import distinct_names
 
 from .exits import PASSED
 from .message import note, silence
@@ -46,7 +47,7 @@ def compare(
         )
     targets = [comparison_target(each) for each in out]
     _check_targets(runs, targets)
-    found = named_reports(runs, store, dataset=dataset, concludes=True)
+    found = _named(named_reports(runs, store, dataset=dataset, concludes=True))
     if case is not None:
         _show_case(found, case, pair_by)
         return PASSED
@@ -71,6 +72,15 @@ def compare(
     if not any(target.path == "-" for target in targets):
         _show(comparisons, max_flips)
     return PASSED
+
+
+def _named(reports: Sequence[NamedReport]) -> list[NamedReport]:
+    """The reports, each run by its name alone where no other has it."""
+    labels = distinct_names(
+        [each.label if each.info is None else each.info.name for each in reports],
+        [each.label for each in reports],
+    )
+    return [each._replace(label=label) for each, label in zip(reports, labels, strict=True)]
 
 
 def _show_case(found: Sequence[NamedReport], name: str, pair_by: PairBy) -> None:

@@ -157,8 +157,11 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         apart = set[str]().union(*(_apart(runs.yardstick, name) for name in names))
         alike = _alike(runs.pairs, apart)
         found = flips_of(
-            (two.name, self._passes(runs.baseline, one), self._passes(runs.candidate, two))
-            for one, two in alike
+            (
+                (two.name, self._passes(runs.baseline, one), self._passes(runs.candidate, two))
+                for one, two in alike
+            ),
+            confidence=self.confidence,
         )
         wanted = {flip.case for flip in found}
         pairs = {two.name: (one, two) for one, two in alike if two.name in wanted}
@@ -176,12 +179,12 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             (key[0], self._held(runs.baseline, pair[0], key), self._held(runs.candidate, pair[1], key))
             for key in keys
         ]
-        fixed = flip.way == "fixed"
+        passes_now = 2 * flip.candidate_passed > flip.candidate_attempts
         return msgspec.structs.replace(
             flip,
             evaluators=tuple(name for name, one, two in held if None not in {one, two} and one != two),
-            baseline_gave=gave(pair[0], passed=not fixed),
-            candidate_gave=gave(pair[1], passed=fixed),
+            baseline_gave=gave(pair[0], passed=not passes_now),
+            candidate_gave=gave(pair[1], passed=passes_now),
         )
 
     def _held(self, side: Columns, case: RunCase, key: ColumnKey) -> bool | None:

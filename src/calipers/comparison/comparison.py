@@ -101,7 +101,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """How long the tasks took, and each metric that both have."""
     labels: tuple[LabelChange, ...] = ()
     flips: tuple[Flip, ...] = ()
-    """Cases that pass in one run only: the broken first, and of each way first those that noise explains least."""
+    """Cases that pass in one run only: the broken, the fixed, then those that moved; of each way first those that noise explains least."""
     baseline_only: tuple[str, ...] = ()
     """Columns that the candidate lacks."""
     candidate_only: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     worse: tuple[str, ...] = ()
     """Evaluators that are certainly worse."""
     broken: int = 0
-    """Cases that passed in the baseline and do not in the candidate."""
+    """Cases that passed in the baseline and do not in the candidate, without those that luck explains."""
     more_cases: int | None = None
     """About how many more cases would show the smallest difference worth seeing; `None` if it is not known, or enough are there."""
     attempts: int | None = None

@@ -5,7 +5,8 @@ if their assertions are as they should be: false for those of which less is bett
 how often the case was attempted:
 
 - **Repeated** in either run: the chance of a change at least as large in a case that did not change, by Fisher's exact test
-  on its attempts. Three passes of three against none of three is 1 in 10, and no fewer attempts ever look surer.
+  on its attempts. Three passes of three against none of three is 1 in 10, and no fewer attempts ever look surer. Where that
+  chance is above 1 minus the confidence, the case is neither broken nor fixed: it *moved*.
 - **Attempted once in both**: nothing about this one case can be known. What can be known is how many of all such flips are noise:
   flips by noise go both ways alike, so there are about as many among the broken cases as there are fixed ones, at most.
   The share of noise among the broken is at most about (fixed + 1) / broken, and the other way round (the estimate of
@@ -38,8 +39,8 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
 
     case: str
     """Its name in the candidate."""
-    way: Literal["fixed", "broken"]
-    """Whether it is the candidate that passes, or the baseline."""
+    way: Literal["fixed", "broken", "moved"]
+    """`fixed` if it is the candidate that passes, `broken` if it is the baseline, and `moved` where noise explains it."""
     baseline_passed: int
     """Attempts of the baseline that passed."""
     baseline_attempts: int
@@ -56,17 +57,23 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
     """The same of the candidate."""
 
 
-def flips_of(cases: Iterable[tuple[str, Sequence[float], Sequence[float]]]) -> tuple[Flip, ...]:
-    """The cases that flipped: the broken before the fixed ones, and of each first those that noise explains least.
+def flips_of(
+    cases: Iterable[tuple[str, Sequence[float], Sequence[float]]], *, confidence: float
+) -> tuple[Flip, ...]:
+    """The cases that flipped: the broken, the fixed, then those that moved, and of each first those that noise explains least.
 
     Args:
         cases: the name of each, and for every attempt of the baseline and of the candidate 1 if it passed, else 0.
+        confidence: a case that was repeated is broken or fixed if noise explains it at most as far as 1 minus this.
     """
-    found = [flip for case in cases if (flip := _flip(*case))]
+    found = [flip for case in cases if (flip := _flip(*case, confidence))]
     once = [flip for flip in found if flip.basis == "other flips"]
     broken = sum(flip.way == "broken" for flip in once)
     fixed = len(once) - broken
-    shares = {"broken": _share(broken, fixed), "fixed": _share(fixed, broken)}
+    shares = {
+        "broken": _share(broken, fixed),
+        "fixed": _share(fixed, broken),
+    }  # what was attempted once never moved
     known = [
         msgspec.structs.replace(flip, noise=shares[flip.way]) if flip.basis == "other flips" else flip
         for flip in found
@@ -84,7 +91,7 @@ def gave(case: RunCase, *, passed: bool) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def _flip(name: str, before: Sequence[float], after: Sequence[float]) -> Flip | None:
+def _flip(name: str, before: Sequence[float], after: Sequence[float], confidence: float) -> Flip | None:
     if not before or not after:
         return None
     passed, passed_too = round(sum(before)), round(sum(after))
@@ -92,15 +99,18 @@ def _flip(name: str, before: Sequence[float], after: Sequence[float]) -> Flip | 
     passes_now, passed_then = 2 * passed_too > m, 2 * passed > n
     if passes_now == passed_then:
         return None
+    repeated = n + m > 2
+    noise = fisher_exact(passed_too, m - passed_too, passed, n - passed)
+    way: Literal["fixed", "broken"] = "fixed" if passes_now else "broken"
     return Flip(
         case=name,
-        way="fixed" if passes_now else "broken",
+        way="moved" if repeated and noise > 1 - confidence else way,
         baseline_passed=passed,
         baseline_attempts=n,
         candidate_passed=passed_too,
         candidate_attempts=m,
-        noise=fisher_exact(passed_too, m - passed_too, passed, n - passed),
-        basis="attempts" if n + m > 2 else "other flips",
+        noise=noise,
+        basis="attempts" if repeated else "other flips",
     )
 
 

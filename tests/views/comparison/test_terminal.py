@@ -1,11 +1,13 @@
 import io
+import re
 
 import msgspec
 import pytest
 from rich.console import Console
 
-from calipers.comparison import compare_reports
+from calipers.comparison import compare_many, compare_reports
 from calipers.errors import InvalidOptionError
+from calipers.views.comparison import comparisons_html, comparisons_markdown
 from calipers.views.comparison.terminal import ComparisonView, comparisons_text, print_comparisons
 
 
@@ -28,7 +30,7 @@ def test_the_page_tells_everything_in_order(comparisons):
         "  Note: its evaluator did not finish on 0 attempts of the baseline and 1 of the candidate",
         "mood: ",
         "Measure ",
-        "▲ task duration: longer by ",
+        "• task duration: longer by ",
         "▼ cost: costlier by ",
         "The unit is the case",
         "A task's time runs from its call to its end",
@@ -52,6 +54,52 @@ def test_no_line_is_wider_than_the_page_and_no_name_moves_the_cursor(comparisons
     assert max(map(len, text.splitlines())) <= width
     assert "\x1b" not in text
     assert text.isprintable() or all(line.isprintable() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("show", [comparisons_text, comparisons_markdown, comparisons_html])
+def test_an_arrow_means_better_or_worse_and_nothing_else(comparisons, show):
+    text = show(comparisons[:1])
+    assert comparisons[0].measures[0].outcome == "higher"
+    assert [mark for mark in "▲▼" if re.search(rf"{mark} (task duration: )?longer", text)] == []
+    assert re.search(r"• (task duration: )?longer by", text)
+
+
+@pytest.mark.parametrize("show", [comparisons_text, comparisons_markdown, comparisons_html])
+def test_cases_that_luck_explains_are_counted_as_moved(records, show):
+    def report(name, *passes):
+        attempts = [
+            records.case(
+                f"case {number} [{n + 1}/5]",
+                records.result("ok", n < count),
+                source_case_name=f"case {number}",
+                inputs=number,
+            )
+            for number, count in enumerate(passes)
+            for n in range(5)
+        ]
+        return records.report(*attempts, name=name, repeat=5)
+
+    found = compare_reports(report("old", 2, 5, 3), report("new", 3, 0, 2), population="these-cases")
+    text = show([found])
+    assert "Flipped: 1 broken, 0 fixed, 2 moved" in text
+    assert "it moved" in " ".join(text.split())
+    assert found.conclusion.broken == 1
+    assert {flip.case: (flip.baseline_passed, flip.way) for flip in found.flips} == {
+        "case 0": (2, "moved"),
+        "case 1": (5, "broken"),
+        "case 2": (3, "moved"),
+    }
+
+
+def test_a_row_of_several_runs_shows_both_names_of_its_pair(records):
+    cases = [records.case(f"case {number}", records.result("ok", number > 2)) for number in range(9)]
+    for names in (["a", "b", "c"], [f"support (20261116-18044633{n}-8495e{n})" for n in range(3)]):
+        found = compare_many([records.report(*cases, name=name) for name in names])
+        rows = comparisons_text(found, width=80).partition("Pass rates")[2].splitlines()[1:4]
+        for row, pair in zip(rows, found, strict=True):
+            one, _, two = row.partition(" against ")
+            assert one[-3:] == pair.candidate.label[-3:]
+            assert two.split("  ")[0][-3:] == pair.baseline.label[-3:]
 
 
 def test_flips_are_listed_as_far_as_asked(comparisons):

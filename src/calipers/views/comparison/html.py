@@ -19,6 +19,7 @@ from .words import (
     difference_text,
     flip_notes,
     flip_text,
+    flips_title,
     footnote,
     headlines,
     label_text,
@@ -283,13 +284,12 @@ def _flips(comparison: Comparison, most: int | None) -> Content:
     flips = comparison.flips
     if not flips:
         return ""
-    broken = sum(flip.way == "broken" for flip in flips)
     shown = flips if most is None else flips[:most]
     items = [_flip(flip) for flip in shown]
     more = len(flips) - len(shown)
     return element(
         "section",
-        element("h2", f"Flipped: {broken:,} broken, {len(flips) - broken:,} fixed"),
+        element("h2", flips_title(flips)),
         element("ul", *items, class_="flips"),
         element("p", f"… and {plural(more, 'more case')}", class_="note") if more else "",
         *(element("p", note, class_="note") for note in flip_notes(comparison)),
@@ -304,7 +304,7 @@ def _flip(flip: Flip) -> Markup:
     sides = (("before", flip.baseline_gave), ("now", flip.candidate_gave))
     return element(
         "li",
-        element("span", flip.way, class_="bad" if flip.way == "broken" else "good"),
+        element("span", flip.way, class_={"broken": "bad", "fixed": "good", "moved": "warn"}[flip.way]),
         " ",
         element("strong", fit(flip.case, _NAME)),
         f" {fit(' · '.join(facts), _NAME)}",

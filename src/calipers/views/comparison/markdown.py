@@ -21,6 +21,7 @@ from .words import (
     difference_text,
     flip_notes,
     flip_text,
+    flips_title,
     footnote,
     headlines,
     label_text,
@@ -182,9 +183,8 @@ def _flips(comparison: Comparison, most: int | None) -> Iterator[str]:
     if not flips:
         return
     shown = flips if most is None else flips[:most]
-    broken = sum(flip.way == "broken" for flip in flips)
     yield "<details>"
-    yield f"<summary>Flipped: {broken:,} broken, {len(flips) - broken:,} fixed</summary>"
+    yield f"<summary>{flips_title(flips)}</summary>"
     yield ""
     if shown:
         yield "| case | | passed | by luck | evaluators | before | now |"

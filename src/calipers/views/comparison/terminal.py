@@ -24,6 +24,7 @@ from .words import (
     difference_text,
     flip_notes,
     flip_text,
+    flips_title,
     footnote,
     headlines,
     label_text,
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _NARROWEST = 20
+_NAME = 80
+"""Cells of the name of an evaluator, or of a pair of runs."""
 _MOVES = 6
 """Moves between labels that are shown for each column."""
 _NAMED = 5
@@ -119,7 +122,13 @@ class ComparisonView:
         several = len(self.comparisons) > 1
         if several:
             yield from _ranks(page, self.comparisons)
-            yield from _table(page, "Pass rates", headlines(self.comparisons), self.comparisons[0].confidence)
+            yield from _table(
+                page,
+                "Pass rates",
+                headlines(self.comparisons),
+                self.comparisons[0].confidence,
+                titles=_pairs(page, self.comparisons),
+            )
         for number, comparison in enumerate(self.comparisons):
             if number or several:
                 yield page.line()
@@ -202,15 +211,46 @@ def _lead(page: Page, comparison: Comparison) -> "Iterator[RenderableType]":
         yield page.indented(page.line((p_values, "dim")), 2)
 
 
-def _table(page: Page, header: str, changes: Sequence[Change], confidence: float) -> "Iterator[Text]":
-    """One row per change, then one sentence per change; the sentences have the p-values where the rows have no room for them."""
+def _pairs(page: Page, comparisons: Sequence[Comparison]) -> list[str]:
+    """Both names of every pair in half a line: what is too long loses its middle, since ids differ at their ends."""
+    room = max((page.width // 2 - len(" against ")) // 2, 5)
+
+    def short(label: str) -> str:
+        text = page.fit(label, _NAME)
+        half = (room - len(page.ellipsis)) // 2
+        return text if len(text) <= room else f"{text[:half]}{page.ellipsis}{text[-half:]}"
+
+    return [
+        f"{short(each.candidate.label)} against {short(each.baseline.label)}"
+        for each in comparisons
+        if each.pass_rate is not None
+    ]
+
+
+def _table(
+    page: Page,
+    header: str,
+    changes: Sequence[Change],
+    confidence: float,
+    *,
+    titles: Sequence[str] | None = None,
+) -> "Iterator[Text]":
+    """One row per change, then one sentence per change; the sentences have the p-values where the rows have no room for them.
+
+    Args:
+        page: to draw on.
+        header: what the changes are of.
+        changes: one for each row.
+        confidence: of the intervals.
+        titles: what to call the rows, in full; default: the names of the changes, as far as there is room.
+    """
     if not changes:
         return
     width = 29 if page.width >= 110 else 15
     glyphs, arrow = page.glyph("├─●┤│", "[-o]|"), page.glyph("→", "->")
     adjusted = any(change.adjusted_p != change.p_value for change in changes)
     columns = [
-        Column(header, least=10),
+        Column(header, least=10 if titles is None else max(map(len, titles))),
         Column(f"From {arrow} to", "right", rank=1),
         Column("Difference", "right"),
         # The sentences below have the intervals, too, so these give way first.
@@ -220,14 +260,15 @@ def _table(page: Page, header: str, changes: Sequence[Change], confidence: float
         *([Column("adjusted", "right", rank=1)] if adjusted else []),
     ]
     rows: list[list[Cell]] = []
-    for change, span in zip(changes, spans(changes), strict=True):
+    names = [page.fit(change.name, _NAME) for change in changes] if titles is None else titles
+    for name, change, span in zip(names, changes, spans(changes), strict=True):
         value, ends = difference_text(change)
         before, after = (
             page.fit(value_text(change, mean), 20) for mean in (change.baseline, change.candidate)
         )
         rows.append(
             [
-                page.fit(change.name, 60),
+                name,
                 f"{before} {arrow} {after}",
                 value,
                 ends,
@@ -244,7 +285,7 @@ def _table(page: Page, header: str, changes: Sequence[Change], confidence: float
     yield page.line()
     for change in changes:
         mark, style = _mark(page, change)
-        yield page.line((f"{mark} ", style), (page.fit(change.name, 60), "bold"), f": {sentence(change)}")
+        yield page.line((f"{mark} ", style), (page.fit(change.name, _NAME), "bold"), f": {sentence(change)}")
         if not in_rows and (found := p_values_text(change)):
             yield page.line((f"  {found}", "dim"))
         for extra in (change.warning, lost_text(change)):
@@ -255,7 +296,7 @@ def _table(page: Page, header: str, changes: Sequence[Change], confidence: float
 def _labels(page: Page, comparison: Comparison) -> "Iterator[Text]":
     arrow = page.glyph("→", "->")
     for change in comparison.labels:
-        yield page.line((page.fit(change.name, 60), "bold"), f": {label_text(change)}")
+        yield page.line((page.fit(change.name, _NAME), "bold"), f": {label_text(change)}")
         moved = [move for move in change.moves if move.baseline != move.candidate]
         for move in moved[:_MOVES]:
             before, after = page.fit(move.baseline, 30), page.fit(move.candidate, 30)
@@ -270,12 +311,12 @@ def _flips(page: Page, comparison: Comparison, most: int | None, no_limit: str) 
     flips = comparison.flips
     if not flips:
         return
-    broken = sum(flip.way == "broken" for flip in flips)
-    yield page.line(("Flipped", "bold"), f": {broken:,} broken, {len(flips) - broken:,} fixed")
+    title, colon, counts = flips_title(flips).partition(":")
+    yield page.line((title, "bold"), f"{colon}{counts}")
     shown = flips if most is None else flips[:most]
     arrow, room = page.glyph("→", "->"), page.width
     for flip in shown:
-        style = "red" if flip.way == "broken" else "green"
+        style = {"broken": "red", "fixed": "green", "moved": "yellow"}[flip.way]
         facts = [flip_text(flip).replace("→", arrow), *([named(flip.evaluators)] if flip.evaluators else [])]
         if flip.basis == "attempts":
             facts.append(f"by luck {percent(flip.noise)}")

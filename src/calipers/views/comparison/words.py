@@ -11,6 +11,7 @@ important by some, and for true by others.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import floor, log10
 
@@ -22,24 +23,27 @@ from calipers.comparison.conclusion import Comes, Conclusion
 from calipers.comparison.flips import Flip
 from calipers.comparison.labels import LabelChange
 from calipers.views.numbers import confidence_text, number, percent, plural, rate_text, seconds
+from calipers.views.text import fit
 
 COST = re.compile(r"(?:^|[^a-z])(?:costs?|price|usd|eur|dollars?|cents?)(?:$|[^a-z])")
 """Words in the name of a metric that is money."""
 _COUNTED = re.compile(r"(?:^|[^a-z])tokens?(?:$|[^a-z])")
 
+_LABEL = 35
+"""Cells of the name of a run in a row that names a pair."""
 _NAMED = 3
 """Evaluators that a sentence names."""
 
 MARKS: dict[Outcome, tuple[str, str, str]] = {
     "better": ("▲", "+", "green"),
     "worse": ("▼", "-", "red"),
-    "higher": ("▲", "+", ""),
-    "lower": ("▼", "-", ""),
+    "higher": ("•", "*", ""),
+    "lower": ("•", "*", ""),
     "same": ("=", "=", "dim"),
     "identical": ("=", "=", "dim"),
     "unclear": ("?", "?", "yellow"),
 }
-"""For each outcome a mark, the same in ASCII, and its style in a terminal."""
+"""For each outcome a mark, the same in ASCII, and its style in a terminal. Arrows mean better and worse, and nothing else."""
 
 
 def sentence(change: Change) -> str:
@@ -241,6 +245,13 @@ def flip_text(flip: Flip) -> str:
     )
 
 
+def flips_title(flips: Sequence[Flip]) -> str:
+    """How many cases broke, how many are fixed, and how many moved as far as luck would move them."""
+    count = Counter(flip.way for flip in flips)
+    moved = f", {count['moved']:,} moved" if count["moved"] else ""
+    return f"Flipped: {count['broken']:,} broken, {count['fixed']:,} fixed{moved}"
+
+
 def flip_notes(comparison: Comparison) -> list[str]:
     """How many of the flips may be luck, as far as that can be known."""
     once = [flip for flip in comparison.flips if flip.basis == "other flips"]
@@ -248,7 +259,7 @@ def flip_notes(comparison: Comparison) -> list[str]:
     if len(once) < len(comparison.flips):
         notes.append(
             "By luck: how often a case that did not change would differ that much between two runs; more repeats make it smaller "
-            "for real changes."
+            f"for real changes. Above {percent(1 - comparison.confidence)}, a case is neither broken nor fixed: it moved."
         )
     if once:
         notes.append(
@@ -321,12 +332,11 @@ def about_text(comparison: Comparison) -> str:
 
 
 def headlines(comparisons: Sequence[Comparison]) -> list[Change]:
-    """The pass rates of several pairs; a candidate has its own name where all have the same baseline."""
-    alone = len({each.baseline.label for each in comparisons}) == 1
+    """The pass rates of several pairs, each with the names of both."""
     return [
         msgspec.structs.replace(
             each.pass_rate,
-            name=each.candidate.label if alone else f"{each.candidate.label} against {each.baseline.label}",
+            name=" against ".join(fit(side.label, _LABEL) for side in (each.candidate, each.baseline)),
         )
         for each in comparisons
         if each.pass_rate is not None
