@@ -140,7 +140,7 @@ class JudgeCorrection(_Titled, kw_only=True, frozen=True, tag="judge_correction"
     interval: Interval | None = None
     """Where the mean may lie that people would give."""
     method: Literal["prediction-powered", "labels alone", "rogan-gladen"] | None = None
-    """How it was corrected; `None` with the value."""
+    """How it was corrected; `labels alone`: it was not, and the value is the labels' own. `None` with the value."""
     labels: int
     """Cases with a label of people."""
     agreement: float | None = None

@@ -13,6 +13,7 @@ from calipers.gate import HumanAgreement, Policy, Rules, StopWhenDecided, judge_
 from calipers.gate.corrected import Corrected
 from calipers.report_evaluator import ReportEvaluatorContext
 from calipers.stats import prediction_powered, rogan_gladen
+from calipers.views.analyses import correction_rows
 
 
 def answer(number):
@@ -157,6 +158,55 @@ def test_labels_may_be_a_column_of_the_run_or_of_another_one():
     assert found.value == sum(record.output["good"] for record in report.cases) / 400
     assert gate(report, at_least=0.6).outcome == "PASS"
     assert gate(run(), at_least=0.6, run="labelled", read_run=lambda _: report).outcome == "PASS"
+
+
+WORDS = [("true", "false"), ("TRUE", "FALSE"), ("yes", "no"), ("1", "0"), ("1.0", "0.0"), ("pass", "fail")]
+
+
+def test_rate_agreement_kappa_and_share_read_a_label_alike(write):
+    report = run()
+    found = []
+    for words in WORDS:
+        labels = write(f"{record.name},{words[not record.output['good']]}" for record in drawn(report))
+        one = correction(report, labels=labels)
+        shares = [each.value for each in gate(report, labels=labels, share=0.5, kappa=0.1).findings]
+        found.append((one.value, one.agreement, one.kappa, shares))
+    assert found == [found[0]] * len(WORDS)
+    assert found[0][1] > 0.5
+
+
+def test_a_column_of_people_that_says_yes_and_no_agrees_with_a_judge_that_passes():
+    def human(output):
+        return "yes" if output["liked"] else "no"
+
+    assert correction(run(evaluators=[helpful, human]), human="human").agreement == 1.0
+
+
+def test_blank_labels_leave_cases_unlabelled_and_are_counted(write):
+    report = run()
+    chosen = drawn(report, 90)
+    lines = [f"{record.name};{word(record)}" for record in chosen[:80]]
+    blank = [f"{record.name};" for record in chosen[80:]]
+    found = correction(report, labels=write([*lines, *blank], header="Case;Human"))
+    whole = correction(report, labels=write(f"{record.name},{word(record)}" for record in chosen[:80]))
+    assert (found.value, found.labels) == (whole.value, 80)
+    assert found.note.endswith("10 lines of the labels have no label and count as unlabelled")
+    verdict = gate(report, labels=write([*lines, *blank], header="case;human"), kappa=0.1)
+    assert sum("10 lines of the labels have no label" in note for note in verdict.notes) == 1
+
+
+def test_a_rate_of_the_labels_alone_is_not_called_corrected(write):
+    report = run()
+    labels = write(f"{record.name},true" for record in drawn(report, 30))
+    found = correction(report, labels=labels)
+    assert (found.value, found.method) == (1.0, "labels alone")
+    assert found.title == "helpful, by the labels alone"
+    assert found.note.startswith("no correction but the labels' own rate")
+    rows = [row[0] for row in correction_rows(found)]
+    assert rows == ["judge", "labels alone", "agreement"]
+    verdict = gate(report, labels=labels)
+    assert any("no correction but the labels' own" in note for note in verdict.notes)
+    assert not any("the correction holds" in note for note in verdict.notes)
 
 
 def test_scores_are_corrected_by_labels_that_are_numbers(write):

@@ -315,7 +315,7 @@ BAD_LABELS = {
     "no such column": ("l.csv", b"judge,people\nyes,no\n", 1, "one column 'human'"),
     "a column twice": ("l.csv", b"judge,human,human\nyes,no,yes\n", 1, "one column 'human'"),
     "too many cells": ("l.csv", b"judge,human\nyes,no,no\n", 2, "expected 2 cells"),
-    "blanks": ("l.csv", b"judge,human\nyes, \n", 2, "what 'human' said"),
+    "a blank of the judge": ("l.csv", b"judge,human\n ,yes\n", 2, "what 'judge' said"),
 }
 
 
@@ -350,6 +350,51 @@ def test_ratings_are_categories_however_they_are_written(tmp_path):
     assert [finding.n for finding in verdict.findings if finding.subject == "right"] == [120, 120]
 
 
+def agreement_by(path, text, limit=0.5):
+    path.write_text(text)
+    wanted = HumanAgreement(labels=str(path), kappa=limit, share=limit)
+    verdict = judge_run(SAME, Policy(evaluators={"right": Rules(agreement=wanted)}))
+    return verdict, [finding.value for finding in verdict.findings if finding.subject == "right"]
+
+
+@pytest.mark.parametrize("judge", ["true,false", "yes,no", "1,0", "pass,fail", "good,bad", "1.0,0.0"])
+@pytest.mark.parametrize("human", ["TRUE,FALSE", "Yes,No", "1,0", "passed,failed", "good,bad"])
+def test_yes_and_no_are_the_same_in_any_words(tmp_path, judge, human):
+    (judge_yes, judge_no), (yes, no) = judge.split(","), human.split(",")
+    lines = f"{judge_yes},{yes}\n{judge_no},{no}\n" * 40
+    _, values = agreement_by(tmp_path / "labels.csv", f"judge,human\n{lines}")
+    assert values == [1.0, 1.0]
+
+
+def test_kinds_that_the_judge_tells_apart_are_not_taken_for_one_no(tmp_path):
+    lines = "good,good\nbad,fail\nfail,bad\n" * 40
+    _, (_, share) = agreement_by(tmp_path / "labels.csv", f"judge,human\n{lines}")
+    assert share == pytest.approx(1 / 3)
+
+
+def test_a_label_that_is_neither_yes_nor_no_is_refused_as_for_the_corrected_rate(tmp_path):
+    with pytest.raises(InvalidOptionError, match="'Maybe' is neither yes nor no"):
+        agreement_by(tmp_path / "labels.csv", "judge,human\ntrue,Maybe\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "judge,human\n" + "true,true\nfalse,\nfalse,no\nfalse, \n" * 40,
+        "Judge;HUMAN\n" + "true;true\nfalse\nfalse;no\nfalse;\n" * 40,
+        "Judge; note, if any ;Human\n" + "true;;true\nfalse;x;\nfalse;a, b;no\nfalse;;\n" * 40,
+    ],
+    ids=["commas", "semicolons", "commas in a header with semicolons"],
+)
+def test_a_blank_label_leaves_its_line_unlabelled_and_is_counted(tmp_path, text):
+    verdict, values = agreement_by(tmp_path / "labels.csv", text)
+    assert values == [1.0, 1.0]
+    assert [finding.n for finding in verdict.findings if finding.subject == "right"] == [80, 80]
+    assert [note for note in verdict.notes if "label" in note] == [
+        "right: 80 lines of the labels have no label and count as unlabelled"
+    ]
+
+
 @pytest.mark.parametrize(
     ("lines", "kappa", "share", "said"),
     [
@@ -358,7 +403,7 @@ def test_ratings_are_categories_however_they_are_written(tmp_path):
         ("yes,yes\n" * 78 + "no,yes\n" * 2, "INCONCLUSIVE", "PASS", "both agree on 78"),
         ("yes,no\n" * 80, "INCONCLUSIVE", "FAIL", "people said 'no'"),
         ("yes,yes\n" * 78 + "yes,no\n" * 2, "INCONCLUSIVE", "PASS", "the judge said 'yes' of all 80 cases"),
-        ("true,1\nfalse,0\n" * 40, "INCONCLUSIVE", "INCONCLUSIVE", "no answer is in common"),
+        ("cat,feline\ndog,canine\n" * 40, "INCONCLUSIVE", "INCONCLUSIVE", "no answer is in common"),
     ],
     ids=[
         "none",

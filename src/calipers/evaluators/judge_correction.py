@@ -38,7 +38,7 @@ class JudgeCorrectionEvaluator(ReportEvaluator):
 
         Raises:
             InvalidOptionError: the report has no such judge, or a label is not what the judge gives.
-            DatasetFileError: a line of the file cannot be read, lacks a label, or names what the report does not have.
+            DatasetFileError: a line of the file cannot be read, or names what the report does not have.
             OSError: the file cannot be read.
         """
         run = Columns(cases_of(ctx.report))
@@ -63,13 +63,17 @@ class JudgeCorrectionEvaluator(ReportEvaluator):
             why = f"the report has no column {self.human!r} of what people said" if no_column else found.said
             note = f"not corrected: {why}; {found.advice}"
         else:
-            note = f"holds if {found.holds_if}"
             value, interval, method = found.found(0.95)
+            what = "rate" if is_rate else "mean"
+            own = f"no correction but the labels' own {what}, since the judge makes it no more certain; it "
+            note = f"{'' if found.uses_judge else own}holds if {found.holds_if}"
         unjudged = sum(not run.scores(case, key) for case in run.cases)
         if unjudged:
             note += f"; {unjudged:,} of {plural(len(run.cases), 'case')} are left out, which {key[0]!r} did not judge"
+        if labelled.left_out is not None:
+            note += f"; {labelled.left_out}"
         return JudgeCorrection(
-            title=f"{key[0]}, corrected by people",
+            title=f"{key[0]}, {'by the labels alone' if method == 'labels alone' else 'corrected by people'}",
             note=note,
             judge=key[0],
             judged=summary.estimate,

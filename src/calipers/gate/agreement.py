@@ -16,18 +16,22 @@ from .wording import limit_words, plural, quantity
 
 def agreement_parts(
     name: str, rules: Rules, run: Columns, read_run: ReadRun | None
-) -> Iterator[Finding | Claim]:
-    """How well the judge has to agree, by kappa and by share; nothing, if the rules do not say.
+) -> Iterator[Finding | Claim | str]:
+    """How well the judge has to agree, by kappa and by share, and a note on lines without a label; nothing, if the rules do not say.
 
     Raises:
-        InvalidOptionError: nobody can find the labelled run, or the judge would be compared with itself.
-        DatasetFileError: a line of the file cannot be read, or lacks a rating.
+        InvalidOptionError: nobody can find the labelled run, the judge would be compared with itself, or a label is neither yes nor
+            no where the judge says true or false.
+        DatasetFileError: a line of the file cannot be read.
         OSError: the file cannot be read.
     """
     wanted = rules.agreement
     if wanted is None or wanted.kappa is wanted.share is None:
         return
-    judge, human, _, stale = read_labels(wanted, name, run, read_run)
+    labelled = read_labels(wanted, name, run, read_run)
+    judge, human, stale = labelled.judge, labelled.human, labelled.stale
+    if labelled.left_out is not None:
+        yield f"{name}: {labelled.left_out}"
     if wanted.kappa is not None:
         ratings = Ratings(judge=judge, human=human, by="kappa")
         yield _agreed(name, ratings, wanted.kappa, stale, ratings.why_open(wanted.human))
@@ -43,10 +47,12 @@ def corrected_parts(
 
     Raises:
         InvalidOptionError: nobody can find the labelled run, or a label is not what the judge gives.
-        DatasetFileError: a line of the file cannot be read, lacks a rating, or names what the run does not have.
+        DatasetFileError: a line of the file cannot be read, or names what the run does not have.
         OSError: the file cannot be read.
     """
     labelled = read_labels(wanted, key[0], run, read_run)
+    if labelled.left_out is not None:
+        yield f"{subject}: {labelled.left_out}"
     unit: Unit = "rate" if key[1] == "assertion" else "number"
     for limit, above in ((rules.at_least, True), (rules.at_most, False)):
         if limit is None:
@@ -65,13 +71,16 @@ def corrected_parts(
 
 
 def _basis(subject: str, found: Corrected, labelled: Labelled, unit: Unit) -> str:
-    """What the judge alone says, how well it agrees, and what has to be so for the correction to hold."""
+    """What the judge alone says, how well it agrees, whether it is used, and what has to be so for the value to hold."""
     share = agreement_of(labelled)[0] or 0.0
     alone = quantity(fsum(found.judge) / len(found.judge), unit)
     agree = f", and agrees with people on {quantity(share, 'rate')} of {plural(found.n, 'label')}"
+    what = "rate" if unit == "rate" else "mean"
+    own = f"the {what} held against the limit is no correction but the labels' own, since the judge makes it no more certain; it"
+    told = "the correction" if found.uses_judge else own
     return (
-        f"{subject}: the judge alone says {alone} on {plural(len(found.judge), 'case')}{agree if unit == 'rate' else ''}; the "
-        f"correction holds if {found.holds_if}"
+        f"{subject}: the judge alone says {alone} on {plural(len(found.judge), 'case')}{agree if unit == 'rate' else ''}; "
+        f"{told} holds if {found.holds_if}"
     )
 
 
@@ -137,4 +146,9 @@ class Agreements:
 
     def _read(self) -> list[Finding | Claim]:
         run, named = Columns(self._cases), self.policy.evaluators.items()
-        return [part for name, rules in named for part in agreement_parts(name, rules, run, self.read_run)]
+        return [
+            part
+            for name, rules in named
+            for part in agreement_parts(name, rules, run, self.read_run)
+            if not isinstance(part, str)
+        ]

@@ -12,7 +12,7 @@ The case is the unit: attempts, and labels of several attempts at a case, are av
 estimate knows of clusters.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, comb, fsum, isfinite
 from typing import Literal, NamedTuple, TypeAlias
@@ -24,14 +24,12 @@ from calipers.stats.distributions import normal_quantile
 
 from .label_file import Rating
 from .measure import Level
-from .ratings import Labelled, Ratings
+from .ratings import Labelled, Ratings, yes_or_no
 from .wording import plural
 
 Way: TypeAlias = Literal["prediction-powered", "labels alone", "rogan-gladen"]
 """How a mean was corrected."""
 
-_YES = {"true", "yes", "pass", "passed", "good", "1"}
-_NO = {"false", "no", "fail", "failed", "bad", "0"}
 _IMPROBABLE = 0.001
 """The chance, under a random draw, below which labelled cases are taken for chosen ones."""
 
@@ -68,10 +66,15 @@ class Corrected:
 
     @property
     def holds_if(self) -> str:
-        """What has to be so for the correction to hold, in words."""
+        """What has to be so for the value to hold, in words."""
         if self.from_elsewhere:
             return "the judge errs on the labelled cases as on these, and what it said is not why they were labelled"
         return "the labelled cases were drawn at random from all cases of the run"
+
+    @property
+    def uses_judge(self) -> bool:
+        """Whether what the judge said enters the value; it does not where it would make the interval no narrower."""
+        return self.found(0.95)[2] != "labels alone"
 
     @property
     def value(self) -> float | None:
@@ -213,17 +216,12 @@ def _chance(drawn: Sequence[float], left: Sequence[float]) -> float:
     return min(1.0, 2 * min(sum(ways[: seen + 1]) / total, sum(ways[seen:]) / total))
 
 
-def _number(label: Rating | Hashable, kind: str) -> float:
+def _number(label: Rating, kind: str) -> float:
     """A label as the number that the judge would give."""
-    text = str(label).strip().lower().removesuffix(".0")
     if kind == "assertion":
-        if text not in _YES | _NO:
-            raise InvalidOptionError(
-                f"the label {label!r} is neither yes nor no: write true or false where the judge passes or fails"
-            )
-        return float(text in _YES)
+        return float(yes_or_no(label))
     try:
-        value = float(text)
+        value = float(label)
     except ValueError:
         value = float("nan")
     if not isfinite(value):

@@ -1,16 +1,20 @@
 """A file of labels: line by line, what people said of one case. JSON Lines, or CSV with a header.
 
+The columns of a CSV file are separated by commas or semicolons, and their names may be written in capitals.
+
 A line has either what the judge said of the same case (`judge`), which makes it a pair from anywhere, or the name of a `case` of the
 run that is looked at, whose judge is then taken. Of a repeated case it says which `attempt`, from 1; without, it is the first. An
 `output`, where there is one, has to be that of the attempt, so that labels of another run are not taken for labels of this one.
 
-A rating is text, a number, true or false. What cannot be read is refused with the file and the line, since a line that is
-left out in silence would change how well the judge seems to agree.
+A rating is text, a number, true or false. A line whose label is blank leaves its case unlabelled; such lines are counted. What
+cannot be read is refused with the file and the line, since a line that is left out in silence would change how well the judge
+seems to agree.
 """
 
 import csv
 from collections.abc import Iterator
 from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -42,7 +46,15 @@ class Label(NamedTuple):
     """What the attempt gave, as the file has it; `None` if it does not say."""
 
 
-def read_label_file(path: Path, human: str) -> list[Label]:
+class LabelFile(NamedTuple):
+    """What a file says."""
+
+    labels: list[Label]
+    blank: int
+    """Lines without a label."""
+
+
+def read_label_file(path: Path, human: str) -> LabelFile:
     """What people said, line by line.
 
     Args:
@@ -50,11 +62,16 @@ def read_label_file(path: Path, human: str) -> list[Label]:
         human: the column of what people said.
 
     Raises:
-        DatasetFileError: a line cannot be read, or lacks a rating.
+        DatasetFileError: a line cannot be read, or does not say what it is about.
         OSError: the file cannot be read.
     """
-    lines = _of_csv if path.suffix.lower() == ".csv" else _of_json
-    return [_label(path, number, line, human) for number, line in lines(path, human)]
+    lines = list((_of_csv if path.suffix.lower() == ".csv" else _of_json)(path, human))
+    labels = [
+        _label(path, number, line, human)
+        for number, line in lines
+        if human not in line or not _is_blank(line[human])
+    ]
+    return LabelFile(labels, len(lines) - len(labels))
 
 
 def _label(path: Path, number: int, line: dict[str, Any], human: str) -> Label:
@@ -70,13 +87,17 @@ def _label(path: Path, number: int, line: dict[str, Any], human: str) -> Label:
 
 def _rating(path: Path, number: int, line: dict[str, Any], column: str) -> Rating:
     value = line.get(column)
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if _is_blank(value):
         raise _wrong(path, number, f"expected what {column!r} said, got {_short(line)}")
     if not isinstance(value, Rating):
         raise _wrong(
             path, number, f"expected text, a number, true or false as {column!r}, got {_short(value)}"
         )
     return value
+
+
+def _is_blank(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _of_json(path: Path, human: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -91,7 +112,8 @@ def _of_json(path: Path, human: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _of_csv(path: Path, human: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    rows = csv.reader(StringIO(_text(path), newline=""), strict=True)
+    text = _text(path)
+    rows = csv.reader(StringIO(text, newline=""), strict=True, delimiter=_separator(text))
     header: list[str] | None = None
     while True:
         try:
@@ -101,7 +123,7 @@ def _of_csv(path: Path, human: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if row is None:
             return
         if header is None:
-            header = row
+            header = _named(row, human)
             if header.count(human) != 1 or max(header.count(JUDGE), header.count(CASE)) != 1:
                 wanted = f"one column {human!r} and one of {JUDGE!r} or {CASE!r}"
                 raise _wrong(path, rows.line_num, f"expected {wanted}, got {_short(', '.join(header))}")
@@ -110,7 +132,21 @@ def _of_csv(path: Path, human: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 path, rows.line_num, f"expected {len(header)} cells, as in the header, got {_short(row)}"
             )
         elif any(row):
-            yield rows.line_num, dict(zip(header, row, strict=False))
+            yield rows.line_num, dict(zip_longest(header, row, fillvalue=""))
+
+
+def _separator(text: str) -> str:
+    """What separates the columns: a spreadsheet writes semicolons where the comma is the decimal point."""
+    header = text.lstrip().partition("\n")[0]
+    return ";" if header.count(";") > header.count(",") else ","
+
+
+def _named(header: list[str], human: str) -> list[str]:
+    """The header, with the columns that are read spelled as they are asked for."""
+    spelled = {name.casefold(): name for name in (JUDGE, CASE, "attempt", "output", human)}
+    names = [name.strip() for name in header]
+    known = {name: wanted for name in names if (wanted := spelled.get(name.casefold())) not in names}
+    return [known.get(name) or name for name in names]
 
 
 def _text(path: Path) -> str:

@@ -144,7 +144,7 @@ class Limits:
             attempts = sum(len(case.attempts) for case in run.cases)
             yield few(name, "errors", run.lost(key)["evaluator"], attempts, rules.max_errors)
         if rules.agreement is not None:
-            yield from agreement_parts(name, rules, run, self.read_run)
+            yield from self._noting(agreement_parts(name, rules, run, self.read_run))
         if not limited and rules.agreement is None:
             yield Finding(subject=name, rule="has to be there", outcome="PASS", said="it gave results")
         if key[1] == "label":
@@ -186,6 +186,14 @@ class Limits:
             lost = run.lost(key)
             yield from self._lost(name, "score", task=lost["task"], evaluator=lost["evaluator"], rules=rules)
         yield from self._rules(name, key[0], rules, ours, theirs, unit, differs, bounds)
+
+    def _noting(self, parts: Iterator[Part | str]) -> Iterator[Part]:
+        """The parts, without the notes among them, each of which is noted once."""
+        for part in parts:
+            if not isinstance(part, str):
+                yield part
+            elif part not in self.notes:
+                self.notes.append(part)
 
     def _note_left_out(self) -> None:
         if self._left_out:
@@ -253,11 +261,9 @@ class Limits:
         agreement = rules.agreement
         if name is not None and agreement is not None and agreement.corrects:
             key: ColumnKey = (name, "assertion" if unit == "rate" else "score")
-            for part in corrected_parts(subject, agreement, rules, self.sides.run, key, self.read_run):
-                if isinstance(part, str):
-                    self.notes.append(part)
-                else:
-                    yield part
+            yield from self._noting(
+                corrected_parts(subject, agreement, rules, self.sides.run, key, self.read_run)
+            )
             return
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
             if limit is not None:

@@ -3,11 +3,12 @@
 It comes from a file of labels, from another run in which both have a column, or from the run that is looked at, where people have a
 column or a file that names its cases.
 
-Ratings are compared as categories: `true` in a CSV file is the `true` of JSON, and 4.0 is 4. Of a repeated case, the first
-attempt counts, since attempts at one case are no independent evidence.
+Ratings are compared as categories: `true` in a CSV file is the `true` of JSON, and 4.0 is 4. Where the judge says only yes or no,
+in one word each, people may write it in another: `yes`, `true`, `pass`, `passed`, `good` and `1` are the same, and so are their
+opposites. Of a repeated case, the first attempt counts, since attempts at one case are no independent evidence.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
@@ -35,13 +36,24 @@ _ByCase: TypeAlias = dict[str, dict[int, Rating]]
 ReadRun = Callable[[str], Report]
 """Finds the run that a policy names."""
 
+_WORDS = (
+    ("true", "false"),
+    ("yes", "no"),
+    ("pass", "fail"),
+    ("passed", "failed"),
+    ("good", "bad"),
+    ("1", "0"),
+)
+"""What says yes, and what says no."""
+_YES, _NO = (frozenset(words) for words in zip(*_WORDS, strict=True))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ratings:
     """The agreement of a judge with people."""
 
-    judge: list[Hashable]
-    human: list[Hashable]
+    judge: list[str]
+    human: list[str]
     by: Literal["kappa", "share"]
 
     @property
@@ -133,12 +145,21 @@ def _labels_to_clear(share: float, limit: float, confidence: float) -> int | Non
 class Labelled(NamedTuple):
     """What people said, beside what the judge said of the same."""
 
-    judge: list[Hashable]
-    human: list[Hashable]
+    judge: list[str]
+    human: list[str]
     by_case: dict[str, list[Rating]] | None
     """By the name of a case of the run that is looked at, what people said of its attempts; `None` if the labels are of other cases."""
     stale: str | None
     """Why the labels do not count for this run: they are of another judge. `None` if they do."""
+    blank: int = 0
+    """Lines of the file without a label."""
+
+    @property
+    def left_out(self) -> str | None:
+        """That lines have no label, in words; `None` if all have one."""
+        if not self.blank:
+            return None
+        return f"{plural(self.blank, 'line')} of the labels {'has' if self.blank == 1 else 'have'} no label and count as unlabelled"
 
 
 def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: ReadRun | None) -> Labelled:
@@ -151,8 +172,9 @@ def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: Read
         read_run: finds a run by what the policy calls it.
 
     Raises:
-        InvalidOptionError: nobody can find the run, or the judge would be compared with itself.
-        DatasetFileError: a line of the file cannot be read, lacks a rating, or names what the run does not have.
+        InvalidOptionError: nobody can find the run, the judge would be compared with itself, or a label is neither yes nor no where
+            the judge says true or false.
+        DatasetFileError: a line of the file cannot be read, or names what the run does not have.
         OSError: the file cannot be read.
     """
     if wanted.human == (JUDGE if wanted.labels is not None else judge):
@@ -160,16 +182,16 @@ def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: Read
             f"human: {wanted.human!r} is the judge itself, which always agrees: name the column of what people said"
         )
     if wanted.labels is not None:
-        lines = read_label_file(Path(wanted.labels), wanted.human)
+        lines, blank = read_label_file(Path(wanted.labels), wanted.human)
         pairs = [(line.judge, line.human) for line in lines if line.judge is not None]
         if len(pairs) == len(lines):
-            return _labelled(pairs)
+            return _labelled(pairs, blank=blank)
         if pairs:
             raise DatasetFileError(
                 f"{str(wanted.labels)!r}: some lines have what the judge said and others only a case: use one kind"
             )
         by_case = _by_case(lines, run)
-        return _labelled(_pairs(run, judge, by_case), by_case)
+        return _labelled(_pairs(run, judge, by_case), by_case, blank=blank)
     if wanted.run is None:
         by_case = _by_column(run, wanted.human)
         return _labelled(_pairs(run, judge, by_case), by_case)
@@ -183,11 +205,36 @@ def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: Read
 
 
 def _labelled(
-    pairs: Iterable[tuple[Rating, Rating]], by_case: _ByCase | None = None, stale: str | None = None
+    pairs: Iterable[tuple[Rating, Rating]],
+    by_case: _ByCase | None = None,
+    stale: str | None = None,
+    blank: int = 0,
 ) -> Labelled:
-    rated = [(_category(judge), _category(human)) for judge, human in pairs]
+    rated = list(pairs)
+    judge, human = ([_category(pair[side]) for pair in rated] for side in (0, 1))
+    answers = set(judge)
+    if answers <= {"true", "false"}:
+        human = ["true" if yes_or_no(label) else "false" for _, label in rated]
+    elif answers <= _YES | _NO and max(len(answers & _YES), len(answers & _NO)) == 1:
+        yes, no = next(pair for pair in _WORDS if answers.intersection(pair))
+        human = [yes if each in _YES else no if each in _NO else each for each in human]
+        judge = [yes if each in _YES else no for each in judge]
     of_cases = None if by_case is None else {name: list(labels.values()) for name, labels in by_case.items()}
-    return Labelled([judge for judge, _ in rated], [human for _, human in rated], of_cases, stale)
+    return Labelled(judge, human, of_cases, stale, blank)
+
+
+def yes_or_no(label: Rating) -> bool:
+    """What a label says where the judge passes or fails.
+
+    Raises:
+        InvalidOptionError: it is neither.
+    """
+    category = _category(label)
+    if category not in _YES | _NO:
+        raise InvalidOptionError(
+            f"the label {label!r} is neither yes nor no: write true or false where the judge passes or fails"
+        )
+    return category in _YES
 
 
 def _attempt(record: Record) -> int:
@@ -270,12 +317,12 @@ def _how_it_differs(labelled: Columns, run: Columns, judge: str) -> str | None:
     return found.differing(judge) or next((f"on case {each.case!r}: {each}" for each in both), None)
 
 
-def _category(value: Rating) -> Hashable:
+def _category(value: Rating) -> str:
     text = str(value).strip().lower()
     whole, dot, part = text.partition(".")
     return whole if dot and whole.lstrip("-").isdigit() and not part.strip("0") else text
 
 
-def _named(categories: set[Hashable]) -> str:
+def _named(categories: set[str]) -> str:
     names = sorted(map(repr, categories))
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

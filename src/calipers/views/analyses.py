@@ -154,8 +154,9 @@ def correction_rows(analysis: JudgeCorrection) -> list[tuple[str, str, str, str]
     if analysis.value is None:
         rows.append(("corrected", "not measured", "", labels))
     else:
-        method = "" if analysis.method == "labels alone" else f"{plural(judged.n_units, 'case')} and "
-        rows.append(("corrected", *text(analysis.value, analysis.interval), f"{method}{labels}"))
+        own = analysis.method == "labels alone"
+        on = labels if own else f"{plural(judged.n_units, 'case')} and {labels}"
+        rows.append(("labels alone" if own else "corrected", *text(analysis.value, analysis.interval), on))
     if analysis.agreement is not None:
         kappa = "" if analysis.kappa is None else f", kappa {analysis.kappa:.2f}"
         rows.append(("agreement", percent(analysis.agreement), "", f"{labels}{kappa}"))
