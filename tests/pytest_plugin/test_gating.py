@@ -4,6 +4,7 @@ import pytest
 
 from calipers.pytest_plugin.evaluating import may_assert
 from calipers.pytest_plugin.gating import share_of
+from calipers.stores import open_store
 
 UNSTEADY = """
 import random
@@ -148,6 +149,59 @@ def test_session(evaluate, gate):
     assert worse.out.count("AssertionError: FAIL") >= 2
     missing = folder.pytest("-q", "--calipers-store=other.db", "-k", "session", *QUIET, SHARE="0.5")
     assert "InvalidOptionError: baseline='pytest': " in missing.out
+
+
+AGAINST = """
+import os
+
+wrong = int(os.environ["WRONG"])
+
+def agent(n):
+    return n if n >= wrong else -1
+
+def test_gate(evaluate, gate):
+    report = evaluate(many, agent, repeat=2)
+    assert wrong != 39
+    gate(report, margin=0.05, baseline="pytest")
+
+def test_own_run(evaluate, gate):
+    report = evaluate(many, agent, repeat=2, store="runs.db", name="agent")
+    gate(report, margin=0.05, baseline="agent", baseline_store="runs.db")
+"""
+
+
+def test_a_session_in_which_the_gate_did_not_pass_is_no_baseline(folder):
+    folder.write("test_it.py", UNSTEADY + AGAINST)
+    counts = []
+    for wrong in "4", "4", "5", "20", "20", "39", "20":
+        done = folder.pytest("-q", "--calipers-store=kept.db", *QUIET, WRONG=wrong)
+        counts.append(done.counts)
+    first, second, within, *worse = counts
+    assert (first, second) == ({"failed": 2}, {"passed": 2}), (
+        "the first session has no other, and is the first baseline"
+    )
+    assert within == {"inconclusive": 2, "warning": 2}
+    assert worse == [{"failed": 2}] * 4
+    with open_store(folder.path / "kept.db", existing=True) as store:
+        runs = store.runs()
+        noted = {look.run: look.outcome for look in store.looks("pytest test_it.py::test_gate")}
+    newest_first = [noted.get(run.id) for run in runs]
+    assert newest_first == ["FAIL", "FAIL", "FAIL", "FAIL", "INCONCLUSIVE", "PASS", None]
+    for test, name in ("test_gate", f"pytest {runs[5].id}"), ("test_own_run", "agent "):
+        failure = done.out.partition(f"_ {test} _")[2].partition("test_it.py:")[0]
+        assert f"AssertionError: FAIL  agent against {name}" in failure
+        assert "Note: passed over: 4 newer runs in which this gate did not pass" in failure
+
+
+def test_against_a_baseline_the_lost_cases_are_listed_and_the_others_counted(folder):
+    folder.write("test_it.py", UNSTEADY + AGAINST)
+    for wrong in "4", "20":
+        done = folder.pytest("-q", "--calipers-store=kept.db", "-k", "test_gate", *QUIET, WRONG=wrong)
+    told = [line.removeprefix("E       ") for line in done.out.splitlines()]
+    start = told.index("16 cases passed more often in the baseline:")
+    assert told[start + 1].startswith("case 4 [1-2/2]: did not pass")
+    assert "4 more cases did not pass; the baseline did no better there" in told
+    assert not any(line.startswith("case 0 ") for line in told)
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 5, 20])

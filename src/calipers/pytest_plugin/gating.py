@@ -9,18 +9,22 @@ its cases tells more. So repeating is a way to decide. Every round is a further 
 looks before the last round share a fifth of the doubt, and the last one has the rest, so that all of them together are wrong as rarely as
 the policy says (Bonferroni's inequality).
 
-A baseline is named as in a store. The newest finished run of that name counts, but for the one that is judged: no run is compared
-with itself. Of a pytest session that was kept (`--calipers-store`), what the same test measured counts.
+A baseline is named as in a store. The newest finished run of that name counts, but for the one that is judged, since no run is compared
+with itself, and for those in which the gate of the same test did not pass: a loss that was shown, or left open, must not be the measure
+of the next run. Of a pytest session that was kept (`--calipers-store`), what the same test measured counts, and one that did not run
+the test, or only some of its cases, is passed over too.
 """
 
 import os
 import random
 import warnings
-from contextlib import chdir
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Unpack
 
 import msgspec
 
+from calipers.comparison.cases import RunCase, cases_of, pair_cases
 from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import InconclusiveWarning, InvalidOptionError, StoreError
 from calipers.gate.judging import judge_run
@@ -29,6 +33,7 @@ from calipers.gate.verdict import Finding, Verdict
 from calipers.project import find_project
 from calipers.pytest_plugin.evaluating import Evaluate
 from calipers.pytest_plugin.session import Session
+from calipers.pytest_plugin.storing import SESSION_NAME, not_passed, note_outcome
 from calipers.record import name_results
 from calipers.report import Report
 from calipers.stores.opening import open_store
@@ -37,6 +42,7 @@ from calipers.stores.store import Store
 from calipers.task import TaskLike
 from calipers.testing.reasons import attempts_lines
 from calipers.views.gate.terminal import verdict_text
+from calipers.views.numbers import plural
 
 if TYPE_CHECKING:
     from calipers.views.outcome import Record
@@ -88,7 +94,7 @@ class Gate:
         rules = _policy(policy, at_least, margin)
         own = None if report.reuse is None else report.reuse.run
         old = self._baseline(baseline, baseline_store, report.dataset_name, own)
-        return self._settle(judge_run(report, rules, baseline=old), report)
+        return self._settle(judge_run(report, rules, baseline=old.report), report, old)
 
     def until_decided(
         self,
@@ -126,7 +132,7 @@ class Gate:
         evaluate = Evaluate(self._session)
         while looks.is_open:
             looks.add(evaluate(dataset, task, **looks.options))
-        return self._settle(looks.verdict, looks.report)
+        return self._settle(looks.verdict, looks.report, old)
 
     async def until_decided_on_loop(
         self,
@@ -148,13 +154,13 @@ class Gate:
         evaluate = Evaluate(self._session)
         while looks.is_open:
             looks.add(await evaluate.on_loop(dataset, task, **looks.options))
-        return self._settle(looks.verdict, looks.report)
+        return self._settle(looks.verdict, looks.report, old)
 
     def __repr__(self) -> str:
         return "<gate(report)>"
 
     def _looks(
-        self, policy: Policy, baseline: Report | None, rounds: int, options: EvaluateOptions
+        self, policy: Policy, baseline: "_Baseline", rounds: int, options: EvaluateOptions
     ) -> "_Looks":
         __tracebackhide__ = True
         if refused := options.keys() & _NOT_IN_ROUNDS:
@@ -165,18 +171,23 @@ class Gate:
         if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
             raise InvalidOptionError(f"rounds must be a whole number from 1, got {rounds!r}")
         seed = options.get("seed")
-        return _Looks(policy, baseline, rounds, options, self._session.seed if seed is None else seed)
+        return _Looks(policy, baseline.report, rounds, options, self._session.seed if seed is None else seed)
 
-    def _settle(self, verdict: Verdict, report: Report) -> Verdict:
+    def _settle(self, verdict: Verdict, report: Report, baseline: "_Baseline") -> Verdict:
         """Fail the test, or note that its verdict is open."""
         __tracebackhide__ = True
         self._session.evaluated = False
+        self._session.verdicts.append(verdict.outcome)
+        if baseline.own is not None:
+            with self._store(baseline.place) as store:
+                note_outcome(store, baseline.own, self._test, verdict.outcome)
+        verdict = msgspec.structs.replace(verdict, notes=(*verdict.notes, *baseline.notes))
         if verdict.outcome in ("FAIL", "WORSE"):
-            records: list[Record] = [*report.cases, *report.failures]
-            missed = [record for record in records if record.passed is False]
-            raise AssertionError("\n".join([verdict_text(verdict).rstrip(), *attempts_lines(missed)]))
+            lines = [verdict_text(verdict).rstrip(), *_missed(report, baseline.report)]
+            raise AssertionError("\n".join(lines))
         if verdict.outcome == "INCONCLUSIVE":
             text = "; ".join(_sentence(each) for each in verdict.findings if each.outcome == "INCONCLUSIVE")
+            text += "" if verdict.baseline is None else f" (against {verdict.baseline})"
             if self._session.config.option.calipers_inconclusive == "fail":
                 raise AssertionError(f"INCONCLUSIVE: {text}")
             self._session.inconclusive.append(text)
@@ -185,22 +196,46 @@ class Gate:
 
     def _baseline(
         self, baseline: Baseline, address: str | None, dataset: str | None, own: str | None = None
-    ) -> Report | None:
+    ) -> "_Baseline":
         __tracebackhide__ = True
         if baseline is None or isinstance(baseline, Report):
-            return baseline
+            return _Baseline(baseline)
+        try:
+            with self._store(address) as store:
+                found = _earlier(store, baseline, dataset=dataset, own=own, test=self._test)
+        except StoreError as error:
+            self._session.lacks_baseline = True
+            raise InvalidOptionError(f"baseline={baseline!r}: {error}") from None
+        return found._replace(place=address)
+
+    @property
+    def _test(self) -> str:
+        """The name of the test that runs."""
+        assert self._session.item is not None, "fixtures are only ever used by tests"
+        return self._session.item.nodeid
+
+    @contextmanager
+    def _store(self, address: str | None) -> Iterator[Store]:
+        """The store that has baselines."""
         config = self._session.config
         folder = config.invocation_params.dir
         named = address or config.option.calipers_store or os.environ.get("CALIPERS_STORE")
-        place = named or find_project(folder).store
-        try:
-            with chdir(folder), open_store(place or ".calipers/runs.db", existing=True) as store:
-                info = _earlier(store, baseline, dataset, own)
-                found = store.report(info.id)
-        except StoreError as error:
-            raise InvalidOptionError(f"baseline={baseline!r}: {error}") from None
-        item = self._session.item
-        return found if item is None else _of_test(found, item.nodeid)
+        place = named or find_project(folder).store or ".calipers/runs.db"
+        with chdir(folder), open_store(place, existing=True) as store:
+            yield store
+
+
+class _Baseline(NamedTuple):
+    """What a run is compared with."""
+
+    report: Report | None
+    """`None`: with nothing."""
+    notes: tuple[str, ...] = ()
+    """What the verdict is to say of it."""
+    own: RunInfo | None = None
+    """The run that is judged, if it can be a baseline of later ones: it is in the same store under the same name."""
+    place: str | None = None
+    """The address of that store, as the test gives it."""
 
 
 class _Looks:
@@ -289,27 +324,48 @@ def _policy(policy: Policy | None, at_least: float | None, margin: float | None)
     return Policy(pass_rate=Rules(at_least=at_least, margin=margin), population="these-cases")
 
 
-def _earlier(store: Store, which: str, dataset: str | None, own: str | None) -> RunInfo:
-    """The run that something means: by its id, or the newest finished one of that name, of the same dataset if there is one.
+def _earlier(store: Store, which: str, *, dataset: str | None, own: str | None, test: str) -> _Baseline:
+    """The run that something means: the newest finished one of that name, of the same dataset if there is one; else by its id.
 
     Args:
         store: that has it.
         which: what it is called.
         dataset: of which dataset the run is that it is compared with.
         own: the id of that run, which is not meant.
+        test: whose gate asks. Of the runs of a name, those in which it did not pass are not meant either.
 
     Raises:
         StoreError: there is none.
     """
-    named = store.runs(name=which, status="finished") or [store.run(which)]
-    others = [info for info in named if info.id != own]
-    if not others:
-        raise StoreError(f"there is no other finished run of that name in {store.url}")
-    return next((info for info in others if info.dataset_name == dataset), others[0])
+    named = store.runs(name=which)
+    refused = not_passed(store, test) if named else set()
+    finished = [info for info in named or [store.run(which)] if info.status == "finished" or not named]
+    others = [info for info in finished if info.id not in {own, *refused}]
+    others.sort(key=lambda info: info.dataset_name != dataset)
+    found: tuple[RunInfo, Report] | None = None
+    for info in others:
+        report = store.report(info.id)
+        part = _of_test(report, test)
+        if found is None or part is not None:
+            found = info, part or report
+        if part is not None or info.name != SESSION_NAME:
+            break
+    if found is None:
+        left = len([info for info in finished if info.id in refused])
+        over = f" but {plural(left, 'run')} in which this gate did not pass" if left else ""
+        raise StoreError(f"there is no other finished run of that name in {store.url}{over}")
+    chosen, report = found
+    newer = [info for info in finished[: finished.index(chosen)] if info.id in refused]
+    passed_over = f"passed over: {plural(len(newer), 'newer run')} in which this gate did not pass"
+    return _Baseline(
+        msgspec.structs.replace(report, name=f"{report.name} {chosen.id}"),
+        notes=(passed_over,) if newer else (),
+        own=next((info for info in named if info.id == own), None),
+    )
 
 
-def _of_test(report: Report, test: str) -> Report:
-    """What a test measured, of the report of a whole session; any other report is left as it is."""
+def _of_test(report: Report, test: str) -> Report | None:
+    """What a test measured, of the report of a whole session; `None` if there is nothing of it."""
     start = f"{test} "
 
     def own(records: list[Any]) -> list[Any]:
@@ -324,7 +380,44 @@ def _of_test(report: Report, test: str) -> Report:
         ]
 
     cases, failures = own(report.cases), own(report.failures)
-    return msgspec.structs.replace(report, cases=cases, failures=failures) if cases or failures else report
+    return msgspec.structs.replace(report, cases=cases, failures=failures) if cases or failures else None
+
+
+def _missed(report: Report, baseline: Report | None) -> list[str]:
+    """The attempts that did not pass; against a baseline, those at cases that passed more often there, the largest loss first."""
+    records: list[Record] = [*report.cases, *report.failures]
+    missed = [record for record in records if record.passed is False]
+    lost = {} if baseline is None else _losses(baseline, report)
+    if not lost:
+        return attempts_lines(missed)
+    first = sorted(
+        (record for record in missed if _case(record) in lost), key=lambda each: -lost[_case(each)]
+    )
+    rest = {_case(record) for record in missed} - lost.keys()
+    return [
+        f"{plural(len(lost), 'case')} passed more often in the baseline:",
+        *attempts_lines(first),
+        *(
+            [f"{plural(len(rest), 'more case')} did not pass; the baseline did no better there"]
+            if rest
+            else []
+        ),
+    ]
+
+
+def _losses(baseline: Report, report: Report) -> dict[str, float]:
+    """By how much less of its attempts a case passed than in the baseline, for cases that did."""
+    pairs, _ = pair_cases(cases_of(baseline), cases_of(report))
+    drops = {new.name: _share(old) - _share(new) for old, new in pairs}
+    return {name: drop for name, drop in drops.items() if drop > 0}
+
+
+def _share(case: RunCase) -> float:
+    return sum(record.passed is True for record in case.attempts) / len(case.attempts)
+
+
+def _case(record: "Record") -> str:
+    return record.source_case_name or record.name
 
 
 def _sentence(finding: Finding) -> str:

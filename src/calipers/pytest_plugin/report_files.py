@@ -8,6 +8,7 @@ import pytest
 from calipers.errors import CalipersError
 from calipers.pytest_plugin.merging import read_runs, report_of_all
 from calipers.pytest_plugin.session import Session
+from calipers.pytest_plugin.storing import SESSION_NAME, store_report
 from calipers.report import Report
 from calipers.views.formats import parse_target, write_report
 from calipers.views.github import commands_off
@@ -49,7 +50,7 @@ def _shown(path: str, folder: Path) -> str:
 
 def write_reports(session: Session) -> None:
     """Write everything that was measured to the report files, and keep it; what goes wrong is noted and shown."""
-    report = report_of_all(read_runs(session.runs), name="pytest", seed=session.seed)
+    report = report_of_all(read_runs(session.runs), name=SESSION_NAME, seed=session.seed)
     report.started_at = session.started_at
     report.duration = session.duration
     reasons = [*session.incomplete, *([report.incomplete] if report.incomplete else [])]
@@ -63,9 +64,6 @@ def write_reports(session: Session) -> None:
             _write(report, target, session)
         except (CalipersError, OSError) as error:
             session.problems.append(f"--calipers-out could not write {target}: {error}")
-    if session.store is not None:
-        from calipers.pytest_plugin.storing import store_report
-
-        store_report(report, session)
+    store_report(report, session)
     if terminal is None:
         sys.stderr.writelines(f"{problem}\n" for problem in session.problems)

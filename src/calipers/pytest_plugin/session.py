@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from pluggy import Result
 
+    from calipers.gate.verdict import Outcome
     from calipers.plugins import PluginManager
     from calipers.views.view import View
 
@@ -37,8 +38,13 @@ ATTRIBUTE = "calipers_runs"
 """Where a pytest report carries runs."""
 INCONCLUSIVE = "calipers_inconclusive"
 """Where a pytest report carries what gates could not decide."""
+GATED = "calipers_gated"
+"""Where a pytest report carries what came of the gates of its test."""
 PLUGIN_FAILURES = "calipers_plugin_failures"
 """Where the output of a worker carries what went wrong in its plugins."""
+
+
+_FROM_GOOD_TO_BAD: "tuple[Outcome, ...]" = ("PASS", "INCONCLUSIVE", "WORSE", "FAIL")
 
 
 class Session:
@@ -77,6 +83,12 @@ class Session:
         """Whether the body of the present test has used `evaluate` or `evaluate_case`."""
         self.inconclusive: list[str] = []
         """What gates of the present test could not decide."""
+        self.verdicts: list[Outcome] = []
+        """What gates of the present test came to."""
+        self.lacks_baseline = False
+        """Whether a gate of the present test found no run to compare with."""
+        self.gated: dict[str, Outcome] = {}
+        """What came of the gates of tests, by the names of tests; stays empty in a worker."""
         self.started_at = datetime.now(UTC).isoformat()
         self._start = perf_counter()
         self.shift = 0.0
@@ -190,6 +202,8 @@ class Session:
         self.unmeasured = None
         self.shift = 0.0
         self.inconclusive = []
+        self.verdicts = []
+        self.lacks_baseline = False
         if len(marks_of(item)) > 1:
             pytest.fail(SEVERAL_MARKERS, pytrace=False)
         if item.get_closest_marker("calipers") is not None:
@@ -218,7 +232,7 @@ class Session:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(
-        self, call: "pytest.CallInfo[None]"
+        self, item: pytest.Item, call: "pytest.CallInfo[None]"
     ) -> "Generator[None, Result[pytest.TestReport], None]":
         """Let a report take along what was measured since the last one, and tell how long its own case took."""
         outcome = yield
@@ -227,9 +241,23 @@ class Session:
             report.duration = max(0.0, report.duration + self.shift)
             if self.inconclusive:
                 setattr(report, INCONCLUSIVE, self.inconclusive)
+            if (gated := self._gated(item, failed=call.excinfo is not None)) is not None:
+                setattr(report, GATED, gated)
         if self._unsent:
             setattr(outcome.get_result(), ATTRIBUTE, self._unsent)
             self._unsent = []
+
+    def _gated(self, item: pytest.Item, *, failed: bool) -> "Outcome | None":
+        """What came of the gates of a test; `None` if it has none, or lacks a baseline, which its results may be from now on.
+
+        A test that failed in another way did not pass its gate either: what it measured is no baseline.
+        """
+        if self.lacks_baseline:
+            return None
+        worst = max(self.verdicts, key=_FROM_GOOD_TO_BAD.index, default=None)
+        if failed and worst in (None, "PASS") and "gate" in getattr(item, "fixturenames", ()):
+            return "FAIL"
+        return worst
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
         """Count a test whose gate could not decide as what it is."""
@@ -242,6 +270,8 @@ class Session:
         if self.is_worker:
             return
         self.runs += getattr(report, ATTRIBUTE, [])
+        if (gated := getattr(report, GATED, None)) is not None:
+            self.gated[report.nodeid] = gated
         if report.when not in {"setup", "call", "teardown"}:  # pytest-xdist's report of a worker that crashed
             self.incomplete.append(f"a worker crashed while it ran {report.nodeid}")
 
