@@ -5,7 +5,7 @@ evidence for PASS and one for FAIL, which may be looked at after every case. The
 have passed at once. The levels are those of `judge_run`, which says the same afterwards by the same statistics over the same
 attempts.
 
-All looks on the way have a fifth of the doubt (`StopWhenDecided.share`). The rest is for one ordinary look at a run that comes to its end
+All looks on the way have 22 % of the doubt (`StopWhenDecided.share`). The rest is for one ordinary look at a run that comes to its end
 undecided, which `judge_run` takes: with as many cases it decides nearly as often as if nothing had looked before, and both
 together are wrong as rarely as the policy says (Bonferroni's inequality).
 
@@ -57,7 +57,7 @@ class StopWhenDecided:
         OSError: a file of labels cannot be read.
     """
 
-    share = 0.2
+    share = 0.22
 
     def __init__(
         self, policy: Policy, baseline: Report | None = None, *, read_run: ReadRun | None = None
