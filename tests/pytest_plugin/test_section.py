@@ -1,5 +1,7 @@
 import re
 
+from calipers.stores import open_store
+
 
 def test_the_section_has_each_test_with_its_pass_rate_and_its_evaluators(folder):
     folder.write(
@@ -47,6 +49,45 @@ def test_mean(evaluate):
     assert "calipers" not in silent.out
     no_terminal = folder.pytest("-p", "no:terminal")
     assert (no_terminal.code, no_terminal.out, no_terminal.err) == (0, "", "")
+
+
+CHOSEN = """
+def length(output):
+    return len(output)
+
+scored = Dataset(cases=dataset.cases, evaluators=[EqualsExpected(), length])
+
+@pytest.mark.calipers(scored, task=paris)
+def test_chosen(): ...
+
+def test_gate(evaluate, gate):
+    gate(evaluate(dataset, right), at_least=0.2, margin=0.9, baseline="pytest")
+"""
+
+
+def test_a_rate_of_chosen_cases_is_not_shown_as_one_and_is_no_baseline(folder):
+    folder.write("test_it.py", CHOSEN)
+    whole = folder.pytest("-q", "--calipers-store=runs.db", "--lf")
+    assert "Passed 1 of 3 cases   33.3 %" in whole.section
+    told = "2 of 3 cases, chosen: passed 0 of 2 attempts. That is no pass rate: run all cases to measure it."
+    options = ("-q", "--calipers-store=runs.db", "--deselect=test_it.py::test_gate")
+    workers = ("calipers.pytest_plugin", "xdist.plugin")
+    names = ("test_it.py::test_chosen[Peru]", "test_it.py::test_chosen[Chad]")
+    for chosen in (
+        folder.pytest("--lf", *options),
+        folder.pytest("-k", "Peru or Chad", *options),
+        folder.pytest(*options, *names),
+        folder.pytest("-n2", *options, *names, plugins=workers),
+    ):
+        assert told in chosen.section, chosen.out
+        assert "length: mean of these 5" in chosen.section
+        assert "interval" not in chosen.section
+    with open_store(folder.path / "runs.db", existing=True) as store:
+        runs = store.runs()
+        assert [run.status for run in runs] == [*["interrupted"] * 4, "finished"]
+        assert store.report(runs[0].id).incomplete == "test_it.py::test_chosen: 2 of 3 cases, chosen"
+    gated = folder.pytest("-q", "--calipers-store=runs.db", "--calipers-inconclusive=fail", "-k", "test_gate")
+    assert gated.counts == {"passed": 1, "deselected": 3}, "against the whole session"
 
 
 def test_what_evaluators_and_cases_are_called_cannot_disturb_the_section(folder):

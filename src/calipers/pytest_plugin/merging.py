@@ -16,6 +16,7 @@ from calipers.names import unique
 from calipers.record import ReportCase, ReportCaseFailure, name_results
 from calipers.report import Report
 from calipers.scoring import BlockedLoop
+from calipers.views.numbers import plural
 
 Record = ReportCase | ReportCaseFailure
 
@@ -36,6 +37,8 @@ class Run(msgspec.Struct, frozen=True):
     """What tells it from the other runs of the session."""
     apart: str | None = None
     """The fixture because of which the cases of the test were attempted one after the other."""
+    chosen: tuple[int, int] | None = None
+    """How many cases of the test were selected to run, and of how many; `None` if all were."""
 
     @property
     def records(self) -> list[Record]:
@@ -53,23 +56,29 @@ def read_runs(data: Iterable[Mapping[str, Any]]) -> list[Run]:
     return sorted(runs, key=lambda run: run.position)
 
 
-def reports_by_test(runs: Sequence[Run], *, seed: int) -> dict[str, Report]:
-    """One report for each test; one that ran several tasks or datasets has one for each of these."""
+def runs_by_test(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """The runs of each test; one that ran several tasks or datasets has an entry for each of these."""
     groups: dict[tuple[str, str, str | None], list[Run]] = {}
     for run in runs:
         groups.setdefault((run.test, run.report.name, run.report.dataset_name), []).append(run)
     tests = Counter(test for test, _, _ in groups)
-    found: dict[str, Report] = {}
-    for (test, name, dataset_name), members in groups.items():
-        report = _merged(members, [record for _, record in _in_order(members)], name=name, seed=seed)
-        report.dataset_name = dataset_name
+    found: dict[str, list[Run]] = {}
+    for (test, name, _), members in groups.items():
         title = test if tests[test] == 1 else f"{test} ({name})"
-        found[unique(title, set(found))] = report
+        found[unique(title, set(found))] = members
     return found
 
 
+def report_of_test(members: Sequence[Run], *, seed: int) -> Report:
+    """The runs of one test as one report."""
+    first = members[0].report
+    report = _merged(members, [record for _, record in _in_order(members)], name=first.name, seed=seed)
+    report.dataset_name = first.dataset_name
+    return report
+
+
 def report_of_all(runs: Sequence[Run], *, name: str, seed: int) -> Report:
-    """Everything that a session measured, as one report."""
+    """Everything that a session measured, as one report; of a test of which some cases were chosen, it is incomplete."""
     tests: dict[tuple[str, str], set[str]] = {}
     for run in runs:
         for record in run.records:
@@ -78,7 +87,15 @@ def report_of_all(runs: Sequence[Run], *, name: str, seed: int) -> Report:
         _named_for_test(run, record, is_shared=len(tests[_function(run), _case(record)]) > 1)
         for run, record in _in_order(runs)
     ]
-    return _merged(runs, records, name=name, seed=seed)
+    report = _merged(runs, records, name=name, seed=seed)
+    chosen = {f"{run.test}: {chosen_text(run.chosen)}": None for run in runs if run.chosen is not None}
+    report.incomplete = "; ".join([*([report.incomplete] if report.incomplete else []), *chosen]) or None
+    return report
+
+
+def chosen_text(chosen: tuple[int, int]) -> str:
+    """That some cases were chosen."""
+    return f"{chosen[0]:,} of {plural(chosen[1], 'case')}, chosen"
 
 
 def _in_order(runs: Sequence[Run]) -> list[tuple[Run, Record]]:

@@ -1,14 +1,14 @@
 """The section at the end of pytest's output: for each test the pass rate and every evaluator, with their intervals."""
 
 import sys
-from collections import Counter
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from calipers.pytest_plugin.merging import read_runs, reports_by_test
+from calipers.pytest_plugin.merging import chosen_text, read_runs, report_of_test, runs_by_test
 from calipers.pytest_plugin.session import Session
 from calipers.report import Report
 from calipers.views.headline import alerts, headline, silent
+from calipers.views.numbers import number as number_text
 from calipers.views.numbers import plural
 from calipers.views.page import Page
 from calipers.views.summaries import summary_table
@@ -58,21 +58,21 @@ def _problems(session: Session, page: Page) -> "Iterator[Text]":
 
 def _measured(session: Session, page: Page) -> "Iterator[Text]":
     runs = read_runs(session.runs)
-    reports = reports_by_test(runs, seed=session.seed)
-    apart = {run.test: run.apart for run in runs if run.apart is not None}
-    alone = Counter(run.test for run in runs if run.apart is not None)
-    for number, (test, report) in enumerate(reports.items()):
+    tests = runs_by_test(runs)
+    for number, (test, members) in enumerate(tests.items()):
         if number == _MOST_TESTS:
-            left = plural(len(reports) - _MOST_TESTS, "more test")
+            left = plural(len(tests) - _MOST_TESTS, "more test")
             yield page.line((f"{page.ellipsis} and {left}: --calipers-out=report.html shows all", "dim"))
             break
-        yield from _test(page, test, report)
-        if alone[test] > 1:
-            yield page.line((page.fit(_ONE_BY_ONE.format(apart[test]), 5 * page.width), "dim"))
+        yield page.line((page.fit(test, 2 * page.width), "bold"))
+        yield from _test(page, report_of_test(members, seed=session.seed), members[0].chosen)
+        alone = [run.apart for run in members if run.apart is not None]
+        if len(alone) > 1:
+            yield page.line((page.fit(_ONE_BY_ONE.format(alone[0]), 5 * page.width), "dim"))
         yield page.line()
     for reason in session.incomplete:
         yield page.line(("INCOMPLETE: ", "bold red"), (page.fit(reason, 3 * page.width), "red"))
-    if reports:
+    if tests:
         yield page.line((f"seed {session.seed}: --calipers-seed={session.seed} draws the same again", "dim"))
     elif session.written:
         yield page.line(("Nothing was measured.", "dim"))
@@ -82,9 +82,24 @@ def _measured(session: Session, page: Page) -> "Iterator[Text]":
         yield page.line(("Kept: ", "dim"), (page.fit(session.kept, 5 * page.width), "dim"))
 
 
-def _test(page: Page, test: str, report: Report) -> "Iterator[Text]":
-    yield page.line((page.fit(test, 2 * page.width), "bold"))
+def _test(page: Page, report: Report, chosen: tuple[int, int] | None) -> "Iterator[Text]":
     yield from alerts(page, report)
+    if chosen is not None:
+        yield from _chosen(page, report, chosen)
+        return
     yield from headline(page, report, confidence=_CONFIDENCE)
     yield from silent(page, report)
     yield from summary_table(page, report.summaries(confidence=_CONFIDENCE), confidence=_CONFIDENCE)
+
+
+def _chosen(page: Page, report: Report, chosen: tuple[int, int]) -> "Iterator[Text]":
+    """What came of cases that were chosen: counts and means of these, which are no estimate of all, and so have no interval."""
+    counts = report.counts()
+    yield page.line(
+        (chosen_text(chosen), "bold yellow"),
+        f": passed {counts.passed:,} of {plural(counts.attempts, 'attempt')}. That is no pass rate: run all cases to measure it.",
+    )
+    yield from silent(page, report)
+    for name, summary in report.summaries(confidence=_CONFIDENCE).items():
+        if summary.kind == "score" and summary.estimate is not None:
+            yield page.line(f"{page.fit(name, 60)}: mean of these {number_text(summary.estimate.value)}")

@@ -10,6 +10,7 @@ Like `hooks`, this is loaded into every pytest of an environment, whatever its v
 """
 
 import json
+from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -95,6 +96,8 @@ class Session:
         """Seconds by which the present call of a test seems shorter than it is to be told: cases of several tests run together."""
         self._unsent: list[dict[str, Any]] = []
         self._positions: dict[pytest.Item, int] = {}
+        self._selected: Counter[str] = Counter()
+        """How many cases of each test were selected to run."""
         self._notes: Path | None = None
         """A folder in which workers note their runs; `None` without workers."""
         self._count = 0
@@ -146,6 +149,7 @@ class Session:
         assert item is not None, "fixtures are only ever used by tests"
         if not self._positions:
             self._positions = {each: number for number, each in enumerate(item.session.items)}
+            self._selected = Counter(map(self.test_of, item.session.items))
         self._count += 1
         worker: dict[str, Any] = getattr(self.config, "workerinput", {})
         self._unsent.append(
@@ -158,6 +162,7 @@ class Session:
                     name: [self._positions.get(each, -1), each.nodeid] for name, each in (items or {}).items()
                 },
                 "apart": apart,
+                "chosen": None if items is None else self._chosen(item),
                 "report": report,
             }
         )
@@ -192,6 +197,18 @@ class Session:
         start = item.nodeid.removesuffix(f"[{callspec.id}]")
         others = callspec.id.removesuffix(case_id).removesuffix("-")
         return f"{start}[{others}]" if others else start
+
+    def _chosen(self, item: pytest.Item) -> tuple[int, int] | None:
+        """How many cases of a marked test were selected, and of how many; `None` if all were.
+
+        However that came about (`-k`, `--lf`, names of tests, another plugin), it need not have been at random.
+        """
+        if item.get_closest_marker("calipers") is None:
+            return None
+        mark = marks_of(item)[0]
+        total = len((mark.args[0] if mark.args else mark.kwargs["dataset"]).cases)
+        selected = self._selected[self.test_of(item)]
+        return (selected, total) if selected < total else None
 
     # ------------------------------------------------------------------ hooks
 
