@@ -1,14 +1,16 @@
 """How several claims share one chance of a false alarm, and how a claim is decided."""
 
+from dataclasses import dataclass
 from random import Random
+from statistics import NormalDist
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calipers.gate.claims import Claim, failing, judge_claims
 from calipers.gate.measure import Change, Level
-from calipers.stats import holm
+from calipers.stats import Interval, holm
 
 P_VALUES = st.lists(st.floats(0.0001, 1), max_size=8)
 
@@ -139,6 +141,87 @@ def test_many_rules_share_the_chance_of_a_false_worse():
     }
     found = judge_claims(many, confidence=0.95, correct=False)
     assert [finding.outcome for finding in found].count("WORSE") == 1
+
+
+def test_a_rule_that_is_shown_to_be_worse_leaves_its_doubt_to_the_others():
+    clear, close = margin_claim(20, 0, 100, margin=0.2), margin_claim(10, 2, 100)
+    found = judge_claims([close, clear], confidence=0.95, correct=True)
+    assert [finding.outcome for finding in found] == ["WORSE", "WORSE"]
+    found = judge_claims([close, margin_claim(5, 5, 100)], confidence=0.95, correct=True)
+    assert [finding.outcome for finding in found] == ["INCONCLUSIVE", "INCONCLUSIVE"]
+
+
+def test_a_loss_that_may_be_luck_among_the_rules_shows_the_interval_that_decided():
+    close, others = margin_claim(10, 2, 100), [margin_claim(5, 5, 100)] * 7
+    (alone,) = judge_claims([close], confidence=0.95, correct=True)
+    found, *rest = judge_claims([close, *others], confidence=0.95, correct=True)
+    assert (alone.outcome, alone.alone, alone.interval.high < 0) == ("WORSE", None, True)
+    assert (found.outcome, found.alone) == ("INCONCLUSIVE", "WORSE")
+    assert found.interval.confidence == pytest.approx(1 - 0.05 / 8)
+    assert found.interval.low < -0.05 < 0 < found.interval.high
+    assert "99.38 % interval" in found.said
+    assert found.advice.startswith(
+        "alone it would be WORSE; 8 rules share the doubt, and among so many it may be luck"
+    )
+    assert {(each.alone, each.interval.confidence) for each in rest} == {(None, 0.95)}
+
+
+def test_a_failure_that_may_be_luck_among_the_rules_says_what_is_shown():
+    level = Level(cases=[[0.0]] * 36 + [[1.0]] * 64, is_rate=True)
+    claim = Claim(subject="x", rule="", measure=level, limit=0.75, unit="rate")
+    assert judge_claims([claim], confidence=0.95, correct=True)[0].outcome == "FAIL"
+    found = judge_claims([claim, *[margin_claim(5, 5, 100)] * 19], confidence=0.95, correct=True)[0]
+    assert (found.outcome, found.alone) == ("INCONCLUSIVE", "FAIL")
+    assert found.interval.high > 0.75
+    beyond = margin_claim(13, 0, 100)
+    assert judge_claims([beyond], confidence=0.95, correct=True)[0].outcome == "FAIL"
+    found = judge_claims([beyond, *[margin_claim(5, 5, 100)] * 3], confidence=0.95, correct=True)[0]
+    assert (found.outcome, found.alone) == ("WORSE", "FAIL")
+    assert found.interval.low < -0.05 < found.interval.high < 0
+    assert "alone it would be FAIL" in found.advice
+
+
+OUTCOMES = ["PASS", "INCONCLUSIVE", "WORSE", "FAIL"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=4))
+@settings(max_examples=30)
+def test_the_interval_of_a_finding_says_what_its_outcome_says(flips):
+    claims = [margin_claim(worse, better, 40) for worse, better in flips]
+    for claim, finding in zip(claims, judge_claims(claims, confidence=0.95, correct=True), strict=True):
+        assert claim.fails(finding.interval) == (finding.outcome == "FAIL")
+        assert claim.is_worse(finding.interval) == (finding.outcome in {"WORSE", "FAIL"})
+        assert OUTCOMES.index(finding.alone or finding.outcome) >= OUTCOMES.index(finding.outcome)
+
+
+@dataclass(frozen=True)
+class Normal:
+    """A difference that is drawn from a normal distribution of spread 1, with the interval that is right for it."""
+
+    value: float
+    n: int = 100
+
+    def interval(self, confidence):
+        reach = NormalDist().inv_cdf((1 + confidence) / 2)
+        return Interval(self.value - reach, self.value + reach, confidence, "normal")
+
+    def needed(self, limit, confidence):
+        del limit, confidence
+
+
+def test_equal_agents_beside_one_that_is_worse_are_told_to_be_worse_at_the_stated_rate():
+    draw = Random(12)
+    wrong = 0
+    for _ in range(2000):
+        told = [(-9.0, -10.0), *((draw.gauss(), -1.0) for _ in range(4))]
+        claims = [
+            Claim(subject="x", rule="", measure=Normal(value), limit=limit, par=0.0, signed=True)
+            for value, limit in told
+        ]
+        first, *rest = judge_claims(claims, confidence=0.95, correct=True)
+        assert first.outcome == "WORSE"
+        wrong += any(each.outcome in {"WORSE", "FAIL"} for each in rest)
+    assert 30 <= wrong <= 70, "2.5 % of 2,000 is 50, and 20 more or less is beyond any luck"
 
 
 def test_a_level_without_a_baseline_is_never_worse():

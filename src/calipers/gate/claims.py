@@ -2,19 +2,26 @@
 
 PASS   the interval, at the confidence of the policy, lies on the good side of the limit;
 FAIL   the interval, at a confidence that is corrected for the number of claims, lies on the bad side;
-WORSE  the interval, corrected so too, holds the limit and lies on the bad side of what an agent as good as its baseline has;
+WORSE  the interval, corrected likewise, lies on the bad side of what an agent as good as its baseline has;
 INCONCLUSIVE   none of these.
 
 A gate fails if any claim does, so each claim has its part of the chance: Holm's step-down ("A Simple Sequentially Rejective
 Multiple Test Procedure", 1979). A gate passes only if every claim does, which needs no correction: all of them would have to be
-wrong at once (Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling", 1982). WORSE is told at the confidence of Holm's
-last step, with its count of claims: a claim that is falsely told to fail is falsely told to be worse, so both share one chance.
+wrong at once (Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling", 1982).
+
+WORSE has a step-down of its own over the same claims, in which a claim is done with once it is shown to be worse or to fail. So at
+most one chance is taken that a claim fails which holds its limit, and at most one that a claim is told to be worse, or to fail, which
+is as good as its baseline or its limit. A run that is good by every claim takes one chance in all, since the claims that fail are
+among those of the second step-down.
+
+A finding shows the interval at the confidence of the policy, unless that one alone would say something worse than the outcome. Then
+it shows the wider one that decided, and `Finding.alone` has what the claim would be without the others.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from calipers.stats import Interval
 
@@ -22,6 +29,7 @@ from .measure import Measure
 from .verdict import Finding, Outcome, Unit
 from .wording import about, change, interval_words, plural, quantity
 
+_SEE = "see which cases it lost, with `calipers compare`"
 _APPROXIMATE = {"t", "clustered-t", "fieller", "prediction-powered", "rogan-gladen"}
 
 
@@ -109,30 +117,55 @@ def judge_claims(
     """
     later = confidence if next_confidence is None else next_confidence
     claims = [replace(claim, measure=_Remembered(claim.measure)) for claim in claims]
-    failed = failing(
-        len(claims),
-        lambda index, level: claims[index].fails(_interval(claims[index], level)),
-        confidence=confidence,
-        correct=correct,
+
+    def fails(index: int, level: float) -> bool:
+        return claims[index].fails(_interval(claims[index], level))
+
+    def falls_behind(index: int, level: float) -> bool:
+        return fails(index, level) or claims[index].is_worse(_interval(claims[index], level))
+
+    failed, behind = (
+        failing(len(claims), how, confidence=confidence, correct=correct) for how in (fails, falls_behind)
     )
-    level = _level(len(claims) - len(failed), confidence=confidence, correct=correct)
+    worse, beyond = (
+        _level(len(claims) - len(done), confidence=confidence, correct=correct) for done in (behind, failed)
+    )
+    shared = _Shared(len(claims), confidence, worse, beyond, later)
     return [
-        _judged(
-            claim,
-            "FAIL" if index in failed else _short_of_failing(claim, confidence, level),
-            confidence,
-            later,
-        )
+        _judged(claim, "FAIL" if index in failed else _short_of_failing(claim, confidence, worse), shared)
         for index, claim in enumerate(claims)
     ]
+
+
+class _Shared(NamedTuple):
+    """How claims share the doubt: the confidence of each question about one of them."""
+
+    claims: int
+    """How many share it."""
+    alone: float
+    """Does it pass? It is also what a claim that shares with no other has for every question."""
+    worse: float
+    """Is it worse than its baseline?"""
+    beyond: float
+    """Does it fail?"""
+    later: float
+    """Does it pass at a further look?"""
 
 
 def _short_of_failing(claim: Claim, confidence: float, level: float) -> Outcome:
     """The outcome of a claim that does not fail: it passes at the confidence, or is worse at the corrected level, or is open."""
     if claim.holds(_interval(claim, confidence)):
         return "PASS"
-    worse = claim.par is not None and claim.is_worse(_interval(claim, level))
-    return "WORSE" if worse else "INCONCLUSIVE"
+    return "WORSE" if claim.is_worse(_interval(claim, level)) else "INCONCLUSIVE"
+
+
+def _outcome(claim: Claim, interval: Interval | None) -> Outcome:
+    """What one interval says of a claim."""
+    if claim.fails(interval):
+        return "FAIL"
+    if claim.holds(interval):
+        return "PASS"
+    return "WORSE" if claim.is_worse(interval) else "INCONCLUSIVE"
 
 
 def _interval(claim: Claim, level: float) -> Interval | None:
@@ -142,10 +175,10 @@ def _interval(claim: Claim, level: float) -> Interval | None:
         return None
 
 
-def _judged(claim: Claim, outcome: Outcome, confidence: float, later: float) -> Finding:
+def _judged(claim: Claim, outcome: Outcome, shared: _Shared) -> Finding:
     """What became of a claim; numbers that no float can add up prove nothing, and spoil no other claim."""
     try:
-        found = _finding(claim, outcome, confidence, later)
+        found = _finding(claim, outcome, shared)
     except (OverflowError, ValueError) as error:
         why = str(error)
     else:
@@ -188,18 +221,26 @@ def _level(left: int, *, confidence: float, correct: bool) -> float:
     return 1 - (1 - confidence) / max(1, left if correct else 1)
 
 
-def _finding(claim: Claim, outcome: Outcome, confidence: float, later: float) -> Finding:
+def _finding(claim: Claim, outcome: Outcome, shared: _Shared) -> Finding:
     measure = claim.measure
-    interval, value = measure.interval(confidence), measure.value
+    interval, value = measure.interval(shared.alone), measure.value
+    alone = _outcome(claim, interval)
+    if alone != outcome:
+        wider = (_interval(claim, level) for level in (shared.worse, shared.beyond))
+        interval = next((each for each in wider if _outcome(claim, each) == outcome), interval)
     needed = None
     if outcome == "INCONCLUSIVE" and value is not None:
-        needed = measure.needed(claim.limit, later)
+        needed = measure.needed(claim.limit, shared.later)
+    advice = _advice(claim, outcome, value, interval, needed)
+    if alone != outcome:
+        advice = _doubted(claim, outcome, alone, shared)
     return Finding(
         subject=claim.subject,
         rule=claim.rule,
         outcome=outcome,
         said=_said(claim, value, interval),
-        advice=_advice(claim, outcome, value, interval, needed),
+        advice=advice,
+        alone=None if alone == outcome else alone,
         value=value,
         limit=claim.limit,
         above=claim.above,
@@ -238,6 +279,15 @@ def _change(claim: Claim, value: float) -> str:
     return shown if claim.above or not value else f"{shown}, which is {'worse' if value > 0 else 'better'}"
 
 
+def _doubted(claim: Claim, outcome: Outcome, alone: Outcome, shared: _Shared) -> str:
+    """What to do about a claim that says something worse alone than among the others."""
+    luck = f"alone it would be {alone}; {shared.claims:,} rules share the doubt, and among so many it may be luck"
+    if outcome == "WORSE":
+        return f"worse than the baseline, and by how much is open ({luck}): {_SEE}"
+    look = f"{_SEE}, and add {claim.noun}s" if claim.par is not None else f"add {claim.noun}s"
+    return f"{luck}: {look}"
+
+
 def _advice(
     claim: Claim, outcome: Outcome, value: float | None, interval: Interval | None, needed: int | None
 ) -> str | None:
@@ -246,13 +296,11 @@ def _advice(
     if outcome == "FAIL":
         return "fix it, or change the limit and say why"
     if outcome == "WORSE":
-        return "worse than the baseline, and by how much is open: see which cases it lost, with `calipers compare`"
+        return f"worse than the baseline, and by how much is open: {_SEE}"
     if value is None:
         return "measure it, and gate again"
     if interval is None and claim.anytime:
         return "gate a run by it that was not stopped early"
-    if interval is not None and claim.fails(interval):
-        return "beyond the limit, and with so many rules it may still be chance: more cases would tell"
     where = " in more clusters" if claim.in_clusters else ""
     on_good_side = value > claim.limit if claim.above else value < claim.limit
     equal = claim.par is not None and claim.par != claim.limit

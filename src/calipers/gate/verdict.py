@@ -29,6 +29,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     rule: str
     """The rule in words: `at least 80 %`."""
     outcome: Outcome
+    alone: Outcome | None = None
+    """What it would be if it did not share the doubt with other rules; `None` if that is the outcome."""
     said: str
     """Why, in one sentence."""
     advice: str | None = None
@@ -40,7 +42,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     above: bool = True
     """Whether the good side is above the limit."""
     interval: Interval | None = None
-    """Where the true value may lie."""
+    """Where the true value may lie. It decides the outcome: at the confidence of the verdict or, where the rule has another outcome
+    alone, at the higher one that the rules share."""
     approximate: bool = False
     """Whether the interval goes by how such numbers usually spread, since no bounds are known: rare values that are much larger
     than those seen make the rule err more often than the policy says."""

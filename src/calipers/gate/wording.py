@@ -35,7 +35,9 @@ def interval_words(interval: Interval, unit: Unit, *, signed: bool = False) -> s
         _short(scale * end, sign=signed or unit == "growth") for end in (interval.low, interval.high)
     )
     tail = "" if unit == "number" else " s" if unit == "seconds" else " points" if signed else " %"
-    return f"{_plain(100 * interval.confidence)} % interval {low} to {high}{tail}"
+    doubt = 100 * (1 - interval.confidence)
+    confidence = 100 - round(doubt, 2 if doubt >= 0.1 else 10)
+    return f"{_plain(confidence)} % interval {low} to {high}{tail}"
 
 
 def limit_words(value: float, unit: Unit) -> str:
