@@ -92,8 +92,15 @@ def test_ids_that_differ_only_in_their_random_end_are_shown_whole():
     from calipers.cli.run_list import _short_ids
 
     assert _short_ids(
-        ["20260101-000000001-aaaaaa", "20260101-000000001-bbbbbb", "20260101-000000002-cccccc", "x"]
+        [
+            "20260101-000000001-aaaaaa",
+            "20260101-000000001-bbbbbb",
+            "20260101-000000002-cccccc",
+            "20260101-000001002-cccccc",
+            "x",
+        ]
     ) == {
+        "20260101-000001002-cccccc": "20260101-000001",
         "20260101-000000001-aaaaaa": "20260101-000000001-aaaaaa",
         "20260101-000000001-bbbbbb": "20260101-000000001-bbbbbb",
         "20260101-000000002-cccccc": "20260101-000000002",
@@ -108,7 +115,21 @@ def test_the_table_is_as_narrow_as_the_terminal_and_keeps_the_id(calipers, kept,
     from rich.cells import cell_len
 
     assert all(cell_len(line) <= columns for line in lines)
-    assert lines[1].startswith(run[:18])
+    assert lines[1].startswith(run[:15])
+
+
+def test_ids_are_shortened_before_names(calipers, kept):
+    for name in ("support-old", "support-new"):
+        evaluated(kept, *range(-20, 20), name=name, dataset="support", repeat=5)
+    lines = calipers("runs", env={"COLUMNS": "80"}).stdout.splitlines()
+    assert [line.split()[1] for line in lines[1:]] == ["support-new", "support-old"]
+    assert lines[0].split()[:6] == ["Run", "Name", "Dataset", "State", "Cases", "Passed"]
+
+
+def test_a_short_id_names_one_run_of_the_store_also_where_others_are_not_listed(calipers, kept):
+    runs = [evaluated(kept, 1, name=name) for name in ("one", "two")]
+    shown = [calipers("runs", "--name", name).stdout.splitlines()[1].split()[0] for name in ("one", "two")]
+    assert [kept.run(each).id for each in shown] == runs
 
 
 def test_names_cannot_change_how_they_are_shown(calipers, kept):

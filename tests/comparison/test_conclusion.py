@@ -4,6 +4,7 @@ import pytest
 
 from calipers.comparison import Comparison, compare_reports
 from calipers.comparison.conclusion import conclude
+from calipers.gate import Policy, Rules, judge_run
 from calipers.views.comparison.words import lead
 
 SAME = [[1]] * 30 + [[0]] * 10
@@ -71,3 +72,14 @@ def test_a_flip_tells_the_assertions_that_flipped_and_what_both_runs_gave(attemp
     assert flips["a"].candidate_gave == "{'no': 1}"
     assert flips["b"].evaluators == ("ok", "kind")
     assert flips["b"].candidate_gave == "ValueError: no"
+
+
+def test_comparisons_and_verdicts_are_short_in_a_log(judged_report):
+    one, two = judged_report([[0]] * 12), judged_report([[1]] * 12)
+    found = compare_reports(one, two, labels=("old", "new"))
+    assert repr(found) == "Comparison('new' against 'old', better, 12 cases in both)"
+    verdict = judge_run(two, Policy(pass_rate=Rules(at_least=0.5)))
+    assert repr(verdict) == f"Verdict(PASS, {two.name!r}, 2 of 2 rules passed)"
+    assert f" against {one.name!r}, " in repr(
+        judge_run(two, Policy(pass_rate=Rules(margin=0.5)), baseline=one)
+    )

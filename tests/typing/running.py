@@ -18,6 +18,9 @@ from calipers import (
     set_eval_attribute,
 )
 from calipers.analysis import ConfusionMatrix
+from calipers.comparison import Conclusion, compare_reports
+from calipers.pytest_plugin.evaluating import Evaluate
+from calipers.pytest_plugin.gating import Gate
 from calipers.report import Averages, CaseGroup
 from calipers.stats import Estimate, Interval
 from calipers.summary import Summary
@@ -157,3 +160,15 @@ def checked(attempt: ReportCase[str, int, None] | ReportCaseFailure[str, int, No
     _ = attempt.output  # type: ignore[union-attr]
     assert_type(assert_passed(attempt).output, int)
     assert_type(assert_passed(report), Report)
+
+
+def compared(one: Report, two: Report) -> str:
+    """A comparison always comes to something."""
+    found = compare_reports(one, two)
+    assert_type(found.conclusion, Conclusion)
+    return found.conclusion.outcome
+
+
+def test_agent(evaluate: Evaluate, gate: Gate) -> None:
+    """The fixtures have types."""
+    gate(evaluate(dataset, len), at_least=0.2)

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers import LLMCall, ToolCall, Trace
-from calipers.views.calls import calls_line
+from calipers import Case, Dataset, LLMCall, ToolCall, Trace
+from calipers.evaluators import ToolCallsMatch
+from calipers.views.calls import ExpectedCalls, calls_line
+from calipers.views.markdown import report_markdown
 
 
 def line(records, *calls):
@@ -58,3 +60,33 @@ class Breaks:
 def test_whatever_was_called_the_line_is_short(records, names, value):
     shown = line(records, *(ToolCall(name, {name: value}, success=False, error=name) for name in names))
     assert len(shown or "") <= len(names) * 260
+
+
+@pytest.mark.parametrize(
+    ("calls", "shown"),
+    [
+        ([], "none"),
+        ([{"name": "refund", "arguments": {"order_id": 201}}], "refund(order_id=201)"),
+        ([{"name": "now"}, {"name": "b", "arguments": {"x": "y"}}], "now(); b(x='y')"),
+        ([{"name": "now"}] * 22, "now(); " * 20 + "2 more calls"),
+        (["refund"], "refund(...)"),
+        ([{"tool": "x"}, 7], "{'tool': 'x'}; 7"),
+    ],
+)
+def test_expected_calls_are_written_as_calls_are(calls, shown):
+    assert repr(ExpectedCalls(calls)) == shown
+
+
+def test_a_report_writes_expected_calls_and_calls_alike():
+    def agent(inputs):
+        return Trace(tool_calls=[ToolCall("refund", {"order_id": 201})])
+
+    expected = [ToolCall("refund", {"order_id": 200}), "close"]
+    case = Case(name="late", inputs="late", expected_tool_calls=expected)
+    report = Dataset(name="shop", cases=[case], evaluators=[ToolCallsMatch()]).evaluate_sync(
+        agent, progress=False
+    )
+    shown = report.render()
+    assert "expected calls  refund(order_id=200); close(...)\n" in shown
+    assert "called          refund(order_id=201)\n" in shown
+    assert "expected calls `refund(order_id=200); close(...)`" in report_markdown(report)

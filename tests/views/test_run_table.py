@@ -104,6 +104,17 @@ def test_where_cases_have_too_few_attempts_there_is_no_pass_at_k(reports):
     assert run_table([*reports, ran()]).k is None, "not all runs repeat their cases"
 
 
+def test_a_reader_of_the_paper_sees_what_the_intervals_are(reports):
+    latex = table_latex(run_table(reports))
+    *_, notes, end = latex.splitlines()
+    assert notes.startswith(
+        r"  \multicolumn{8}{p{0.95\linewidth}}{\footnotesize [low, high] is a 95 \% interval"
+    )
+    assert end == r"\end{tabular}"
+    assert r"& 8 $\times$ 2 &" in latex
+    assert not any(line.startswith("%") for line in latex.splitlines())
+
+
 def test_names_of_runs_are_data_in_every_format(reports):
     table = run_table(reports, labels=[HOSTILE, "=1+1"])
     latex = table_latex(table)

@@ -28,7 +28,7 @@ from .storing import note_settings, open_kept, shown_store
 _COLUMNS = (
     Column("Run", rank=0),
     Column("Begun", rank=5),
-    Column("Name", least=8, rank=2),
+    Column("Name", least=16, rank=2),
     Column("Dataset", least=8, rank=2),
     Column("State", rank=1),
     Column("Cases", align="right", rank=3),
@@ -43,6 +43,8 @@ _STYLES = {
     "abandoned": "yellow",
     "damaged": "red",
 }
+_BEGINNINGS = tuple(map(len, ("20261116-180944", "20261116-180944039")))
+"""Characters of an id up to the second, and to the millisecond, in which the run began."""
 _LONGEST = 60
 """Cells that a name may have."""
 
@@ -64,7 +66,7 @@ def show_runs(
         if json:
             click.echo(json_module.dumps([_data(*run) for run in counted], indent=2, allow_nan=False))
         elif some:
-            short = _short_ids([info.id for info in found])
+            short = _short_ids([info.id for info in opened.runs()])
             _print([(info, short[info.id], totals) for info, totals in counted])
         for info in some:
             if info.damaged is not None:
@@ -100,9 +102,11 @@ def _totals(store: Store, info: RunInfo) -> Totals | None:
 
 
 def _short_ids(ids: Sequence[str]) -> dict[str, str]:
-    """The ids without their random end, where what is left belongs to one run: it names it as well."""
-    starts = Counter(run.rpartition("-")[0] for run in ids)
-    return {run: start if starts[start := run.rpartition("-")[0]] == 1 and start else run for run in ids}
+    """The beginning of each id that belongs to one run, and so names it: up to the second or the millisecond, else all."""
+    counts = Counter(run[:length] for run in ids for length in _BEGINNINGS)
+    return {
+        run: next((run[:length] for length in _BEGINNINGS if counts[run[:length]] == 1), run) for run in ids
+    }
 
 
 def _row(page: Page, info: RunInfo, short: str, totals: Totals | None) -> list[Cell]:

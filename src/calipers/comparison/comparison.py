@@ -89,8 +89,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     at_once: int = 1
     """Pairs of runs that were compared at once, for which p-values are adjusted and intervals of the pass rate hold together."""
     pairing: Pairing
-    conclusion: Conclusion | None = None
-    """What it comes to, and what to do; `None` in files of earlier versions."""
+    conclusion: Conclusion
+    """What it comes to, and what to do."""
     pass_rate: Change | None = None
     """The headline; `None` if one of them asserts nothing."""
     slices: tuple[Change, ...] = ()
@@ -127,6 +127,14 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
                 f"no column {evaluator!r} was compared; there are {there} in `evaluators`, and times and metrics in `measures`"
             )
         return found
+
+    def __repr__(self) -> str:
+        # Short, as that of a report: the whole would be thousands of characters in a log or a notebook.
+        cases = "1 case" if self.pairing.pairs == 1 else f"{self.pairing.pairs:,} cases"
+        return (
+            f"Comparison({self.candidate.label!r} against {self.baseline.label!r}, {self.conclusion.outcome}, "
+            f"{cases} in both)"
+        )
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -352,6 +360,7 @@ def _found(
         paired=bool(pairing.pairs),
         at_once=asker.at_once,
         pairing=pairing,
+        conclusion=_concluded(asked),
         pass_rate=asked.pass_rate,
         slices=asked.slices,
         evaluators=asked.evaluators,
@@ -385,7 +394,7 @@ def _adjusted(comparisons: Sequence[Comparison], correction: Correction) -> list
     return found
 
 
-def _concluded(found: Comparison) -> Conclusion:
+def _concluded(found: Comparison | Answers) -> Conclusion:
     broken = sum(flip.way == "broken" for flip in found.flips)
     return conclude(found.pass_rate, found.evaluators, broken=broken)
 

@@ -84,6 +84,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         """How many rules came out so."""
         return sum(finding.outcome == outcome for finding in self.findings)
 
+    def __repr__(self) -> str:
+        # Short, as that of a report: the whole would be thousands of characters in a log or a notebook.
+        against = "" if self.baseline is None else f" against {self.baseline!r}"
+        held = f"{self.count('PASS'):,} of {len(self.findings):,} rules passed"
+        return f"Verdict({self.outcome}, {self.run!r}{against}, {held})"
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         from calipers.views.notebook import verdict_cell

@@ -9,7 +9,7 @@ from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import EvaluationResult, EvaluatorFailure
 
-from .calls import calls_line
+from .calls import ExpectedCalls, calls_line
 from .numbers import number, plural, seconds
 from .outcome import Record, reason_lines, why
 from .page import Page
@@ -210,15 +210,16 @@ def _values(page: Page, record: Record, options: AttemptOptions) -> "Iterator[Re
         if record.expected_tool_calls is not None and options.shows(
             options.include_expected_output, passed=passed
         ):
-            values.append(("calls", record.expected_tool_calls))
+            values.append(("expected calls", ExpectedCalls(record.expected_tool_calls)))
         if options.shows(options.include_output, passed=passed):
             values.append(("got", shown_output(record)))
+    wide = max([8, *(len(label) for label, _ in values)]) + 2
     for label, value in values:
-        text = page.fit_value(value, page.width - _INDENT - 10)
-        yield page.indented(page.line((f"{label:<8}  ", "dim"), text), _INDENT)
+        text = page.fit_value(value, page.width - _INDENT - wide)
+        yield page.indented(page.line((f"{label:<{wide}}", "dim"), text), _INDENT)
     if options.shows(None, passed=passed) and (called := calls_line(record)):
-        text = page.fit(called, _CALL_LINES * (page.width - _INDENT - 10))
-        yield page.indented(page.line(("called    ", "dim"), text), _INDENT)
+        text = page.fit(called, _CALL_LINES * (page.width - _INDENT - wide))
+        yield page.indented(page.line((f"{'called':<{wide}}", "dim"), text), _INDENT)
 
 
 def _reason(page: Page, name: str, reason: str | None, *, style: str = "red") -> "Iterator[RenderableType]":

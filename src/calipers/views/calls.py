@@ -3,6 +3,7 @@
 The text is as the trace has it. Each view makes it safe in its own way.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calipers.plain import safe_repr
@@ -29,10 +30,43 @@ def calls_line(record: ReportCase | ReportCaseFailure) -> str | None:
     return "; ".join(shown)
 
 
+class ExpectedCalls:
+    """The tool calls that a case expects, in the notation of `calls_line`, whichever view prints them.
+
+    Args:
+        calls: as a record has them: plain data, or whatever a file held.
+    """
+
+    def __init__(self, calls: Sequence[Any]) -> None:
+        self.calls = calls
+
+    def __repr__(self) -> str:
+        if not self.calls:
+            return "none"
+        shown = [_expected(call) for call in self.calls[:_CALLS]]
+        if len(self.calls) > _CALLS:
+            shown.append(plural(len(self.calls) - _CALLS, "more call"))
+        return "; ".join(shown)
+
+
+def _expected(call: Any) -> str:
+    """An expected call; a bare name is a call with any arguments, and what is neither is shown as it is."""
+    if (name := held_text(call)) is not None:
+        return f"{_cut(name, _NAME)}(...)"
+    if isinstance(call, Mapping) and (name := held_text(call.get("name"))) is not None:
+        arguments = call.get("arguments")
+        return _called(name, arguments if isinstance(arguments, Mapping) else {})
+    return _short(call)
+
+
+def _called(name: str, arguments: Mapping[Any, Any]) -> str:
+    given = ", ".join(f"{_cut(each, _NAME)}={_short(value)}" for each, value in arguments.items())
+    return f"{_cut(name, _NAME)}({given})"
+
+
 def call_text(call: ToolCall) -> str:
     """One call: `search(q='x')`, or `book(flight='SK3') failed: no seats`."""
-    arguments = ", ".join(f"{_cut(name, _NAME)}={_short(value)}" for name, value in call.arguments.items())
-    called = f"{_cut(call.name, _NAME)}({arguments})"
+    called = _called(call.name, call.arguments)
     if call.success:
         return called
     return f"{called} failed: {_cut(call.error, _ERROR)}" if call.error else f"{called} failed"

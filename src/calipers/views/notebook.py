@@ -15,7 +15,7 @@ from calipers.report import Report
 from calipers.trace import Trace, Turn
 
 from .comparison.html import comparisons_html
-from .comparison.words import lead, summary_lines
+from .comparison.words import lead
 from .gate.html import verdict_html
 from .gate.terminal import facts_of
 from .headline import alerts, headline
@@ -62,7 +62,7 @@ def comparison_cell(comparison: Comparison) -> str:
     """A comparison, with the first cases that changed."""
     page = comparisons_html([comparison], max_flips=_FLIPS)
     labels = f"{comparison.candidate.label} against {comparison.baseline.label}"
-    return _framed(page, f"{labels}: {'. '.join(lead(comparison)) or ' · '.join(summary_lines(comparison))}")
+    return _framed(page, f"{labels}: {'. '.join(lead(comparison))}")
 
 
 def verdict_cell(verdict: Verdict) -> str:

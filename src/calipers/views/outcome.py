@@ -14,6 +14,7 @@ from calipers.report import Report
 from calipers.result import EvaluationResult
 from calipers.summary import Summary
 
+from .calls import ExpectedCalls
 from .numbers import number, plural
 
 LISTED = 20
@@ -83,7 +84,7 @@ def values(record: Record) -> list[tuple[str, Any]]:
     if record.has_expected_output or record.expected_output is not None:
         found.append(("expected", record.expected_output))
     if record.expected_tool_calls is not None:
-        found.append(("expected calls", record.expected_tool_calls))
+        found.append(("expected calls", ExpectedCalls(record.expected_tool_calls)))
     if isinstance(record, ReportCase):
         found.append(("got", record.output))
     return found

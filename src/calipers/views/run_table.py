@@ -205,7 +205,10 @@ def table_latex(table: RunTable) -> str:
     lines.append(r"  \midrule")
     for label, cells in rows:
         shown = [
-            _latex(value) + (f" {{\\footnotesize {_latex(ends)}}}" if ends else "") if value else "--"
+            _latex(value).replace(" x ", r" $\times$ ")
+            + (f" {{\\footnotesize {_latex(ends)}}}" if ends else "")
+            if value
+            else "--"
             for value, ends in cells
         ]
         name = _latex(fit(label, _NAME))
@@ -213,8 +216,11 @@ def table_latex(table: RunTable) -> str:
             f"{{{name}}}" if name.startswith(("[", "*")) else name
         )  # which would be an option of the line before
         lines.append(f"  {' & '.join([name, *shown])} \\\\")
-    lines += [r"  \bottomrule", r"\end{tabular}"]
-    return "\n".join([*lines, *(f"% {note}" for note in table.notes())]) + "\n"
+    lines.append(r"  \bottomrule")
+    # The notes are a row of the tabular, so that they go with it wherever it is put, and readers of the paper see them.
+    notes = _latex(" ".join(table.notes()))
+    lines.append(rf"  \multicolumn{{{len(titles)}}}{{p{{0.95\linewidth}}}}{{\footnotesize {notes}}} \\")
+    return "\n".join([*lines, r"\end{tabular}"]) + "\n"
 
 
 def table_csv(table: RunTable) -> str:

@@ -177,8 +177,6 @@ def _warnings(comparison: Comparison) -> Content:
 def _lead(comparison: Comparison) -> Content:
     """What it comes to in three lines, with the difference drawn."""
     lines = lead(comparison, show=lambda name: fit(name, _NAME))
-    if comparison.conclusion is None or not lines:
-        return ""
     outcome, change = comparison.conclusion.outcome, comparison.pass_rate
     mark = LEAD_MARKS[outcome][0]
     drawn: Content = ""

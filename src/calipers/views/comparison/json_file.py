@@ -31,8 +31,7 @@ def comparisons_json(comparisons: Sequence[Comparison]) -> str:
 
 def _data(comparison: Comparison) -> dict[str, Any]:
     data = comparison.to_dict()
-    if comparison.conclusion is not None:
-        data["conclusion"]["words"] = list(lead(comparison))
+    data["conclusion"]["words"] = list(lead(comparison))
     if comparison.pass_rate is not None:
         data["pass_rate"]["words"] = sentence(comparison.pass_rate)
     for name in ("slices", "evaluators", "measures"):

@@ -79,13 +79,12 @@ def _ranks(comparisons: Sequence[Comparison]) -> Iterator[str]:
 def _sections(comparison: Comparison, max_flips: int | None) -> Iterator[str]:
     yield f"## {_code(comparison.candidate.label)} against {_code(comparison.baseline.label)}"
     yield ""
-    if comparison.conclusion is not None and (lines := lead(comparison, show=_code)):
-        first, *others = lines
-        yield f"**{LEAD_MARKS[comparison.conclusion.outcome][0]} {first}**"
-        for line in others:
-            yield ""
-            yield line
+    first, *others = lead(comparison, show=_code)
+    yield f"**{LEAD_MARKS[comparison.conclusion.outcome][0]} {first}**"
+    for line in others:
         yield ""
+        yield line
+    yield ""
     if comparison.pass_rate is not None and (p_values := p_values_text(comparison.pass_rate)):
         yield f"<sub>{p_values.replace('<', '&lt;')}</sub>"
         yield ""

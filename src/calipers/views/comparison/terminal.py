@@ -200,8 +200,6 @@ def _warnings(page: Page, comparison: Comparison) -> "Iterator[Text]":
 
 def _lead(page: Page, comparison: Comparison) -> "Iterator[RenderableType]":
     lines = [line.replace("→", page.glyph("→", "->")) for line in lead(comparison)]
-    if comparison.conclusion is None or not lines:
-        return
     fancy, plain, style = LEAD_MARKS[comparison.conclusion.outcome]
     yield page.line((f"{page.glyph(fancy, plain)} {lines[0]}", f"bold {style}".rstrip()))
     for line in lines[1:-1]:

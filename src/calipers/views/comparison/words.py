@@ -90,8 +90,6 @@ def lead(comparison: Comparison, *, show: Callable[[str], str] = str) -> tuple[s
         show: makes the name of an evaluator safe to show.
     """
     found = comparison.conclusion
-    if found is None:
-        return ()
     changes = [*([comparison.pass_rate] if comparison.pass_rate else []), *comparison.evaluators]
     change = next((each for each in changes if each.name == found.change), None)
     first = _OUTCOMES[found.outcome]
