@@ -118,7 +118,7 @@ def test_a_client_that_is_awaited_and_blocked_for_is_called_a_client_of_another_
         assert report.failures
         for failure in report.failures:
             assert (failure.error_type, failure.tries) == ("OtherLoopError", 1), "and no try hides it"
-            assert "make that inside the task" in failure.error_message
+            assert "make a new one inside the task" in failure.error_message
             assert "is bound to a different event loop" in failure.error_stacktrace
         assert f"{len(report.failures)} attempt" in report.render().split("Note: ")[1]
 

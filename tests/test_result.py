@@ -172,7 +172,7 @@ def test_an_error_of_two_event_loops_is_described_as_one_with_the_way_out(error)
     kind, message, stack = describe_error(error)
     assert kind == "OtherLoopError"
     assert message.startswith(
-        "OtherLoopError: it uses a client or lock that was first used on another event loop: make"
+        "OtherLoopError: it uses a client or lock that was first used on another event loop, and a client keeps connections of both: make"
     )
     assert type(error).__name__ in stack
     assert not Retry(attempts=5).again(error, 1)

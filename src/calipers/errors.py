@@ -179,8 +179,9 @@ class OtherLoopError(CalipersError, RuntimeError):
 
 
 _WAY_OUT = (
-    "it uses a client or lock that was first used on another event loop: make that inside the task, or use it with blocking "
-    "calls alone (`evaluate_sync`), or with await alone (`await dataset.evaluate(...)`)"
+    "it uses a client or lock that was first used on another event loop, and a client keeps connections of both: make a new one "
+    "inside the task, or use a new one with blocking calls alone (`evaluate_sync`), or with await alone "
+    "(`await dataset.evaluate(...)`)"
 )
 """What happened, and what to do."""
 

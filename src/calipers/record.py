@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from .context import InputsT, MetadataT, OutputT
-from .errors import InvalidOptionError
+from .errors import InvalidOptionError, OtherLoopError
 from .model_field import ModelField
 from .names import Names
 from .plain import safe_repr
@@ -32,6 +32,11 @@ def told_calls(calls: list[ToolCall]) -> list[Any]:
         except InvalidOptionError:
             found.append({"name": call.name, "shown": safe_repr(call)})
     return found
+
+
+def is_other_loop(error_type: str) -> bool:
+    """Whether an error of this recorded type is an `OtherLoopError`."""
+    return error_type == OtherLoopError.__name__
 
 
 class Failure(ModelField, msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +118,11 @@ class ReportCase(ModelField, msgspec.Struct, Generic[InputsT, OutputT, MetadataT
                 held = True
         return held
 
+    @property
+    def on_other_loop(self) -> bool:
+        """Whether an evaluator failed with an `OtherLoopError`, so that the attempt says nothing of the agent."""
+        return any(is_other_loop(failure.error_type) for failure in self.evaluator_failures)
+
 
 def name_results(cases: Sequence[ReportCase], names: Names | None = None) -> None:
     """Give the results of a whole run their names, also those that were named before all were known.
@@ -167,6 +177,11 @@ class ReportCaseFailure(
     def passed(self) -> bool:
         """Never."""
         return False
+
+    @property
+    def on_other_loop(self) -> bool:
+        """Whether it failed with an `OtherLoopError`, so that it says nothing of the agent."""
+        return is_other_loop(self.error_type)
 
 
 # ---------------------------------------------------------------------- secrets

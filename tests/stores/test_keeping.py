@@ -550,10 +550,11 @@ def test_a_failure_is_never_reused_by_another_run(store):
 @dataclass
 class Breaks(Evaluator):
     broken: list[bool] = field(default_factory=lambda: [True], compare=False)
+    message: list[str] = field(default_factory=lambda: ["no judge today"], compare=False)
 
     def evaluate(self, ctx):
         if self.broken[0]:
-            raise RuntimeError("no judge today")
+            raise RuntimeError(self.message[0])
         return True
 
 
@@ -567,6 +568,26 @@ def test_an_evaluator_that_failed_is_asked_again_as_tasks_are(store, options, as
     report = run(dataset("a", [Breaks([False])]), Task(), store=store, **options)
     assert report.reuse.cells_computed == asked
     assert len(report.cases[0].evaluator_failures) == 1 - asked
+
+
+class OnOtherLoop(Task):
+    async def __call__(self, inputs):
+        if inputs in self.fails:
+            raise RuntimeError(OTHER_LOOP)
+        return await super().__call__(inputs)
+
+
+OTHER_LOOP = "Lock is bound to a different event loop"
+
+
+@pytest.mark.parametrize("options", [{"resume": "latest"}, {"reuse": True}], ids=["resumed", "reused"])
+def test_what_failed_on_another_event_loop_is_made_again(store, options):
+    first = run(dataset("ab", [Breaks(message=[OTHER_LOOP])]), OnOtherLoop(fails=("a",)), store=store)
+    assert [record.on_other_loop for record in (*first.failures, *first.cases)] == [True, True]
+    task = OnOtherLoop()
+    report = run(dataset("ab", [Breaks([False])]), task, store=store, **options)
+    assert task.calls == ["a"]
+    assert [case.passed for case in report.cases] == [True, True]
 
 
 # ---------------------------------------------------------------------- resuming

@@ -122,7 +122,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Cases of both runs that lack a score, time or metric, or some attempts' of it, in either, since something crashed. What
     is left may be equal; the runs are not."""
     warning: str | None = None
-    """Why the two columns may not mean the same."""
+    """Why the two columns may not mean the same, or say nothing of the agents."""
     outcome: Outcome = "unclear"
 
 

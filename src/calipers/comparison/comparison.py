@@ -20,6 +20,7 @@ from calipers.errors import InvalidOptionError, ReportFormatError
 from calipers.plain import plain, safe_repr
 from calipers.record import ReportCaseFailure
 from calipers.report import Report
+from calipers.stats import Estimate
 from calipers.stats.interval import check_confidence
 from calipers.stats.multiplicity import benjamini_hochberg, holm
 
@@ -30,6 +31,7 @@ from .columns import Columns
 from .conclusion import Conclusion, conclude
 from .flips import Flip
 from .labels import LabelChange
+from .silence import unanswered
 from .yardstick import ChangedEvaluator, EvaluatorChanges, KnownEvaluators
 
 FORMAT_VERSION = 1
@@ -65,6 +67,12 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     failed: int
     """Attempts whose task did not finish."""
+    unanswered: int = 0
+    """Attempts that got no answer for a time-out, a connection or a server, and count as not passed."""
+    answered: Estimate | None = None
+    """The pass rate without them; `None` if there are none, or nothing is left."""
+    on_other_loop: int = 0
+    """Attempts that ended in an `OtherLoopError`, and so say nothing of the agent."""
     incomplete: str | None = None
     """Why the run ended early."""
     could_stop: bool = False
@@ -321,7 +329,7 @@ class _Runs:
             correction,
         )
         warnings = (*_warnings(comparison), *asked.problems)
-        return msgspec.structs.replace(comparison, warnings=warnings)
+        return _doubted(msgspec.structs.replace(comparison, warnings=warnings))
 
 
 def _settled(found: Sequence[Comparison], correction: Correction) -> list[Comparison]:
@@ -373,6 +381,30 @@ def _found(
     )
 
 
+def _doubted(found: Comparison) -> Comparison:
+    """The comparison, in which nothing counts where attempts say nothing of the agent."""
+    parts = [
+        f"{side.on_other_loop:,} of {side.attempts:,} attempts of {side.label}"
+        for side in (found.baseline, found.candidate)
+        if side.on_other_loop
+    ]
+    if not parts:
+        return found
+    why = f"{' and '.join(parts)} failed for a client or lock of another event loop, which says nothing about the agent"
+
+    def doubt(change: Change) -> Change:
+        told = why if change.warning is None else f"{change.warning}; {why}"
+        return msgspec.structs.replace(change, warning=told)
+
+    return msgspec.structs.replace(
+        found,
+        pass_rate=None if found.pass_rate is None else doubt(found.pass_rate),
+        slices=tuple(map(doubt, found.slices)),
+        evaluators=tuple(map(doubt, found.evaluators)),
+        warnings=found.warnings if found.pass_rate is not None else (why, *found.warnings),
+    )
+
+
 def _adjusted(comparisons: Sequence[Comparison], correction: Correction) -> list[Comparison]:
     """The comparisons with adjusted p-values and the outcomes that follow, each family over all of them."""
     found = list(comparisons)
@@ -396,7 +428,14 @@ def _adjusted(comparisons: Sequence[Comparison], correction: Correction) -> list
 
 def _concluded(found: Comparison | Answers) -> Conclusion:
     broken = sum(flip.way == "broken" for flip in found.flips)
-    return conclude(found.pass_rate, found.evaluators, broken=broken)
+    sides = (found.baseline, found.candidate)
+    return conclude(
+        found.pass_rate,
+        found.evaluators,
+        broken=broken,
+        unanswered=sum(side.unanswered for side in sides),
+        on_other_loop=sum(side.on_other_loop for side in sides),
+    )
 
 
 def _listed(part: Change | tuple[Change, ...] | None) -> tuple[Change, ...]:
@@ -407,6 +446,7 @@ def _listed(part: Change | tuple[Change, ...] | None) -> tuple[Change, ...]:
 
 def _side(label: str, report: Report, columns: Columns) -> Side:
     records = [record for case in columns.cases for record in case.attempts]
+    outage = report.infrastructure()
     return Side(
         label=label,
         name=report.name,
@@ -416,6 +456,9 @@ def _side(label: str, report: Report, columns: Columns) -> Side:
         cases=len(columns.cases),
         attempts=len(records),
         failed=sum(isinstance(record, ReportCaseFailure) for record in records),
+        unanswered=0 if outage is None else outage.count,
+        answered=None if outage is None else outage.without,
+        on_other_loop=sum(record.on_other_loop for record in records),
         incomplete=report.incomplete,
         could_stop=report.stopping is not None,
         reused=0 if report.reuse is None else report.reuse.attempts_reused,
@@ -433,6 +476,11 @@ def _in_flight(report: Report, records: Sequence[Record]) -> float | None:
 def _warnings(found: Comparison) -> list[str]:
     """What a reader has to know before believing the comparison."""
     warnings = [
+        unanswered(side.unanswered, side.answered, side.attempts, whose=f" of {side.label}")
+        for side in (found.baseline, found.candidate)
+        if side.unanswered
+    ]
+    warnings += [
         f"{side.label} is incomplete: {side.incomplete}"
         for side in (found.baseline, found.candidate)
         if side.incomplete is not None

@@ -2,7 +2,8 @@
 
 It is drawn from the pass rate or, where none was compared, from the evaluators: the first that is certainly worse, else better,
 else the first. It says nothing that these do not say. Runs that were not judged by the same evaluators are *incomparable*,
-whatever the numbers look like.
+whatever the numbers look like; so are runs with attempts that ended in an `OtherLoopError`, which say nothing of the agent.
+Attempts that got no answer count as not passed, and are to be made again before anything is taken or kept for it.
 """
 
 from collections.abc import Sequence
@@ -24,9 +25,12 @@ Advice: TypeAlias = Literal[
     "confirm",
     "judge alike",
     "share evaluators",
+    "leave the other loop",
+    "answer first",
 ]
 """What to do next: `weigh` where the whole is better and an evaluator is worse, `confirm` what counts alone and may be luck among many,
-`add attempts` where these cases are asked about, `judge alike` both runs where evaluators differ, `share evaluators` where they have none in common."""
+`add attempts` where these cases are asked about, `judge alike` both runs where evaluators differ, `share evaluators` where they have none in common,
+`leave the other loop` where clients or locks belonged to another event loop, and `answer first` where attempts got no answer: both make attempts again."""
 
 
 class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,28 +44,49 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     """Evaluators that are certainly worse."""
     broken: int = 0
     """Cases that passed in the baseline and do not in the candidate, without those that luck explains."""
+    unanswered: int = 0
+    """Attempts of both runs that got no answer for a time-out, a connection or a server, and count as not passed."""
     more_cases: int | None = None
     """About how many more cases would show the smallest difference worth seeing; `None` if it is not known, or enough are there."""
     attempts: int | None = None
     """About how many attempts at each of these cases would show it; `None` likewise, or where cases like these are asked about."""
 
 
-def conclude(pass_rate: Change | None, evaluators: Sequence[Change], *, broken: int) -> Conclusion:
+def conclude(
+    pass_rate: Change | None,
+    evaluators: Sequence[Change],
+    *,
+    broken: int,
+    unanswered: int = 0,
+    on_other_loop: int = 0,
+) -> Conclusion:
     """What the changes, with their outcomes settled, come to.
 
     Args:
         pass_rate: its change; `None` if it was not compared.
         evaluators: the changes of their columns.
         broken: cases that flipped from passing to not passing.
+        unanswered: attempts of both runs that got no answer.
+        on_other_loop: attempts of both runs that ended in an `OtherLoopError`.
     """
     worse = tuple(
         change.name for change in evaluators if change.outcome == "worse" and change.warning is None
     )
     change = pass_rate or _telling(evaluators)
+    if on_other_loop:
+        return Conclusion(
+            outcome="incomparable",
+            advice="leave the other loop",
+            change=None if change is None else change.name,
+            broken=broken,
+            unanswered=unanswered,
+        )
     if change is None:
-        return Conclusion(outcome="nothing", advice="share evaluators", broken=broken)
+        return Conclusion(outcome="nothing", advice="share evaluators", broken=broken, unanswered=unanswered)
     outcome, advice = _settled(change)
-    if advice == "take the candidate" and worse:
+    if unanswered and outcome in {"better", "worse"}:
+        advice = "answer first"
+    elif advice == "take the candidate" and worse:
         advice = "weigh"
     have = min(change.baseline_cases, change.candidate_cases)
     # Where the interval excludes 0, so few cases are there that the spread they show says nothing of how many it takes.
@@ -72,6 +97,7 @@ def conclude(pass_rate: Change | None, evaluators: Sequence[Change], *, broken: 
         change=change.name,
         worse=worse,
         broken=broken,
+        unanswered=unanswered,
         attempts=change.needed_attempts if advice == "add attempts" and not _excludes_0(change) else None,
         more_cases=needed - have if needed is not None and needed > have else None,
     )

@@ -1,20 +1,39 @@
-"""Cases of which one run says nothing though nothing failed, as warnings: what was said of the others may be all that looks good.
+"""What a run does not say, as warnings: attempts that got no answer, and cases without a result though nothing failed.
 
 An evaluator that is skipped on the hard cases, or a cost that is recorded where it is small, changes what is compared and leaves
 no error behind. Of an evaluator that matters where the other run has its result, since what neither judges was never due. A metric
 belongs to every attempt that finished.
+
+An attempt that got no answer (`calipers.infrastructure`) counts as not passed, and says nothing of the answers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from calipers.record import ReportCase
+from calipers.stats import Estimate
 
 from .cases import Pair, Record, RunCase
 from .columns import ColumnKey, Columns, metric, without_metric
 
 _NAMED = 3
 """Cases that a warning names."""
+
+
+def unanswered(count: int, answered: Estimate | None, attempts: int, *, whose: str = "") -> str:
+    """That attempts of a run got no answer, the pass rate without them, and what to do.
+
+    Args:
+        count: the attempts without an answer.
+        answered: the pass rate without them; `None` if there is none.
+        attempts: all that the run made.
+        whose: names the run, as in ` of the baseline`.
+    """
+    rate = "" if answered is None else f"of those answered {100 * answered.value:.1f} % passed; "
+    return (
+        f"{count:,} of {attempts:,} attempts{whose} got no answer for a time-out, a connection or a server, and count as not passed; "
+        f"{rate}make them again with `calipers run --resume RUN --rerun-failed`"
+    )
 
 
 def silences(subject: str, key: ColumnKey | None, pairs: Sequence[Pair], *sides: Columns) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """Rules about the run itself, which are counted and need no interval: is it whole, is it large enough, did too much fail?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+import msgspec
 
 from calipers.report import Report
 
@@ -14,6 +16,8 @@ RUN = "run"
 def facts_of(run: Report, policy: Policy) -> Iterator[Finding]:
     """What the policy asks of the run as a whole."""
     counts = run.counts()
+    if lost := on_other_loop(run):
+        yield _other_loop(RUN, lost, counts.attempts)
     if run.incomplete is not None:
         yield Finding(
             subject=RUN,
@@ -29,6 +33,41 @@ def facts_of(run: Report, policy: Policy) -> Iterator[Finding]:
     if policy.max_evaluator_errors is not None:
         broken = sum(bool(case.evaluator_failures) for case in run.cases)
         yield few(RUN, "evaluator errors", broken, counts.attempts, policy.max_evaluator_errors)
+
+
+def facts_of_baseline(baseline: Report | None, policy: Policy) -> Iterator[Finding]:
+    """What the policy asks of the baseline as a whole, where a rule compares with it."""
+    if baseline is not None and policy.needs_baseline and (lost := on_other_loop(baseline)):
+        yield _other_loop("baseline", lost, baseline.counts().attempts)
+
+
+def on_other_loop(run: Report) -> int:
+    """Attempts that failed with an `OtherLoopError`, and so say nothing of the agent."""
+    return sum(case.on_other_loop for case in run.cases) + sum(
+        failure.on_other_loop for failure in run.failures
+    )
+
+
+def left_open(findings: Iterable[Finding], run: Report) -> Iterator[Finding]:
+    """The findings; no rule fails for a run with attempts that say nothing of the agent, since these may be the cause."""
+    says_nothing = on_other_loop(run) > 0
+    for finding in findings:
+        if says_nothing and finding.outcome in {"FAIL", "WORSE"}:
+            advice = "make the attempts again that failed on another event loop"
+            yield msgspec.structs.replace(finding, outcome="INCONCLUSIVE", advice=advice, more_cases=None)
+        else:
+            yield finding
+
+
+def _other_loop(subject: str, lost: int, attempts: int) -> Finding:
+    return Finding(
+        subject=subject,
+        rule="no attempt on another event loop",
+        outcome="INCONCLUSIVE",
+        said=f"{lost:,} of {plural(attempts, 'attempt')} failed for a client or lock of another event loop, which says nothing about "
+        "the agent",
+        advice="make a new client inside the task, or for one loop only, and run again; `calipers run --resume RUN` makes only these attempts",
+    )
 
 
 def enough(subject: str, found: int, least: int, *, kind: str = "") -> Finding:

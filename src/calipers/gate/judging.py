@@ -6,6 +6,8 @@ Nothing vacuous passes. What is argued here, once:
   unguarded.
 - Too few cases, no baseline to compare with, no case that both runs have, a run that ended by Ctrl-C or an error: INCONCLUSIVE,
   since more of the same could settle it.
+- An attempt that ended in an `OtherLoopError`: INCONCLUSIVE, and so is every rule that the run fails, since such an attempt says
+  nothing of the agent. A baseline with one: INCONCLUSIVE where a rule compares with it.
 - An evaluator that is not the same in both runs (its arguments or version differ): INCONCLUSIVE, since a difference between
   two yardsticks is no difference between two agents. If it is one that single cases bring, these are left out of the comparison
   and named in a note, as cases are whose content changed.
@@ -27,12 +29,13 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from calipers.comparison.cases import check_report
+from calipers.comparison.silence import unanswered
 from calipers.comparison.yardstick import EvaluatorChanges
 from calipers.errors import InvalidOptionError
 from calipers.report import Report
 
 from .claims import Claim, judge_claims
-from .facts import facts_of
+from .facts import facts_of, facts_of_baseline, left_open
 from .limits import Limits
 from .looks import confidence_at, share_of
 from .policy import THESE_AT_THE_END, Policy, check_policy
@@ -86,13 +89,13 @@ def judge_run(
     limits = Limits(
         policy, sides, anytime=looked_often, planned=_plan(run), read_run=read_run, task_timeout=task_timeout
     )
-    parts = [*facts_of(heard, policy), *limits.parts()]
+    parts = [*facts_of(heard, policy), *facts_of_baseline(baseline, policy), *limits.parts()]
     claims = [part for part in parts if isinstance(part, Claim)]
     counted = None if looked_often or run.stopping is not None else look
     confidence, later = _confidences(policy, counted) if share == 1 else (_shared(policy, share),) * 2
     corrects = policy.correction == "holm"
     judged = iter(judge_claims(claims, confidence=confidence, correct=corrects, next_confidence=later))
-    findings = tuple(next(judged) if isinstance(part, Claim) else part for part in parts)
+    findings = tuple(left_open((next(judged) if isinstance(part, Claim) else part for part in parts), heard))
     return Verdict(
         outcome=outcome_of(findings),
         findings=findings,
@@ -117,6 +120,12 @@ def judge_run(
 def _about(
     run: Report, baseline: Report | None, policy: Policy, sides: Sides, *, looked_often: bool
 ) -> Iterator[str]:
+    for report, whose in (
+        (_heard(run), ""),
+        (baseline if policy.needs_baseline else None, " of the baseline"),
+    ):
+        if report is not None and (outage := report.infrastructure()) is not None:
+            yield unanswered(outage.count, outage.without, report.counts().attempts, whose=whose)
     if baseline is not None and baseline.incomplete is not None:
         yield f"the baseline is incomplete: {baseline.incomplete}"
     if baseline is not None and baseline.failures and policy.needs_baseline:

@@ -186,8 +186,9 @@ class Gate:
             lines = [verdict_text(verdict).rstrip(), *_missed(report, baseline.report)]
             raise AssertionError("\n".join(lines))
         if verdict.outcome == "INCONCLUSIVE":
-            text = "; ".join(_sentence(each) for each in verdict.findings if each.outcome == "INCONCLUSIVE")
-            text += "" if verdict.baseline is None else f" (against {verdict.baseline})"
+            undecided = [_sentence(each) for each in verdict.findings if each.outcome == "INCONCLUSIVE"]
+            against = "" if verdict.baseline is None else f" (against {verdict.baseline})"
+            text = "; ".join(["; ".join(undecided) + against, *verdict.notes])
             if self._session.config.option.calipers_inconclusive == "fail":
                 raise AssertionError(f"INCONCLUSIVE: {text}")
             self._session.inconclusive.append(text)

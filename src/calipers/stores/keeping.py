@@ -7,7 +7,8 @@
 - `reuse`: a new run that takes over what any earlier run of the store has under the same keys.
 
 A failure that is stored counts as done when a run is resumed, so that it ends as it would have without the crash; with
-`rerun_failed` it is made again. When a new run reuses results it is always made again, since a failure is no result.
+`rerun_failed` it is made again, and so is an `OtherLoopError` without it, since that says nothing of the agent. When a new run
+reuses results, a failure is always made again, since it is no result.
 """
 
 from collections.abc import Callable, Iterator, Sequence

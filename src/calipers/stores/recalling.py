@@ -8,7 +8,7 @@ those hold whose evaluator is the same, and
 - that looked at the seed, or whose task did, if the seed is the same;
 - whose code may read the name of the case, if the case has the same name;
 - that looked at the case, if its name, tags, cluster and timeout are the same;
-- that did not fail, unless failures are kept;
+- that did not fail, unless failures are kept; an `OtherLoopError` never is, and neither is an attempt that ended in one;
 - whose attempt has an output that an evaluator changed, if all of them hold;
 - whose attempt has an output of classes that are the same; where they changed and it cannot be made again, the task is called.
 
@@ -24,7 +24,7 @@ from calipers.errors import SpanTreeRecordingError
 from calipers.identity.cases import CodeInValues
 from calipers.judge import Judge
 from calipers.recalled import Cell, Recalled
-from calipers.record import ReportCase, told_calls
+from calipers.record import ReportCase, is_other_loop, told_calls
 from calipers.spans import SpanTree
 from calipers.styles import RolloutEvaluator
 from calipers.work import Work
@@ -33,7 +33,7 @@ from .identities import Columns, setting_key
 from .kept_metrics import read_metrics
 from .notes import AttemptNotes, CellNotes, attempt_notes, cell_notes
 from .output_type import OutputType
-from .packing import Facts, unpack, unpack_cells
+from .packing import Facts, facts_of, unpack, unpack_cells
 from .records import FORMAT, StoredAttempt, StoredCell
 from .run_info import StoredEvaluator
 
@@ -96,7 +96,7 @@ class Recaller:
             cells: what was said of it, by the evaluator's key.
             keep_failures: whether what failed then counts as done.
         """
-        if attempt.failed and not keep_failures:
+        if attempt.failed and (not keep_failures or is_other_loop(facts_of(attempt).error_type or "")):
             return None
         notes = attempt_notes(attempt.output)
         if notes.seed is not None and (notes.seed != self.seed or attempt.case_name != work.case_name):
@@ -124,7 +124,7 @@ class Recaller:
             key = self.columns.of(judge).key
             cell = None if key is None else cells.get(key)
             taken = None if cell is None else self._cell(work, judge, attempt, cell, source)
-            if cell is not None and taken is not None and (keep_failures or not taken.failures):
+            if cell is not None and taken is not None and _holds(taken, keep_failures=keep_failures):
                 found[judge.name] = taken
                 source.cells[judge.name] = (cell.origin or cell.run, cell_notes(cell.body))
         if notes.changed and len(found) < len(work.plan.judges):
@@ -165,6 +165,13 @@ class Recaller:
         if original is not None:
             results = tuple(msgspec.structs.replace(result, original=original) for result in results)
         return Cell(results=results, failures=failures, skipped=skipped, saw_results=notes.after is not None)
+
+
+def _holds(cell: Cell, *, keep_failures: bool) -> bool:
+    """Whether the evaluator need not be asked again."""
+    if not keep_failures:
+        return not cell.failures
+    return not any(is_other_loop(failure.error_type) for failure in cell.failures)
 
 
 def _make_present(record: Any, work: Work) -> None:

@@ -75,7 +75,8 @@ def warnings(page: Page, report: Report) -> "Iterator[Text]":
     if lost := _on_another_loop(report):
         text = (
             f"{'' if report.keeps_all else 'at least '}{plural(lost, 'attempt')} failed for a client or lock that was first used on another event loop. That says "
-            "nothing about the agent: make it inside the task, or stay on one loop, and run again"
+            "nothing about the agent. Such a client keeps connections of both loops, and later calls on the right loop may fail as well: make "
+            "a new one, inside the task or for one loop only, and run again; resuming a kept run makes only these attempts"
         )
         yield page.line(("Note: ", "bold yellow"), text)
     for name, blocked in report.blocked.items():
@@ -105,11 +106,8 @@ def warnings(page: Page, report: Report) -> "Iterator[Text]":
 
 def _on_another_loop(report: Report) -> int:
     """The attempts whose task or evaluators used what belongs to another event loop."""
-    kind = OtherLoopError.__name__
-    judged = [
-        case for case in report.cases if any(each.error_type == kind for each in case.evaluator_failures)
-    ]
-    return report.counts().failed_tasks.get(kind, 0) + len(judged)
+    judged = sum(case.on_other_loop for case in report.cases)
+    return report.counts().failed_tasks.get(OtherLoopError.__name__, 0) + judged
 
 
 def _unread(expected: Expectation, count: int) -> str:

@@ -82,6 +82,11 @@ _OUTCOMES: dict[Comes, str] = {
 }
 
 
+_ON_OTHER_LOOP = (
+    "Cannot tell which is better: attempts failed on another event loop, which says nothing about the agents"
+)
+
+
 def lead(comparison: Comparison, *, show: Callable[[str], str] = str) -> tuple[str, ...]:
     """What a comparison comes to, by how much, and what to do: three lines; two where nothing was compared.
 
@@ -92,7 +97,7 @@ def lead(comparison: Comparison, *, show: Callable[[str], str] = str) -> tuple[s
     found = comparison.conclusion
     changes = [*([comparison.pass_rate] if comparison.pass_rate else []), *comparison.evaluators]
     change = next((each for each in changes if each.name == found.change), None)
-    first = _OUTCOMES[found.outcome]
+    first = _ON_OTHER_LOOP if found.advice == "leave the other loop" else _OUTCOMES[found.outcome]
     if change is None:
         return first, _advice(found, None, show)
     name = "Pass rate" if change.kind == "pass rate" else show(change.name)
@@ -125,6 +130,14 @@ def _advice(found: Conclusion, change: Change | None, show: Callable[[str], str]
     """What to do next, in a sentence."""
     flipped = "the case that broke" if found.broken == 1 else f"the {found.broken:,} cases that broke"
     look = f"; look at {flipped} first" if found.broken else ""
+    again = (
+        f"make {plural(found.unanswered, 'attempt')} again that got no answer (calipers run --resume RUN --rerun-failed)"
+        if found.unanswered
+        else ""
+    )
+    if again:
+        again += f", and look at {flipped}" if found.broken else ""
+        look = f"; {again} first"
     match found.advice:
         case "take the candidate":
             return f"Take the candidate{look}"
@@ -135,10 +148,17 @@ def _advice(found: Conclusion, change: Change | None, show: Callable[[str], str]
         case "choose freely":
             return f"Take the cheaper or simpler one{look}"
         case "confirm":
-            again = "with new attempts" if _about_these(change) else "on new cases"
-            return f"Compare this alone, {again}: among all that was compared it may be luck"
+            where = "with new attempts" if _about_these(change) else "on new cases"
+            return f"Compare this alone, {where}: among all that was compared it may be luck"
         case "judge alike":
             return "Judge both runs with the same evaluators, and compare again (calipers score)"
+        case "answer first":
+            return f"Before you decide, {again}"
+        case "leave the other loop":
+            return (
+                "Make a new client inside the task, or for one event loop only, make these attempts again (calipers run --resume RUN), "
+                "and compare again"
+            )
         case "share evaluators":
             return "Judge both runs with the same evaluators, and compare again"
         case "add cases":
