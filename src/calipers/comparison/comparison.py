@@ -335,7 +335,8 @@ class _Runs:
 def _settled(found: Sequence[Comparison], correction: Correction) -> list[Comparison]:
     """The comparisons with adjusted p-values, and what each comes to."""
     return [
-        msgspec.structs.replace(each, conclusion=_concluded(each)) for each in _adjusted(found, correction)
+        msgspec.structs.replace(each, conclusion=_concluded(each, each.baseline, each.candidate))
+        for each in _adjusted(found, correction)
     ]
 
 
@@ -368,7 +369,7 @@ def _found(
         paired=bool(pairing.pairs),
         at_once=asker.at_once,
         pairing=pairing,
-        conclusion=_concluded(asked),
+        conclusion=_concluded(asked, baseline, candidate),
         pass_rate=asked.pass_rate,
         slices=asked.slices,
         evaluators=asked.evaluators,
@@ -426,9 +427,8 @@ def _adjusted(comparisons: Sequence[Comparison], correction: Correction) -> list
     return found
 
 
-def _concluded(found: Comparison | Answers) -> Conclusion:
+def _concluded(found: Comparison | Answers, *sides: Side) -> Conclusion:
     broken = sum(flip.way == "broken" for flip in found.flips)
-    sides = (found.baseline, found.candidate)
     return conclude(
         found.pass_rate,
         found.evaluators,
