@@ -665,6 +665,36 @@ def test_the_page_never_scrolls_sideways(visit, report, records):
             assert page.locator("tr.attempt").first.bounding_box()["height"] > 15
 
 
+@pytest.mark.parametrize("checks", [3, 14])
+def test_the_time_is_in_sight_at_any_width(visit, records, checks):
+    results = [records.result(f"check_{i}", True) for i in range(checks)]
+    report = records.report(
+        records.case(
+            "late", *results, records.result("words", 6.7), records.result("tone", "long"), inputs="z" * 99
+        )
+    )
+    page = visit(report, width=1200)
+    for width in (1200, 1100, 800):
+        page.set_viewport_size({"width": width, "height": 900})
+        for cell in ("thead th.duration", "tr.attempt td.duration"):
+            box = page.locator(f".attempts {cell}").first.bounding_box()
+            assert box["x"] + box["width"] <= width - 16, (width, cell)
+
+
+def test_a_score_is_not_drawn_under_a_heading_of_a_rate(visit, records):
+    rate, score = records.result("ok", True), records.result("words", 6.7)
+    head = ".summary thead .drawing"
+    both = visit(records.report(*(records.case(name, rate, score) for name in "ab")))
+    assert both.locator(head).inner_text().strip() == ""
+    assert both.locator(".summary .drawing svg").first.locator("text").all_text_contents() == [
+        "0 %",
+        "100 %",
+    ]
+    rates = visit(records.report(*(records.case(name, rate) for name in "ab")))
+    assert rates.locator(head).inner_text().split("\n") == ["0 %", "100 %"]
+    assert rates.locator(".summary .drawing svg").first.locator("text").count() == 0
+
+
 @pytest.mark.parametrize(("width", "seen"), [(1100, 4), (1280, 5)])
 def test_long_inputs_and_outputs_leave_the_evaluators_in_sight(visit, records, width, seen):
     checks = [records.result(f"check_{i}", True) for i in range(7)]

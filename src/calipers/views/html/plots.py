@@ -39,8 +39,8 @@ class Scale:
         return min(max((value / 2 - self.low / 2) / span, 0.0), 1.0) if span > 0 else 0.5
 
 
-def rate_plot(estimate: Estimate, *, width: int = 220, height: int = 22) -> Markup:
-    """A rate and its interval between 0 and 1."""
+def rate_plot(estimate: Estimate, *, width: int = 220, height: int = 22, labelled: bool = False) -> Markup:
+    """A rate and its interval between 0 and 1; where it is `labelled`, the ends of the scale are written below it."""
     scale = Scale(0.0, 1.0, width)
     value, ends = rate_text(estimate.value, estimate.interval)
     ticks = [
@@ -50,8 +50,9 @@ def rate_plot(estimate: Estimate, *, width: int = 220, height: int = 22) -> Mark
         _axis(scale, height / 2),
         *ticks,
         _whisker(scale, estimate, height / 2),
+        *(_scale_ends(scale, "0 %", "100 %", height + 6) if labelled else ()),
         width=width,
-        height=height,
+        height=height + 9 if labelled else height,
         words=_words(value, ends, estimate, "0 % to 100 %"),
     )
 
@@ -68,8 +69,7 @@ def mean_plot(estimate: Estimate, values: Sequence[float], *, width: int = 220) 
         *_histogram(scale, values, 20),
         _axis(scale, 20),
         _whisker(scale, estimate, 20),
-        element("text", low, x=scale.margin, y=37, class_="small"),
-        element("text", high, x=width - scale.margin, y=37, class_="small end"),
+        *_scale_ends(scale, low, high, 37),
         width=width,
         height=40,
         words=_words(value, between, estimate, f"{low} to {high}"),
@@ -141,6 +141,14 @@ def _words(value: str, ends: str, estimate: Estimate, scale: str) -> str:
     if estimate.interval is None:
         return f"{value}, no interval; scale {scale}"
     return f"{value}, {confidence_text(estimate.interval.confidence)} interval {ends}; scale {scale}"
+
+
+def _scale_ends(scale: Scale, low: str, high: str, y: float) -> list[Markup]:
+    """Where a scale begins and ends, in words."""
+    return [
+        element("text", low, x=scale.margin, y=y, class_="small"),
+        element("text", high, x=scale.width - scale.margin, y=y, class_="small end"),
+    ]
 
 
 def _axis(scale: Scale, y: float) -> Markup:

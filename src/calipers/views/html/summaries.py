@@ -26,18 +26,23 @@ def summary_section(report: Report, summaries: Mapping[str, Summary], *, confide
     counts = [
         field for field in _COUNTS if field == "count" or any(getattr(s, field) for s in summaries.values())
     ]
+    has_scores = any(
+        summary.graded is not None or (summary.estimate is not None and summary.kind != "assertion")
+        for summary in summaries.values()
+    )
     head = element(
         "tr",
         element("th", "Evaluator", scope="col"),
         element("th", "Kind", scope="col", class_="kind"),
         element("th", "Result", scope="col", class_="number"),
         element("th", f"[{confidence_text(confidence)} interval]", scope="col", class_="ends"),
-        element("th", _scale(), scope="col", class_="drawing", aria_label="drawn"),
+        # Scores have scales of their own: then each drawing says where its scale begins and ends, and the head cannot.
+        element("th", "" if has_scores else _scale(), scope="col", class_="drawing", aria_label="drawn"),
         *(element("th", _COUNTS[field], scope="col", class_="number") for field in counts),
     )
     rows: list[Markup] = []
     for name, summary in summaries.items():
-        rows.append(_row(report, name, summary, counts))
+        rows.append(_row(report, name, summary, counts, labelled=has_scores))
         if (graded := summary.graded) is not None:
             rows.append(
                 element(
@@ -88,7 +93,7 @@ def _scale() -> Markup:
     return element("span", element("span", "0 %"), element("span", "100 %"), class_="scale")
 
 
-def _row(report: Report, name: str, summary: Summary, counts: Sequence[str]) -> Markup:
+def _row(report: Report, name: str, summary: Summary, counts: Sequence[str], *, labelled: bool) -> Markup:
     if summary.labels:
         measured = [element("td", _labels(summary.labels), colspan=3, class_="labels")]
     elif summary.estimate is None:
@@ -99,7 +104,7 @@ def _row(report: Report, name: str, summary: Summary, counts: Sequence[str]) -> 
     else:
         is_rate = summary.kind == "assertion"
         values = [] if is_rate else _scores(report, summary)
-        measured = _measured(summary.estimate, is_rate=is_rate, values=values)
+        measured = _measured(summary.estimate, is_rate=is_rate, values=values, labelled=labelled)
     return element(
         "tr",
         _name(name),
@@ -113,10 +118,12 @@ def _name(name: str) -> Markup:
     return element("th", element("bdi", fit(name, 200)), scope="row")
 
 
-def _measured(estimate: Estimate, *, is_rate: bool, values: Sequence[float]) -> list[Markup]:
-    """Value, interval and drawing."""
+def _measured(
+    estimate: Estimate, *, is_rate: bool, values: Sequence[float], labelled: bool = False
+) -> list[Markup]:
+    """Value, interval and drawing; `labelled` says that the drawing of a rate has to name the ends of its scale."""
     value, ends = (rate_text if is_rate else mean_text)(estimate.value, estimate.interval)
-    plot = rate_plot(estimate) if is_rate else mean_plot(estimate, values)
+    plot = rate_plot(estimate, labelled=labelled) if is_rate else mean_plot(estimate, values)
     return [
         element("td", value, class_="number value"),
         element("td", ends, class_="ends"),

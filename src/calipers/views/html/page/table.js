@@ -7,7 +7,7 @@ const REPEATED = DATA.repeat > 1;
 const CHUNK = 50; // rows that are drawn and dropped together
 const FEW = 300; // rows that are simply all drawn, so that the browser's own search finds them
 const PRINTED = 1000; // rows that go to paper
-const WIDTHS = { outcome: 4.2, name: 14, value: 10, assertion: 5.6, score: 5.4, label: 9, duration: 5.2 }; // rem, as in the style sheet
+const WIDTHS = { outcome: 4.2, name: 10, value: 8, assertion: 5.6, score: 5.4, label: 9, duration: 5.2 }; // rem, the least that can be read
 const RANK = { error: 0, failed: 1, skipped: 2, passed: 3 };
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 
