@@ -120,7 +120,9 @@ def test_a_client_that_is_awaited_and_blocked_for_is_called_a_client_of_another_
             assert (failure.error_type, failure.tries) == ("OtherLoopError", 1), "and no try hides it"
             assert "make a new one inside the task" in failure.error_message
             assert "is bound to a different event loop" in failure.error_stacktrace
-        assert f"{len(report.failures)} attempt" in report.render().split("Note: ")[1]
+        note = " ".join(report.render().split("Note: ")[1].split())
+        assert f"{len(report.failures)} attempt" in note
+        assert "keeps connections of both loops, and later calls on the right loop may fail as well" in note
 
 
 def test_a_judge_of_another_loop_is_a_failed_evaluator_that_is_not_asked_again():
