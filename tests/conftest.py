@@ -43,20 +43,19 @@ sys.dont_write_bytecode = False
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--brief", action="store_true", help="of a test's parameters, try only the first and the last"
-    )
+    parser.addoption("--brief", action="store_true", help="of a test's parameters, try only the first")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("--brief"):
         return
-    tests: dict[str, list[pytest.Item]] = {}
+    first: dict[str, pytest.Item] = {}
     for item in items:
-        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    left_out = {item for same in tests.values() for item in same[1:-1]}
+        first.setdefault(item.nodeid.partition("[")[0], item)
+    kept = set(first.values())
+    left_out = [item for item in items if item not in kept]
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in left_out]
+    items[:] = [item for item in items if item in kept]
 
 
 @pytest.hookimpl(wrapper=True)

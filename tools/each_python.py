@@ -2,7 +2,7 @@
 
 Looks for python3.11 to python3.14 on the PATH and among pyenv's versions; each gets an environment of its own,
 `.venv-3.x`, which is kept for the next time; with `--set-up` that is all that happens. Laws are tried with fewer examples
-there, and a test with the first and the last of its parameters: the first Python has held the rest. What cannot differ between Pythons is left out, see `SAME_EVERYWHERE`. What runs on
+there, and a test with the first of its parameters: the first Python has held the rest. What cannot differ between Pythons is left out, see `SAME_EVERYWHERE`. What runs on
 the oldest and on the newest rarely fails between them, and a suite that takes long is not run.
 
 Several Pythons are tested side by side, with a share of the processors each: to share out one Python's tests among processes,
@@ -37,19 +37,16 @@ SAME_EVERYWHERE = {
     "tests/sandbox/test_python.py::TestSecrets": "what a program can reach is up to the system and to bubblewrap",
     "tests/test_interrupt.py::test_a_process_that_a_task_started": "who gets a signal is up to the system",
     "tests/stores/test_crash.py": "fifty kills; test_sqlite.py kills a writer on every Python",
-    "tests/cli/test_processes.py::test_the_memory_of_a_lazy_dataset": "measures what is held, not whether it runs",
-    "tests/cli/test_processes.py::test_it_fits_terminals_of_any_width": "rich draws the lines",
-    "tests/cli/test_processes.py::test_colours_are_for_terminals": "rich decides by the same variables",
     "tests/spans/test_query.py::test_a_pattern_with_catastrophic_backtracking": "a compiled library counts the time",
     "tests/rollouts/moderators/test_keywords.py::test_a_pattern_that_goes_astray": "the same",
     "tests/views/test_markdown.py::test_a_comment_stays_within_its_limit": "counts characters of very large reports",
-    # Of the plugin, one test of each kind runs everywhere; these are its choices and its messages.
-    "tests/pytest_plugin/test_voice.py::test_a_test_that_cannot_be_run_is_an_error": "a table of messages",
-    "tests/pytest_plugin/test_voice.py::test_parts_that_are_missing": "the same",
-    "tests/pytest_plugin/test_voice.py::test_an_option_that_cannot_be": "the same",
-    "tests/pytest_plugin/test_voice.py::test_the_cache_may_be_left_out": "a table of options",
-    "tests/pytest_plugin/test_voice.py::test_the_marker_comes_before": "the same",
-    "tests/pytest_plugin/test_named_plugins.py::test_what_cannot_take_part": "a table of messages",
+    "tests/cli/test_processes.py": "starts the command line again and again; the other tests of it run in one process",
+    "tests/test_notebook.py": "a kernel is IPython's; what it calls is tested everywhere",
+    # Of the plugin, one test of each kind runs everywhere; these are its choices and its messages, in sessions of their own.
+    "tests/pytest_plugin/test_voice.py": "a table of options and messages",
+    "tests/pytest_plugin/test_named_plugins.py": "the same",
+    "tests/pytest_plugin/test_session.py": "the same",
+    "tests/pytest_plugin/test_report_files.py": "the same",
     "tests/pytest_plugin/test_marker.py::test_a_test_that_cannot_measure": "the same",
     # How often an interval holds the truth is a matter of its formula; what the formula gives is tested everywhere.
     "tests/stats/test_sequential.py::test_a_true_null_is_refuted": "a simulation",

@@ -149,7 +149,7 @@ class ToolCall:
         # Arguments may hold lists and dicts, so only the name takes part: equal calls still hash alike.
         return hash(self.name)
 
-    def plain_data(self) -> dict[str, Any]:
+    def plain_data(self) -> Any:
         """What is shown of it as data; that secrets are kept says something only where they are."""
         return {
             slot: getattr(self, slot)
