@@ -422,8 +422,8 @@ SEEN: dict[str, list[Program]] = {
     ],
     "hooks of a lifecycle": [
         Program(
-            "STATE = {'n': 0}\nclass Hooks(CaseLifecycle):\n    def setup(self): state()['n'] = 3\n"
-            "lifecycle = Hooks\ndef state(): return globals()['STA' + 'TE']\ndef task(x): return x + state()['n']",
+            "from functools import cache\n@cache\ndef state(): return {'n': 0}\n"
+            "class Hooks(CaseLifecycle):\n    def setup(self): state()['n'] = 3\nlifecycle = Hooks\ndef task(x): return x + state()['n']",
             "= 3",
             "= 4",
         ),
@@ -435,13 +435,13 @@ SEEN: dict[str, list[Program]] = {
             "= 4",
         ),
         Program(
-            "def state(): return globals()['STA' + 'TE']\nSTATE = {'n': 0}\nclass Hooks(CaseLifecycle):\n"
+            "from functools import cache\n@cache\ndef state(): return {'n': 0}\nclass Hooks(CaseLifecycle):\n"
             "    def setup(self): state()['n'] = 3\n\ndef task(x): return x + state()['n']",
             "\n\n",
             "\nlifecycle = Hooks\n",
         ),
         Program(
-            "STATE = {'n': 0}\ndef state(): return globals()['STA' + 'TE']\nclass Hooks(CaseLifecycle):\n"
+            "from functools import cache\n@cache\ndef state(): return {'n': 0}\nclass Hooks(CaseLifecycle):\n"
             "    def __init__(self, case, n):\n        super().__init__(case)\n        self.n = n\n"
             "    def setup(self): state()['n'] = self.n\n"
             "def make(n): return lambda case: Hooks(case, n)\nlifecycle = make(3)\ndef task(x): return x + state()['n']",
@@ -451,8 +451,8 @@ SEEN: dict[str, list[Program]] = {
     ],
     "hooks of a plugin": [
         Program(
-            "from calipers.plugins import PluginBase, PluginManager\nSTATE = {'n': 0}\n"
-            "def state(): return globals()['STA' + 'TE']\n"
+            "from calipers.plugins import PluginBase, PluginManager\nfrom functools import cache\n"
+            "@cache\ndef state(): return {'n': 0}\n"
             "class Ready(PluginBase):\n    name = 'ready'\n    version = '1'\n"
             "    def on_test_start(self, case): state()['n'] = 3\n"
             "plugins = PluginManager()\nplugins.load_plugins(classes=[Ready], entry_points=False, strict=True)\n"
@@ -783,6 +783,17 @@ UNKNOWN: dict[str, list[Program]] = {
                 ("os", "return [p.name for p in Path(here).rglob('*.txt')]", _NAMES),
                 ("os", "return Path(here, 'prompts/a.txt').exists()", _NAMES),
                 ("os", "return os.path.getsize(here + '/prompts/a.txt')", _WORDS),
+                ("io", "with io.FileIO(here + '/prompts/a.txt') as f: return f.read().decode()", _WORDS),
+                (
+                    "urllib.request as r",
+                    "with r.urlopen('file://' + here + '/prompts/a.txt') as f: return f.read().decode()",
+                    _WORDS,
+                ),
+                (
+                    "urllib.request as r",
+                    "with r.urlopen(f'file://{here}/prompts/a.txt') as f: return f.read().decode()",
+                    _WORDS,
+                ),
                 ("numpy as np", "return np.loadtxt(here + '/prompts/a.txt', dtype=str).tolist()", _WORDS),
             )
         ),
@@ -797,6 +808,18 @@ UNKNOWN: dict[str, list[Program]] = {
             "        return file.read()\n# file: prompt.txt\nBe brief.",
             "brief",
             "polite",
+        ),
+        Program(
+            "import gzip as g, sys\nfrom pathlib import Path\nFILE = sys.path[0] + '/a.gz'\n"
+            "with g.open(FILE, 'wt') as file: file.write('Be brief.')\n"
+            "def task(x):\n    with g.open(FILE) as file: return file.read().decode()",
+            "brief",
+            "polite",
+        ),
+        Program(
+            "import inspect, one\ndef task(x): return inspect.getsource(one)\n# file: one.py\ndef first(x): return x + 1\n",
+            "+ 1",
+            "+ 2",
         ),
         Program(
             "import importlib.resources\ndef task(x): return (importlib.resources.files('package') / 'prompt.txt').read_text()\n"
@@ -823,8 +846,55 @@ UNKNOWN: dict[str, list[Program]] = {
                     "def fill(config): config.read(sys.path[0] + '/a.ini')\n"
                     "def task(x):\n    found = ConfigParser()\n    fill(found)\n    return found['a']['b']"
                 ),
+                (
+                    "def fill(some): some.read(sys.path[0] + '/a.ini')\n"
+                    "def task(x):\n    found = ConfigParser()\n    fill(found)\n    return found['a']['b']"
+                ),
+                (
+                    "from configparser import RawConfigParser as P\n"
+                    "def task(x):\n    found = P()\n    found.read(sys.path[0] + '/a.ini')\n    return found['a']['b']"
+                ),
+                (
+                    "class P(ConfigParser): pass\n"
+                    "def task(x):\n    found = P()\n    found.read(sys.path[0] + '/a.ini')\n    return found['a']['b']"
+                ),
+                (
+                    "def task(x):\n    from configparser import ConfigParser as P\n    found = P()\n"
+                    "    found.read(sys.path[0] + '/a.ini')\n    return found['a']['b']"
+                ),
+                (
+                    "SOME = {'a': ConfigParser()}\n"
+                    "def task(x):\n    SOME['a'].read(sys.path[0] + '/a.ini')\n    return SOME['a']['a']['b']"
+                ),
             )
         ),
+    ],
+    "readers of files and runners of programs that are handed on": [
+        Program(
+            f"import os, sys\nfrom pathlib import Path\nHERE = sys.path[0] + '/prompt.txt'\n{source}\n# file: prompt.txt\nBe brief.",
+            "brief",
+            "polite",
+        )
+        for source in (
+            "import asyncio\nasync def task(x): return await asyncio.to_thread(Path(HERE).read_text)",
+            (
+                "from concurrent.futures import ThreadPoolExecutor\ndef task(x):\n"
+                "    with ThreadPoolExecutor() as pool: return pool.submit(Path(HERE).read_text).result()"
+            ),
+            "def shown(file):\n    with file: return file.read()\ndef task(x): return list(map(shown, map(open, [HERE])))",
+            "def shown(file):\n    with file: return file.read()\ndef task(x): return list(map(shown, map(Path.open, [Path(HERE)])))",
+            "from functools import partial\nread = partial(open, HERE)\ndef task(x):\n    with read() as file: return file.read()",
+            "def task(x, read=open):\n    with read(HERE) as file: return file.read()",
+            "class Files:\n    read = staticmethod(open)\ndef task(x):\n    with Files.read(HERE) as file: return file.read()",
+            "class Files:\n    open = staticmethod(open)\ndef task(x):\n    with Files.open(HERE) as file: return file.read()",
+            "read = Path(HERE).read_text\ndef task(x): return read()",
+            "size = Path(HERE).stat\ndef task(x): return size().st_size",
+            "RUN = {'a': os.popen}\ndef task(x):\n    with RUN['a'](f'cat {HERE}') as file: return file.read()",
+            (
+                "import subprocess\nclass Agent:\n    def __init__(self): self.ask = subprocess.check_output\n"
+                "    def __call__(self, x): return self.ask(['cat', HERE], text=True)\ntask = Agent()"
+            ),
+        )
     ],
     "programs that the code runs": [
         Program(f"{source}\n# file: prompt.txt\nBe brief.", "brief", "polite")
@@ -850,6 +920,34 @@ UNKNOWN: dict[str, list[Program]] = {
                 "import asyncio, sys\nasync def task(x):\n    made = await asyncio.create_subprocess_exec(\n"
                 "        'cat', sys.path[0] + '/prompt.txt', stdout=asyncio.subprocess.PIPE)\n"
                 "    return (await made.communicate())[0].decode()"
+            ),
+        )
+    ],
+    "what is fetched by a name in a text, out of a module": [
+        Program(
+            f"import one, operator, sys\ndef helper(x): return x + 1\n{source}\n# file: one.py\ndef first(x): return x + 1\n",
+            old,
+            new,
+        )
+        for old, new, source in (
+            *(
+                ("helper(x): return x + 1", "helper(x): return x + 2", f"def task(x): return {text}")
+                for text in (
+                    "globals()['helper'](x)",
+                    "globals()['hel' + 'per'](x)",
+                    "eval('helper(x)')",
+                    "task.__globals__['helper'](x)",
+                    "sys._getframe().f_globals['helper'](x)",
+                )
+            ),
+            *(
+                ("first(x): return x + 1", "first(x): return x + 2", f"def task(x): return {text}")
+                for text in (
+                    "vars(one)['first'](x)",
+                    "one.__dict__['first'](x)",
+                    "sys.modules['one'].first(x)",
+                    "getattr(one, 'fir' + 'st')(x)",
+                )
             ),
         )
     ],
@@ -912,10 +1010,10 @@ NOT_SEEN: dict[str, list[Program]] = {
             "polite",
         ),
     ],
-    "functions that are fetched by a computed name": [
-        Program("def helper(x): return x + 1\ndef task(x): return globals()['hel' + 'per'](x)", "+ 1", "+ 2"),
+    "functions that are fetched by a computed name out of a module that was handed on": [
         Program(
-            "import one\ndef task(x): return getattr(one, 'fir' + 'st')(x)\n# file: one.py\ndef first(x): return x + 1\n",
+            "import one\ndef pick(module, name): return getattr(module, name)\ndef task(x): return pick(one, 'fir' + 'st')(x)\n"
+            "# file: one.py\ndef first(x): return x + 1\n",
             "+ 1",
             "+ 2",
         ),

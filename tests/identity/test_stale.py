@@ -172,8 +172,6 @@ def test_every_way_to_ask_the_outside_is_found_under_every_name_it_may_have(fold
                 f"import {module} as go\ndef task(x): return go.{name}(x)",
                 f"from {module} import {name} as go\ndef task(x): return list(map(go, x))",
             ]
-        if name == "open":  # told by the mode it is given, unless it has another name
-            spellings = spellings[3:]
         for spelling in spellings:
             found = task_identity(folder.load(spelling).task)
             assert isinstance(found, Unknown), spelling
@@ -194,6 +192,15 @@ def test_a_function_of_the_project_is_judged_by_its_source_and_not_by_its_name(f
             "    def __call__(self, x): return self.run(x)\ntask = Agent()"
         ),
         "def task(memory): return memory.exists('a') or memory.read('b') or memory.open('c')",
+        "class Day:\n    open = 3\ndef task(x): return float(Day().open) + x",
+        "def task(open): return open + 1",
+        "import glob\nPATTERN = glob = 'a*'\ndef task(x): return glob",
+        "import glob\ndef task(x): return glob.escape(x)",
+        "import gzip\ndef task(x):\n    with gzip.open('a', 'wb') as file: return file.write(x)",
+        "from io import open\ndef task(x):\n    with open('a', 'w') as file: return file.write(x)",
+        "class Agent:\n    def __call__(self, x): return vars(self) or self.__dict__ or getattr(self, x)\ntask = Agent()",
+        "from configparser import ConfigParser\ndef task(x):\n    found = ConfigParser()\n    found.read_string(x)\n    return found",
+        "import urllib.request\ndef task(x): return urllib.request.urlopen(f'https://{x}')",
         "import subprocess\ndef task(x):\n    try: return x\n    except subprocess.CalledProcessError: return None",
     ):
         assert not isinstance(found := task_identity(folder.load(source).task), Unknown), (source, found)

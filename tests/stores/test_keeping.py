@@ -1,8 +1,11 @@
 """Runs that are kept: resumed, reused, and computed anew exactly where something changed."""
 
 import asyncio
+import math
 import threading
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, ClassVar
 
 import pytest
@@ -23,7 +26,8 @@ from calipers import (
 )
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.rollouts import GraphMetrics
-from calipers.stores import MemoryStore, hide_keys, open_store
+from calipers.stores import MemoryStore, hide_keys, open_store, score_again, why
+from calipers.stores.recalling import MADE_AGAIN
 
 TIMES = ("started_at", "duration", "reuse", "blocked", "seed")
 
@@ -476,7 +480,7 @@ class Basket:
 
 
 @pytest.mark.parametrize("change", ["sort", "clear"])
-def test_an_object_that_an_evaluator_changed_is_stored_as_it_was_and_judged_as_plain_data(store, change):
+def test_an_object_that_an_evaluator_changed_is_stored_as_it_was_and_made_again_for_others(store, change):
     def fill(inputs):
         return [Basket([3, 1, 2])]
 
@@ -490,8 +494,8 @@ def test_an_object_that_an_evaluator_changed_is_stored_as_it_was_and_judged_as_p
     stored = run(dataset("a", [sort]), fill, store=store)
     assert store.report(stored.reuse.run).cases[0].output == [{"items": [3, 1, 2]}]
     again = run(dataset("a", [shown]), fill, store=store, reuse=True)
-    assert again.reuse.judged_as_plain == 1
-    assert again.cases[0].labels["shown"].value == "[{'items': [3, 1, 2]}]"
+    assert (again.reuse.attempts_made, again.reuse.judged_as_plain) == (1, 0)
+    assert again.cases[0].labels["shown"].value == "[Basket(items=[3, 1, 2])]"
 
 
 def test_that_an_evaluator_changed_an_object_is_said(store):
@@ -750,10 +754,54 @@ def test_an_output_is_again_what_the_dataset_says_that_tasks_return(store):
     assert report.cases[0].labels["kind_of_output"].value == "Answer"
 
 
-def test_who_judges_plain_data_instead_of_an_object_is_marked(store):
+def test_a_new_evaluator_judges_the_object_that_the_task_returns_and_no_plain_data_of_it(store):
     report = judged_again(store, untyped)
-    assert report.cases[0].labels["kind_of_output"].value == "dict"
-    assert report.reuse.judged_as_plain == 2
+    assert report.cases[0].labels["kind_of_output"].value == "Answer"
+    assert (report.reuse.attempts_made, report.reuse.judged_as_plain) == (2, 0)
+    assert report.reuse.notes == [f"{MADE_AGAIN}: 2 (name its type as the task's return annotation)"]
+    assert "the store has plain data of what the task returned" in why(
+        store, "latest", "case 0", "kind_of_output"
+    )
+    again = run(dataset("ab", [kind_of_output]), untyped, store=store, reuse=True)
+    assert (again.reuse.attempts_made, again.reuse.notes) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        b"one",
+        (1, 2),
+        {1, 2},
+        {1: 2},
+        datetime(2020, 1, 1, tzinfo=UTC),
+        Decimal("1.5"),
+        1j,
+        math.inf,
+        {"a": [b"x"]},
+    ],
+    ids=repr,
+)
+def test_an_edited_evaluator_says_of_any_output_what_it_says_without_reuse(store, output):
+    def task(inputs):
+        return output
+
+    def right(output):
+        return (output == expected) is True
+
+    task.version, expected = "1", output
+    run(dataset("a", [type_name]), task, store=store)
+    report = run(dataset("a", [right]), task, store=store, reuse=True)
+    assert report.cases[0].output == output
+    assert report.cases[0].assertions["right"].value is True
+
+
+def test_what_score_said_of_plain_data_is_not_taken_over(store):
+    run(dataset("ab"), untyped, store=store)
+    score_again(store, evaluators=[kind_of_output])
+    assert store.report("latest").cases[0].labels["kind_of_output"].value == "dict"
+    data = dataset("ab", [kind_of_output])
+    report = run(data, untyped, store=store, reuse=True)
+    assert report.cases[0].labels["kind_of_output"].value == "Answer"
 
 
 def test_results_on_plain_data_are_not_taken_for_results_on_the_object(store):
@@ -901,13 +949,14 @@ def test_an_interrupted_run_says_so_and_keeps_what_it_had(store):
     assert (info.status, info.attempts) == ("interrupted", 1)
 
 
-def test_attributes_that_were_objects_are_marked_as_well(store):
+def test_attributes_that_were_objects_are_made_again_as_well(store):
     def notes(inputs):
         set_eval_attribute("found", {1, 2})
         return inputs
 
     run(dataset("a"), notes, store=store)
-    assert run(dataset("a", [Count("e")]), notes, store=store, reuse=True).reuse.judged_as_plain == 1
+    again = run(dataset("a", [Count("e")]), notes, store=store, reuse=True).reuse
+    assert (again.attempts_made, again.judged_as_plain) == (1, 0)
 
 
 def test_who_judges_what_a_store_hides_is_marked_and_the_report_says_so():
@@ -1024,8 +1073,8 @@ def type_name(output):
     return type(output).__name__
 
 
-def test_an_output_whose_type_cannot_be_told_of_its_data_is_judged_as_plain_data_and_counted(store):
+def test_an_output_whose_type_cannot_be_told_of_its_data_is_made_again(store):
     run(dataset("a"), either, store=store)
     report = run(dataset("a", [type_name]), either, store=store, reuse=True)
-    assert report.cases[0].labels["type_name"].value == "dict"
-    assert report.reuse.judged_as_plain == 1
+    assert report.cases[0].labels["type_name"].value == "Right"
+    assert (report.reuse.attempts_made, report.reuse.judged_as_plain) == (1, 0)

@@ -210,9 +210,6 @@ class Keeper:
         if self.reuse or (self.resume is not None and not self._began_anew):
             yield _taken(reuse)
             yield from (f"  - {note}" for note in reuse.notes)
-            if reuse.judged_as_plain:
-                what = plural(reuse.judged_as_plain, "attempt")
-                yield f"  - judged by plain data, since the task's own object could not be made again: {what}"
         if self.where is not None:
             yield f"Kept in {self.where}: calipers show {reuse.run}{self._store_flag()}"
 

@@ -31,7 +31,7 @@ from .origin import (
     stands_in_its_module,
     wrapped_by,
 )
-from .outside import done_by
+from .outside import FILES, done_by, done_in, is_file_url, is_opener, is_parser_of_settings
 from .syntax import (
     ENVIRONMENT,
     Definition,
@@ -86,6 +86,9 @@ class Walk:
         """Where the code stands that is looked at."""
         self._types: dict[str, tuple[Any, Mapping[str, Any]]] = {}
         """Types that others name, and where these stand, by their labels; they may contain themselves."""
+        self._parses = False
+        """Whether it holds or names a `ConfigParser`, whose `read` reads files under whatever name it is asked."""
+        self._calls_read = False
 
     def finish(self) -> None:
         """Look at everything that was referred to.
@@ -102,6 +105,8 @@ class Walk:
                     self._look_at(label, thing)
                 except (NoSourceError, NoFormError) as error:
                     raise UnknowableError(f"{_described(label, thing)}: {error}") from None
+        if self._parses and self._calls_read:
+            raise UnknowableError(f"it asks a ConfigParser to read: {FILES}")
 
     def _look_at(self, label: str, thing: Any) -> None:
         if isinstance(thing, type):
@@ -138,7 +143,10 @@ class Walk:
         """
         if is_named_type(thing):
             return self._named_type(thing)
+        self._parses |= is_parser_of_settings(thing)
         for _ in range(_MOST_HELPERS):
+            if reason := done_by(thing):
+                raise NoFormError(reason)
             if isinstance(thing, types.FunctionType | type):
                 break
             if isinstance(thing, partial):
@@ -370,6 +378,8 @@ class Walk:
         self._namespace = namespace or self._namespace
         found = reads(node)
         self.attributes |= found.attributes
+        self._parses |= found.parses
+        self._calls_read |= found.calls_read
         for chain in sorted(found.chains):
             if chain[0] not in names:
                 continue
@@ -380,17 +390,21 @@ class Walk:
                 self._name(f"global {module}.{chain[0]}", namespace[chain[0]], chain[1:], handed=handed)
         self._variables(found.variables, namespace)
         for chain, reason in sorted(found.outside):
-            if not self._is_own({**namespace, **cells}, chain):
+            if not self._is_harmless({**namespace, **cells}, chain):
                 raise NoSourceError(reason)
         if namespace:
             self._imports(found.imports, str(namespace.get("__package__") or module.rpartition(".")[0]))
 
     @staticmethod
-    def _is_own(namespace: Mapping[str, Any], chain: tuple[str, ...]) -> bool:
-        """Whether a name stands for a function or class of the project, which is looked at itself."""
+    def _is_harmless(namespace: Mapping[str, Any], chain: tuple[str, ...]) -> bool:
+        """Whether a name stands for something of the project, which is looked at itself, or for plain data."""
         found = namespace.get(chain[0]) if chain else None
         for name in chain[1:]:
+            if name == "__dict__":  # of an object, it counts with the object
+                return not isinstance(found, types.ModuleType)
             found = inspect.getattr_static(found, name, None)
+        if isinstance(found, str | int | float):
+            return True
         return isinstance(found, type | types.FunctionType) and not is_library(found)
 
     def _name(self, label: str, value: Any, attributes: tuple[str, ...], *, handed: bool = True) -> None:
@@ -399,7 +413,7 @@ class Walk:
             if is_library_module(value.__name__):
                 self._stands_for(label, value.__name__)
                 self._note_library(value.__name__)
-                self._replaced(value, attributes)
+                self._replaced(value, attributes, renamed=_last_word(label) != value.__name__)
                 return
             if not attributes or not hasattr(value, attributes[0]):
                 return  # the module by itself says nothing; the longer chain is looked at, too
@@ -412,7 +426,11 @@ class Walk:
         called = inspect.getattr_static(type(value), attributes[0], None) if attributes else value
         if reason := done_by(called, _last_word(label)):
             raise NoSourceError(reason)
-        if isinstance(value, type | types.FunctionType):
+        if is_file_url(value):
+            raise NoSourceError(FILES)
+        if is_opener(value):  # it is told by the mode it is given
+            self._stands_for(label, self._library(value))
+        elif isinstance(value, type | types.FunctionType):
             self._stands_for(label, self.refer(value, handed=handed))
         else:
             self.value(label, value, texts=False)
@@ -423,7 +441,7 @@ class Walk:
         if thing not in {f"helper {name}", f"helper {name}()", name.rpartition(".")[2]}:
             self.add(label, thing)
 
-    def _replaced(self, module: types.ModuleType, attributes: tuple[str, ...]) -> None:
+    def _replaced(self, module: types.ModuleType, attributes: tuple[str, ...], *, renamed: bool) -> None:
         """Look at a function of the project that stands in the place of a library's.
 
         Raises:
@@ -431,8 +449,9 @@ class Walk:
         """
         found: Any = module
         for name in attributes:
+            reason = done_in(found, name) if isinstance(found, types.ModuleType) else None
             found = inspect.getattr_static(found, name, None)
-            if reason := done_by(found, name):
+            if reason := reason or done_by(found, "" if renamed else name):
                 raise NoSourceError(reason)
             if isinstance(found, types.FunctionType) and not is_library(found):
                 self.refer(found)
@@ -463,8 +482,11 @@ class Walk:
                 tree = definition_of_file(file)
                 self.add(f"module {module}", shape(tree))
                 found = reads(tree)
-                for _, reason in sorted(found.outside):
-                    raise NoSourceError(f"it imports {module}: {reason}")
+                self._parses |= found.parses
+                self._calls_read |= found.calls_read
+                for chain, reason in sorted(found.outside):
+                    if chain[-1:] != ("__dict__",):  # the whole file counts
+                        raise NoSourceError(f"it imports {module}: {reason}")
                 self._variables(found.variables, {})
             if len(self.parts) > _MOST_HELPERS:
                 raise UnknowableError(f"it imports more than {_MOST_HELPERS} modules")

@@ -19,7 +19,15 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .fingerprint import digest
 from .members import functions_of
-from .outside import Outside, chain_of, imported_names, last_name, outside
+from .outside import (
+    Outside,
+    calls_read,
+    chain_of,
+    imported_names,
+    last_name,
+    outside,
+    parses_settings,
+)
 from .running import class_code, runs
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -75,6 +83,10 @@ class Reads(NamedTuple):
     """What it asks of the world around it."""
     handed: frozenset[tuple[str, ...]]
     """Those chains that are handed on as they are somewhere, and not only called or asked for an attribute."""
+    parses: bool
+    """Whether it names a `ConfigParser`."""
+    calls_read: bool
+    """Whether it asks something to `read` something."""
 
 
 def definition_of_function(code: types.CodeType) -> Definition:
@@ -195,6 +207,8 @@ def reads(node: ast.AST) -> Reads:
             case ast.Call() if last_name(child.func) in _READERS:
                 texts = (part.value for part in child.args if isinstance(part, ast.Constant))
                 attributes.update(name for text in texts if isinstance(text, str) for name in text.split("."))
+                if (chain := _got(child)) is not None:
+                    chains.add(chain)
             case ast.Call(args=[ast.Constant(value=str() as name), *_]) if (
                 last_name(child.func) in _IMPORTERS
             ):
@@ -213,7 +227,19 @@ def reads(node: ast.AST) -> Reads:
         variables,
         frozenset(outside(node)),
         frozenset(handed),
+        parses_settings(node),
+        calls_read(node),
     )
+
+
+def _got(call: ast.Call) -> tuple[str, ...] | None:
+    """The chain that `getattr(a.b, "c")` stands for."""
+    match call:
+        case ast.Call(func=ast.Name(id="getattr"), args=[thing, ast.Constant(value=str() as name), *_]):
+            chain = chain_of(thing)
+            return None if chain is None else (*chain, name)
+        case _:
+            return None
 
 
 def _variables(node: ast.AST) -> Iterator[Variable]:

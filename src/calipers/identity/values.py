@@ -37,6 +37,7 @@ from calipers.redaction import masked_text
 from .in_use import is_coordinating, settings_in
 from .members import vars_of
 from .origin import is_installed, is_library, module_of, wrapped_by
+from .outside import is_parser_of_settings
 from .typing_forms import form_of_type, is_named_type
 
 _DEEPEST = 100
@@ -189,6 +190,8 @@ class _Writing:
             if isinstance(value, Enum):
                 self.write(value.value)
         elif isinstance(value, Mapping):
+            if self.refer is not None and is_parser_of_settings(value):
+                self.refer(type(value))
             self._mapping(value)
             if isinstance(value, defaultdict):
                 self._factory(value.default_factory)

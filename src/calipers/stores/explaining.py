@@ -141,9 +141,9 @@ def _changes(info: RunInfo, attempt: StoredAttempt, earlier: RunInfo, then: Stor
     outputs = [attempt_notes(one.output).output_code for one in (then, attempt)]
     if outputs[0] is not None and not changes:
         code = differences(outputs[0], outputs[1] or {})
-        changes.append(
-            f"the code of its output changed, or cannot be found ({'; '.join(code) or 'the same now'})"
-        )
+        if code or not outputs[0]:
+            told = "; ".join(code) or "the same now"
+            changes.append(f"the code of its output changed, or cannot be found ({told})")
     if then.failed:
         changes.append("nothing is to be had: the task had failed there")
     return changes or _beside_content(info, attempt, earlier, then)
@@ -167,6 +167,10 @@ def _beside_content(
         changes.append(f"{what} of the case changed, and the task looks at its case")
     if then.key != attempt.key:
         changes.append("its place among cases of the same content changed")
+    if not changes and (notes.rich or notes.rich_attributes):
+        changes.append(
+            "an evaluator is new or changed, and the store has plain data of what the task returned"
+        )
     if not changes and any(label.startswith("lifecycle ") for label in _task_of(info).get("parts", {})):
         changes.append(
             "an evaluator is new or changed, and the lifecycle prepares for it only in a new attempt"

@@ -44,7 +44,7 @@ from .output_type import form_of, output_type
 from .packing import evaluator_of, pack
 from .patience import patiently
 from .plain_attempts import holds_plain_data, pack_plain
-from .recalling import CHANGED, WITHOUT_HIDDEN, Recaller, Source
+from .recalling import CHANGED, MADE_AGAIN, WITHOUT_HIDDEN, Recaller, Source
 from .records import StoredAttempt, StoredCell
 from .redaction import redacted_evaluator
 from .resuming import (
@@ -445,6 +445,8 @@ class RunJournal:
         ]
         counts.notes += self._others.notes()
         counts.notes += self._seats.not_scored_yet()
+        if again := self._recaller.made_again:
+            counts.notes.append(f"{MADE_AGAIN}: {again} (name its type as the task's return annotation)")
         if self._judged_redacted:
             counts.notes.append(f"{WITHOUT_HIDDEN}: {self._judged_redacted}")
         if self._changed:

@@ -10,7 +10,8 @@ those hold whose evaluator is the same, and
 - that looked at the case, if its name, tags, cluster and timeout are the same;
 - that did not fail, unless failures are kept; an `OtherLoopError` never is, and neither is an attempt that ended in one;
 - whose attempt has an output that an evaluator changed, if all of them hold;
-- whose attempt has an output of classes that are the same; where they changed and it cannot be made again, the task is called.
+- whose attempt has an output of classes that are the same; where they changed and it cannot be made again, the task is called;
+- whose attempt has an output that is plain data or can be made of it, if not all of them hold; else the task is called.
 
 The record is made anew of the present case: what the store has of inputs, metadata and expectation is only their plain form.
 """
@@ -43,6 +44,8 @@ NO_SPANS = SpanTreeRecordingError(
 
 WITHOUT_HIDDEN = "attempts that evaluators judged without what was hidden when they were stored"
 
+MADE_AGAIN = "attempts made again, since their evaluators are new or changed and the store has plain data of what the task returned"
+
 CHANGED = "outputs that an evaluator changed in place, so that it failed and those after it were not asked"
 
 
@@ -51,7 +54,7 @@ class Source(msgspec.Struct, kw_only=True):
 
     attempt: StoredAttempt
     as_plain: bool
-    """Whether its output is plain data, though the task had returned something else."""
+    """Whether it is not as the task left it: its output or an attribute is plain data of an object, or it is redacted."""
     redacted: bool = False
     """Whether it lacks something that was taken out before it was stored."""
     cells: dict[str, tuple[str, CellNotes]]
@@ -84,6 +87,8 @@ class Recaller:
         self.output = output
         self.evaluators = evaluators
         self.seed = seed
+        self.made_again = 0
+        """Attempts that are made again, since evaluators would see plain data of what the task returned."""
 
     def recall(
         self, work: Work, attempt: StoredAttempt, cells: Mapping[str, StoredCell], *, keep_failures: bool
@@ -118,18 +123,24 @@ class Recaller:
             if source.as_plain:
                 return None  # no evaluator has seen it as it would be now, and none can
             judges = ()
-        source.as_plain = source.as_plain or notes.rich_attributes or notes.redacted
+        converted = source.as_plain or notes.rich_attributes
+        source.as_plain = converted or notes.redacted
         found: dict[str, Cell] = {}
         for judge in judges:
             key = self.columns.of(judge).key
             cell = None if key is None else cells.get(key)
             taken = None if cell is None else self._cell(work, judge, attempt, cell, source)
+            if converted and cell is not None and cell_notes(cell.body).as_plain:
+                taken = None  # what was said of plain data is not what is said of the object
             if cell is not None and taken is not None and _holds(taken, keep_failures=keep_failures):
                 found[judge.name] = taken
                 source.cells[judge.name] = (cell.origin or cell.run, cell_notes(cell.body))
         if notes.changed and len(found) < len(work.plan.judges):
             # An evaluator that is asked has to see the output as those before it leave it.
             found, source.cells = {}, {}
+        if converted and len(found) < len(work.plan.judges):
+            self.made_again += 1
+            return None
         return Recalled(
             record=record,
             cells=found,
