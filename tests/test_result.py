@@ -174,6 +174,7 @@ def test_an_error_of_two_event_loops_is_described_as_one_with_the_way_out(error)
     assert message.startswith(
         "OtherLoopError: it uses a client or lock that was first used on another event loop, and a client keeps connections of both: make"
     )
+    assert "in pytest, if a fixture made it, make the test async, on the fixture's loop" in message
     assert type(error).__name__ in stack
     assert not Retry(attempts=5).again(error, 1)
 

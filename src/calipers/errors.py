@@ -181,7 +181,7 @@ class OtherLoopError(CalipersError, RuntimeError):
 _WAY_OUT = (
     "it uses a client or lock that was first used on another event loop, and a client keeps connections of both: make a new one "
     "inside the task, or use a new one with blocking calls alone (`evaluate_sync`), or with await alone "
-    "(`await dataset.evaluate(...)`)"
+    "(`await dataset.evaluate(...)`); in pytest, if a fixture made it, make the test async, on the fixture's loop"
 )
 """What happened, and what to do."""
 

@@ -432,3 +432,20 @@ async def test_blocking(evaluate):
     for what in ("evaluate.on_loop", "evaluate_case.on_loop", "a marker whose task= names a fixture"):
         assert f"{what} runs on the event loop of asyncio, and this test runs on another one" in done.out
     assert "src/calipers" not in done.out
+
+
+def test_one_outage_shows_its_traceback_once_however_many_cases_it_fails(folder):
+    folder.write(
+        "test_it.py",
+        """
+def down(country):
+    raise ConnectionError("the model is down")
+
+@pytest.mark.calipers(dataset, task=down)
+def test_down(): ...
+""",
+    )
+    done = folder.pytest("-q", "-p", "no:cacheprovider")
+    assert done.counts == {"failed": 3}
+    assert done.out.count('raise ConnectionError("the model is down")') == 1
+    assert done.out.count("(same traceback as in an earlier failure)") == 2

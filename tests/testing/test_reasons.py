@@ -114,6 +114,19 @@ def test_a_failed_task_shows_where_in_the_users_code_it_failed():
     assert not any("workers.py" in line for line in lines), "frames of the library do not help anybody"
 
 
+def test_equal_tracebacks_are_shown_once():
+    def agent(question):
+        raise ValueError("no idea")
+
+    dataset = Dataset(cases=[Case(inputs=n) for n in range(3)], evaluators=[EqualsExpected()])
+    report = dataset.evaluate_sync(agent, progress=False)
+    shown: set[str] = set()
+    for tracebacks in 1, 0:
+        lines = attempts_lines(report.failures, shown=shown)
+        assert sum("raise ValueError" in line for line in lines) == tracebacks
+        assert lines.count("    (same traceback as in an earlier failure)") == 3 - tracebacks
+
+
 def test_a_failed_evaluator_is_told_from_one_that_did_not_agree():
     def crashes(output):
         raise KeyError("answer")

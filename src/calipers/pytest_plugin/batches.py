@@ -109,7 +109,8 @@ def _hand_out(item: pytest.Function, mark: pytest.Mark) -> None:
         item.config.stash[SESSION].shift += handed.seconds
     problem = handed.problem
     if problem is None:
-        problem = missing_passes(handed.records, min_pass=read_mark(mark).min_pass)
+        shown = item.config.stash[SESSION].shown_tracebacks
+        problem = missing_passes(handed.records, min_pass=read_mark(mark).min_pass, shown=shown)
     if problem is not None:  # not failed in the handler: pytest would show what is handled there once more
         pytest.fail(problem, pytrace=False)
 

@@ -90,6 +90,8 @@ class Session:
         """Whether a gate of the present test found no run to compare with."""
         self.gated: dict[str, Outcome] = {}
         """What came of the gates of tests, by the names of tests; stays empty in a worker."""
+        self.shown_tracebacks: set[str] = set()
+        """Those of failed attempts at marked cases: one outage fails many cases, and is shown once."""
         self.started_at = datetime.now(UTC).isoformat()
         self._start = perf_counter()
         self.shift = 0.0

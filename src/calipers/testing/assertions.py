@@ -84,8 +84,10 @@ def _check_totals(report: Report, min_pass: int | None) -> None:
         raise AssertionError("\n".join([problem, *attempts_lines(_records(report)), *_silent(report)]))
 
 
-def missing_passes(records: list[Record], *, min_pass: int | None = None) -> str | None:
-    """Why the attempts at some case do not suffice; `None` if they do."""
+def missing_passes(
+    records: list[Record], *, min_pass: int | None = None, shown: set[str] | None = None
+) -> str | None:
+    """Why the attempts at some case do not suffice; `None` if they do. Tracebacks in `shown` are not shown again."""
     by_case: dict[str, list[Record]] = {}
     for record in records:
         by_case.setdefault(record.source_case_name or record.name, []).append(record)
@@ -106,7 +108,7 @@ def missing_passes(records: list[Record], *, min_pass: int | None = None) -> str
     if not short:
         return None
     missing = [record for missed in short.values() for record in missed]
-    lines = attempts_lines(missing)
+    lines = attempts_lines(missing, shown=shown)
     if len(by_case) > 1:
         asked = "" if min_pass is None else f" {min_pass} of {repeat} attempts"
         lines = [f"{len(short):,} of {plural(len(by_case), 'case')} did not pass{asked}:", *lines]

@@ -1,7 +1,7 @@
 """Why an attempt did not pass, as lines of text for the failure of a test.
 
 All of it is data that others wrote: every line is made safe to show, and long values are cut. The expectation and the
-output are shown beside each other where both are short, else as the lines in which they differ.
+output are shown beside each other where both are short, else as the lines in which they differ. A traceback is shown once.
 """
 
 import difflib
@@ -37,25 +37,34 @@ _TRACEBACK_LINES = 16
 _PACKAGE = str(Path(__file__).parents[1])
 
 
-def attempts_lines(records: Sequence[Record], *, most: int = 5) -> list[str]:
-    """Why each of the attempts did not pass, for the first few of them; those that came to the same are told once."""
+def attempts_lines(records: Sequence[Record], *, most: int = 5, shown: set[str] | None = None) -> list[str]:
+    """Why each of the attempts did not pass, for the first few of them; those that came to the same are told once.
+
+    Args:
+        records: the attempts.
+        most: how many to tell.
+        shown: tracebacks that were shown before, to which these are added.
+    """
     lines: list[str] = []
+    shown = set() if shown is None else shown
     left = len(records)
     for group in islice(alike(records), most):
-        lines += attempt_lines(group[0], name=name_of(group))
+        lines += attempt_lines(group[0], name=name_of(group), shown=shown)
         left -= len(group)
     if left:
         lines.append(f"… and {plural(left, 'more attempt')}")
     return lines
 
 
-def attempt_lines(record: Record, *, name: str | None = None) -> list[str]:
+def attempt_lines(record: Record, *, name: str | None = None, shown: set[str] | None = None) -> list[str]:
     """What was tried, what came of it, and which evaluators did not agree with it. The first line tells the essence.
 
     Args:
         record: the attempt.
         name: what to call it; default: its name.
+        shown: tracebacks that were shown before, to which these are added.
     """
+    shown = set() if shown is None else shown
     name = fit(name or record.name, _WIDTH)
     inputs = f"inputs    {fit_value(record.inputs, _WIDTH)}"
     calls = calls_line(record)
@@ -64,11 +73,11 @@ def attempt_lines(record: Record, *, name: str | None = None) -> list[str]:
         tries = f" after {plural(record.tries, 'try', 'tries')}" if record.tries > 1 else ""
         return [
             f"{name}: the task failed{tries}: {fit(record.error_message, _REASON)}",
-            *_indented([inputs, *called, *_indented(_own_traceback(record.error_stacktrace))]),
+            *_indented([inputs, *called, *_indented(_own_traceback(record.error_stacktrace, shown))]),
         ]
     return [
         f"{name}: {_essence(record)}",
-        *_indented([inputs, *_values(record), *called, *_judgements(record)]),
+        *_indented([inputs, *_values(record), *called, *_judgements(record, shown)]),
     ]
 
 
@@ -93,14 +102,14 @@ def _values(record: ReportCase) -> list[str]:
     return [f"expected  {fit_value(record.expected_output, _WIDTH)}", got]
 
 
-def _judgements(record: ReportCase) -> Iterator[str]:
+def _judgements(record: ReportCase, shown: set[str]) -> Iterator[str]:
     for result in record.results:
         if result.value is False:
             graded = "" if result.score is None else f"score {number(result.score)}"
             yield from _told(result.name, result.reason or graded)
     for failure in record.evaluator_failures:
         yield from _told(f"{failure.name}: the evaluator failed", failure.error_message)
-        yield from _indented(_own_traceback(failure.error_stacktrace))
+        yield from _indented(_own_traceback(failure.error_stacktrace, shown))
     if record.passed is None:
         for skip in record.skipped:
             yield from _told(f"{skip.name}: skipped", skip.reason)
@@ -146,8 +155,8 @@ def _text(value: Any) -> str:
         return text
 
 
-def _own_traceback(stack: str) -> list[str]:
-    """The end of a traceback, without the frames of this package: the mistake is not there."""
+def _own_traceback(stack: str, shown: set[str]) -> list[str]:
+    """The end of a traceback, without the frames of this package: the mistake is not there. One that was shown is not shown again."""
     kept: list[str] = []
     ours = False
     for line in stack.splitlines():
@@ -158,7 +167,12 @@ def _own_traceback(stack: str) -> list[str]:
         if not ours:
             kept.append(line)
     # The first line says that a traceback follows, and the last is the message, which has been shown.
-    return [fit(line, _WIDTH) for line in kept[1:-1][-_TRACEBACK_LINES:]]
+    lines = [fit(line, _WIDTH) for line in kept[1:-1][-_TRACEBACK_LINES:]]
+    text = "\n".join(lines)
+    if text in shown:
+        return ["(same traceback as in an earlier failure)"]
+    shown.update({text} - {""})
+    return lines
 
 
 def _indented(lines: Sequence[str] | Iterator[str], by: int = 2) -> list[str]:
