@@ -1,6 +1,7 @@
 """A name of a result follows from who gives which keys in the run, and from nothing else."""
 
 import asyncio
+import json
 from dataclasses import dataclass
 
 from hypothesis import given, settings
@@ -15,8 +16,8 @@ from calipers.record import name_results
 from calipers.stores import MemoryStore, score_again
 from calipers.views.jsonl import JsonlWriter, read_jsonl
 
-KEYS = ("x", "y", "a", "b.x", "x.b")
-EVALUATORS = ("a", "b", "c")
+KEYS = ("x", "y", "a", "b.x", "x.b", "a.x", 'a["x')
+EVALUATORS = ("a", "b", "c", "a.x", "a.b", 'a["x"]')
 few = settings(max_examples=min(25, settings().max_examples))
 """Each example is several runs."""
 
@@ -58,12 +59,13 @@ def panels(draw):
             draw(st.lists(one_answer, min_size=cases, max_size=cases)),
             draw(st.lists(st.integers(0, 3), min_size=cases, max_size=cases)),
         )
-        for name in EVALUATORS
+        for name in draw(st.permutations(EVALUATORS))[:3]
     ]
 
 
 def expected_names(panel):
     """By evaluator and key: what the result is called."""
+    evaluators = {one.evaluation_name for one in panel}
     pairs = {
         (one.evaluation_name, key)
         for one in panel
@@ -72,11 +74,30 @@ def expected_names(panel):
         for key in (keys or ())
         if set(keys) != {"y"}
     }
+
+    def clashes(evaluator, key):
+        begins = {key[:place] for place, letter in enumerate(key) if letter == "."}
+        return key != evaluator and (
+            sum(given_key == key for each, given_key in pairs if each != given_key) > 1
+            or key in evaluators
+            or bool(begins & (evaluators - {evaluator}))
+            or (key.startswith(f"{evaluator}.") and clashes(evaluator, key[len(evaluator) + 1 :]))
+        )
+
     names = {}
-    for evaluator, key in pairs:
-        others = {each for each, given_key in pairs if given_key == key} - {evaluator}
-        clash = others or (key in EVALUATORS) or key.split(".")[0] in {*EVALUATORS} - {evaluator, key}
-        names[evaluator, key] = f"{evaluator}.{key}" if clash and key != evaluator else key
+    for evaluator, key in sorted(pairs):
+        name = f"{evaluator}.{key}"
+        quoted = '["' in name or name in evaluators
+        taken = {other for other in evaluators - {evaluator} if f"{name}.".startswith(f"{other}.")}
+        if key == evaluator or not (quoted or clashes(evaluator, key)):
+            names[evaluator, key] = key
+        elif not quoted and not {other for other in taken if len(other) > len(evaluator)}:
+            names[evaluator, key] = name
+        else:
+            plain = f"{evaluator}[{json.dumps(key)}]"
+            names[evaluator, key] = f"{plain}'" if plain in evaluators else plain
+    own = {(evaluator, evaluator): evaluator for evaluator in evaluators}
+    assert len({*names.values(), *evaluators}) == len(names | own), "one name means one evaluator and one key"
     return names
 
 
@@ -209,6 +230,31 @@ def test_two_runs_are_compared_by_evaluator_where_one_is_silent_in_one_of_them()
     assert [(change.name, change.difference) for change in compared.evaluators] == [("second.score", 0.0)]
 
 
+def test_a_column_means_one_evaluator_where_another_is_called_like_a_qualified_name():
+    def always(name, answer):
+        return Gives(name, [answer] * 4, [0] * 4)
+
+    def rarely(inputs):
+        return 9.0 if inputs < 1 else Skipped("not here")
+
+    @dataclass
+    class Rare(Evaluator):
+        evaluation_name: str
+
+        def evaluate(self, ctx):
+            return rarely(ctx.inputs)
+
+    panel = [Rare("a.x"), always("a", ["x"]), always("b", ["x"])]
+    for order in (panel, panel[::-1]):
+        data = Dataset(cases=[Case(name=str(n), inputs=n) for n in range(4)], evaluators=order)
+        report = data.evaluate_sync(task, progress=False)
+        assert {name: (one.evaluator, one.count) for name, one in report.summaries().items()} == {
+            "a.x": ("a.x", 1),
+            'a["x"]': ("a", 4),
+            "b.x": ("b", 4),
+        }
+
+
 def test_a_policy_may_always_name_an_evaluator_before_its_key():
     def judge(output):
         return {"score": 0.9}
@@ -220,6 +266,17 @@ def test_a_policy_may_always_name_an_evaluator_before_its_key():
         for name in ("score", "judge.score", "other.score")
     ]
     assert verdicts == ["PASS", "PASS", "FAIL"]
+
+
+def test_a_policy_on_a_key_of_several_evaluators_is_told_their_names():
+    data = Dataset(
+        cases=[Case(inputs=0)], evaluators=[Gives(name, [["x"]], [0]) for name in ("b", "a.x", "a")]
+    )
+    report = data.evaluate_sync(task, progress=False)
+    [_, finding] = judge_run(report, Policy(evaluators={"x": Rules(at_least=0.5)})).findings
+    assert finding.outcome == "FAIL"
+    assert finding.said == """this run has it as 'b.x', 'a.x.x', 'a["x"]'"""
+    assert finding.advice == "name one of these in the policy"
 
 
 def test_a_column_of_the_dataset_has_one_name_also_where_single_cases_bring_evaluators_of_that_name():

@@ -2,13 +2,25 @@
 
 An evaluator that returns one value gives a result of its own name. One that returns a mapping gives a result for each key, and
 the key is the result's name, unless another evaluator of the run gives the same key or is called so. Then the evaluator's name
-comes first: `Clarity.score` and `Brevity.score`. A name follows from who gives which keys in the whole run, never from who came
-first, so that a column means one evaluator however cases finish, and whatever was skipped, resumed or taken from a store.
+comes first: `Clarity.score` and `Brevity.score`. Where an evaluator of the run is called `Clarity.score`, the key of Clarity is
+`Clarity["score"]`. A name follows from who gives which keys in the whole run, never from who came first, so that a column means
+one evaluator however cases finish, and whatever was skipped, resumed or taken from a store.
 
 Which keys there are shows only when evaluators answer. Results are therefore named by what is known so far, and those that were
-named too early are named once more at the end of the run. A store keeps the keys, and its reports are named when they are read.
+named too early are named once more at the end of the run. What comes to light later only makes names longer, so a record that
+was named in a whole run keeps its names where less of the run is known. A store keeps the keys, and its reports are named when
+they are read.
+
+Two results of a run have one name only if they have one evaluator and one key:
+
+- A bare key is no evaluator's name and has one giver.
+- `evaluator.key` is no evaluator's name, and no longer evaluator's name can be read before one of its dots. No bare key looks
+  like it: a key that begins with another evaluator's name gets its own evaluator before it, and so does one that begins with its
+  own evaluator's name, if what follows is a key that needs it.
+- `evaluator["key"]` is read from its last `["`, which the key cannot contain, being quoted as in JSON. No shorter form has it.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -19,7 +31,7 @@ from .result import EvaluationResult, SkippedEvaluation
 class Names:
     """The evaluators of a run, the keys they give, and the names that follow from both."""
 
-    __slots__ = ("_begins", "_evaluators", "_givers", "changes")
+    __slots__ = ("_evaluators", "_givers", "_within", "changes")
 
     def __init__(self, evaluators: Iterable[str] = (), *, shared: Iterable[str] = ()) -> None:
         """Names for a run.
@@ -31,8 +43,8 @@ class Names:
         self._evaluators = set(evaluators)
         self._givers: dict[str, str | None] = dict.fromkeys(shared)
         """By key: the only evaluator that gives it; `None` where there are several."""
-        self._begins: set[str] = set()
-        """What stands before the dots of these keys."""
+        self._within: set[str] = set()
+        """What can be read for an evaluator's name or another key in these keys."""
         self.changes = 0
         """How often something came to light that may change a name."""
 
@@ -46,17 +58,38 @@ class Names:
         for name in evaluators:
             if name not in self._evaluators:
                 self._evaluators.add(name)
-                self.changes += name in self._givers or name in self._begins
+                # One with a dot may look like a name that a key was given.
+                self.changes += (
+                    name in self._givers or name in self._within or ("." in name and bool(self._givers))
+                )
 
     def of(self, evaluator: str, key: str) -> str:
         """What the result of a key is called, as far as is known."""
         if key == evaluator:
             return key
-        shared = self._givers.get(key, evaluator) != evaluator or key in self._evaluators
+        name = f"{evaluator}.{key}"
+        quoted = _QUOTED in name or name in self._evaluators
+        if not quoted and not self._needs_evaluator(evaluator, key):
+            return key
+        longer = (f"{evaluator}.{begin}" for begin in _begins(key))
+        if not quoted and self._evaluators.isdisjoint(longer):
+            return name
+        name = f"{evaluator}[{json.dumps(key, ensure_ascii=False)}]"
+        while name in self._evaluators:
+            name += "'"
+        return name
+
+    def _needs_evaluator(self, evaluator: str, key: str) -> bool:
+        """Whether a key alone could be taken for something else in the run."""
+        if key == evaluator:
+            return False
+        if self._givers.get(key, evaluator) is None or key in self._evaluators:
+            return True
         # A key `Clarity.score` of another one could be taken for the key `score` of Clarity.
-        if shared or any(begin in self._evaluators and begin != evaluator for begin in _begins(key)):
-            return f"{evaluator}.{key}"
-        return key
+        if any(begin in self._evaluators and begin != evaluator for begin in _begins(key)):
+            return True
+        rest = key.removeprefix(f"{evaluator}.")
+        return rest != key and self._needs_evaluator(evaluator, rest)
 
     def named(
         self, results: Sequence[EvaluationResult], skipped: Sequence[SkippedEvaluation]
@@ -67,25 +100,36 @@ class Names:
         return tuple(self._named(result, taken) for result in results), tuple(map(self._named_skip, skipped))
 
     def hear(self, results: Iterable[EvaluationResult], skipped: Iterable[SkippedEvaluation]) -> None:
-        """Take in which keys were given for one attempt."""
+        """Take in which evaluators spoke of one attempt, and which keys they gave."""
         for result in results:
+            if result.evaluator not in self._evaluators:
+                self.meet([result.evaluator])
             if result.name != result.evaluator:
                 self._take(result.evaluator, result.name if result.key is None else result.key)
         for skip in skipped:
+            if skip.evaluator not in self._evaluators:
+                self.meet([skip.evaluator])
             if skip.key_of is not None:
                 self._take(skip.key_of, skip.name if skip.key is None else skip.key)
 
     def _take(self, evaluator: str, key: str) -> None:
+        if key == evaluator:
+            return
         giver = self._givers.setdefault(key, evaluator)
         if giver is not None and giver != evaluator:
             self._givers[key] = None
             self.changes += 1
-        self._begins.update(_begins(key))
+        while "." in key:
+            self._within.update(_begins(key))
+            rest = key.removeprefix(f"{evaluator}.")
+            if rest == key:
+                return
+            self._within.add(key := rest)
 
     def _named(self, result: EvaluationResult, taken: set[str]) -> EvaluationResult:
         name = result.name
-        if result.key is None and name != result.evaluator:
-            name = self.of(result.evaluator, name)
+        if name != result.evaluator:
+            name = self.again(result.evaluator, name, result.key)
         name = unique(name, taken)
         taken.add(name)
         if name == result.name:
@@ -95,10 +139,21 @@ class Names:
         )
 
     def _named_skip(self, skip: SkippedEvaluation) -> SkippedEvaluation:
-        if skip.key_of is None or skip.key is not None:
+        if skip.key_of is None:
             return skip
-        name = self.of(skip.key_of, skip.name)
-        return skip if name == skip.name else msgspec.structs.replace(skip, name=name, key=skip.name)
+        name = self.again(skip.key_of, skip.name, skip.key)
+        if name == skip.name:
+            return skip
+        return msgspec.structs.replace(skip, name=name, key=skip.name if skip.key is None else skip.key)
+
+    def again(self, evaluator: str, name: str, key: str | None) -> str:
+        """What a result is called that has been named before; `key` is `None` if its name is the key."""
+        found = self.of(evaluator, name if key is None else key)
+        return found if len(found) > len(name) else name
+
+
+_QUOTED = '["'
+"""What is in the names that are made of a quoted key, and in no others."""
 
 
 def _begins(key: str) -> Iterable[str]:

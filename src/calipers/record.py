@@ -134,9 +134,7 @@ def name_results(cases: Sequence[ReportCase], names: Names | None = None) -> Non
     if names is None:
         names = Names()
         for case in cases:
-            names.meet(result.evaluator for result in case.results)
             names.meet(failure.name for failure in case.evaluator_failures)
-            names.meet(skip.evaluator for skip in case.skipped)
             names.hear(case.results, case.skipped)
     for case in cases:
         case.results, case.skipped = names.named(case.results, case.skipped)

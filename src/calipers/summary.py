@@ -345,10 +345,10 @@ class Tally:
         """Rename the columns whose results would have other names now; to be called before any result has one of these."""
         for column in self._columns.values():
             [evaluator, *others] = column.evaluators
-            if column.key is None and column.name != evaluator and not others:
-                name = names.of(evaluator, column.name)
+            if column.name != evaluator and not others:
+                name = names.again(evaluator, column.name, column.key)
                 if name != column.name:
-                    column.name, column.key = name, column.name
+                    column.name, column.key = name, column.name if column.key is None else column.key
         self._columns = {(column.name, column.kind): column for column in self._columns.values()}
 
     def _metric(self, name: str) -> Scores:

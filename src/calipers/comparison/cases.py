@@ -123,9 +123,11 @@ def named_alike(reports: Sequence[Report]) -> list[Report]:
     shared |= {skip.key for case in cases for skip in case.skipped if skip.key is not None}
     if not shared:
         return list(reports)
+    # Those that the evaluator's name before a key may look like.
+    dotted = {result.evaluator for case in cases for result in case.results if "." in result.evaluator}
     found = [msgspec.structs.replace(report, cases=[*map(copy.copy, report.cases)]) for report in reports]
     for report in found:
-        name_results(report.cases, Names(shared=shared))
+        name_results(report.cases, Names(dotted, shared=shared))
     return found
 
 

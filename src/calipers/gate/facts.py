@@ -111,12 +111,14 @@ def few(subject: str, what: str, failed: int, attempts: int, most: float) -> Fin
     )
 
 
-def absent(subject: str, why: str) -> Finding:
+def absent(
+    subject: str, why: str, *, advice: str = "add it to the dataset, or take it out of the policy"
+) -> Finding:
     """That a policy names what the run does not have: whatever it guards is unguarded."""
     return Finding(
         subject=subject,
         rule="has to be there",
         outcome="FAIL",
         said=why,
-        advice="add it to the dataset, or take it out of the policy",
+        advice=advice,
     )

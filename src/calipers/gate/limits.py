@@ -1,6 +1,7 @@
 """What a policy asks of evaluators, the pass rate, times and metrics, as claims to be decided and facts that are plain."""
 
 import copy
+import json
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
@@ -130,6 +131,10 @@ class Limits:
         several = columns_of(run, name)
         if len(several) > 1:
             yield _open(name, "one kind of result", *_mixed(name, several))
+            return
+        if key is None and (named := _names_of_key(run, name)):
+            said = f"this run has it as {', '.join(map(repr, named))}"
+            yield absent(name, said, advice="name one of these in the policy")
             return
         if key is None:
             there = ", ".join(dict.fromkeys(repr(each) for each, _ in run.by_key)) or "none"
@@ -573,3 +578,16 @@ def _metric(name: str, missing: float | None) -> Values:
         return metric(case, name, missing=missing)
 
     return values
+
+
+def _names_of_key(columns: Columns, key: str) -> list[str]:
+    """What the columns are called whose evaluators give a key, where the key alone does not say which."""
+    ends = (f".{key}", f"[{json.dumps(key, ensure_ascii=False)}]")
+    return list(
+        dict.fromkeys(
+            name
+            for (name, _), one in columns.by_key.items()
+            for maker in one.evaluators
+            if name.removeprefix(maker) in ends
+        )
+    )

@@ -36,8 +36,8 @@ _NOT_ALL_JUDGED: Final = "not all is judged: "
 class Counted(msgspec.Struct, kw_only=True):
     """What is counted of a run when it is first asked for, and then kept with it."""
 
-    version: Literal[2] = 2
-    """What was counted by other versions, which counted less, is counted again."""
+    version: Literal[3] = 3
+    """What was counted by other versions, which counted less or named otherwise, is counted again."""
     totals: Totals
     not_passed: list[int]
     """The positions of the first attempts that did not pass, as many as a report keeps."""

@@ -233,6 +233,7 @@ def _count(path: str | os.PathLike[str]) -> Tally:
             if "case" in line:
                 case = msgspec.convert(_without_trace(line["case"]), ReportCase)
                 before = names.changes
+                names.meet(failure.name for failure in case.evaluator_failures)
                 case.results, case.skipped = names.named(case.results, case.skipped)
                 if names.changes != before:
                     tally.rename(names)
