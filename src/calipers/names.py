@@ -58,10 +58,8 @@ class Names:
         for name in evaluators:
             if name not in self._evaluators:
                 self._evaluators.add(name)
-                # One with a dot may look like a name that a key was given.
-                self.changes += (
-                    name in self._givers or name in self._within or ("." in name and bool(self._givers))
-                )
+                looks_given = bool(self._givers) and ("." in name or _QUOTED in name)
+                self.changes += looks_given or name in self._givers or name in self._within
 
     def of(self, evaluator: str, key: str) -> str:
         """What the result of a key is called, as far as is known."""

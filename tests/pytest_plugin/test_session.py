@@ -106,6 +106,45 @@ def test_after():
     assert len(report.cases) >= 3
 
 
+@pytest.mark.parametrize(
+    ("options", "plugins", "who"),
+    [
+        ((), ("calipers.pytest_plugin",), "os.getpid()"),
+        (("-n1",), XDIST, "os.getppid()"),
+        (("-n1",), XDIST, "os.getpid()"),
+    ],
+    ids=["alone", "with a worker", "to a worker"],
+)
+def test_what_was_measured_before_a_sigterm_in_an_ordinary_test_is_written_and_stored(
+    folder, options, plugins, who
+):
+    folder.write(
+        "test_it.py",
+        f"""
+import os, signal, time
+
+@pytest.mark.calipers(dataset, task=right)
+def test_before(): ...
+
+def test_ordinary():
+    os.kill({who}, signal.SIGTERM)
+    time.sleep(60)
+
+def test_after():
+    raise AssertionError("SIGTERM ends the session")
+""",
+    )
+    done = folder.pytest(
+        "-q", *options, "--calipers-out=out.json", "--calipers-store=runs.db", plugins=plugins
+    )
+    assert done.code == 2
+    report = read_report(folder.path / "out.json")
+    assert len(report.cases) == 3
+    assert report.incomplete is not None
+    with open_store(folder.path / "runs.db") as store:
+        assert len(store.report("latest").cases) == 3
+
+
 @pytest.mark.parametrize("call", ["evaluate", "await evaluate.on_loop"])
 @pytest.mark.parametrize(
     ("mark", "plugin"),

@@ -15,13 +15,14 @@ import inspect
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from calipers.case import Case
 from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import CalipersError, InvalidOptionError, UnassertedWarning
+from calipers.interrupt import terminating
 from calipers.project import find_project
 from calipers.pytest_plugin.session import Session
 from calipers.record import ReportCase, ReportCaseFailure
@@ -212,22 +213,30 @@ def kept(
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Hold back a Ctrl-C until the end of the block, so that it loses nothing that was measured."""
+    """Hold back a Ctrl-C or SIGTERM until the end of the block, so that it loses nothing that was measured."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[tuple[int, FrameType | None]] = []
-    before = signal.getsignal(signal.SIGINT)
-    if not callable(before):
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    before: dict[int, Callable[[int, FrameType | None], Any]] = {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if callable(handler := signal.getsignal(number))
+    }
+    for number in before:
+        signal.signal(number, lambda number, frame: came.append((number, frame)))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         if came:
-            before(*came[0])
+            before[came[0][0]](*came[0])
+
+
+def sigterm_as_interrupt() -> AbstractContextManager[None]:
+    """Treat a SIGTERM inside the block as pytest treats Ctrl-C, unless there is a handler for it."""
+    return terminating()
 
 
 def defaults(session: Session) -> EvaluateOptions:

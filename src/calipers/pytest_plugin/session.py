@@ -11,7 +11,7 @@ Like `hooks`, this is loaded into every pytest of an environment, whatever its v
 
 import json
 from collections import Counter
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -103,6 +103,8 @@ class Session:
         self._notes: Path | None = None
         """A folder in which workers note their runs; `None` without workers."""
         self._count = 0
+        self._signals = ExitStack()
+        self._hears_sigterm = False
 
     @cached_property
     def plugins(self) -> "PluginManager | None":
@@ -153,6 +155,7 @@ class Session:
             self._positions = {each: number for number, each in enumerate(item.session.items)}
             self._selected = Counter(map(self.test_of, item.session.items))
         self._count += 1
+        self.hear_sigterm()
         worker: dict[str, Any] = getattr(self.config, "workerinput", {})
         self._unsent.append(
             {
@@ -174,6 +177,15 @@ class Session:
                 Path(worker["calipers_notes"], worker["workerid"]).open("a", encoding="utf-8") as file,
             ):
                 file.write(f"{json.dumps(self._unsent[-1])}\n")
+
+    def hear_sigterm(self) -> None:
+        """Let a SIGTERM end the session like Ctrl-C from now on, so that what was measured is reported."""
+        if self._hears_sigterm:
+            return
+        from calipers.pytest_plugin.evaluating import sigterm_as_interrupt
+
+        self._hears_sigterm = True
+        self._signals.enter_context(sigterm_as_interrupt())
 
     def notes_folder(self) -> str:
         """The folder for the notes of workers."""
@@ -213,6 +225,11 @@ class Session:
         return (selected, total) if selected < total else None
 
     # ------------------------------------------------------------------ hooks
+
+    def pytest_sessionstart(self) -> None:
+        """Be ready for a SIGTERM where what was measured is to be written, in workers too."""
+        if self.config.option.calipers_out or self.config.option.calipers_store is not None:
+            self.hear_sigterm()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -288,7 +305,9 @@ class Session:
         """Take the runs of a report, whichever process it comes from."""
         if self.is_worker:
             return
-        self.runs += getattr(report, ATTRIBUTE, [])
+        if runs := getattr(report, ATTRIBUTE, []):
+            self.hear_sigterm()  # in the main process, too, where workers measure
+            self.runs += runs
         if (gated := getattr(report, GATED, None)) is not None:
             self.gated[report.nodeid] = gated
         if report.when not in {"setup", "call", "teardown"}:  # pytest-xdist's report of a worker that crashed
@@ -331,7 +350,8 @@ class Session:
         self.plugin_failures += [each for each in found if each not in self.plugin_failures]
 
     def pytest_unconfigure(self) -> None:
-        """Unload the plugins, and remove the notes of workers."""
+        """Unload the plugins, remove the notes of workers, and leave SIGTERM to others."""
+        self._signals.close()
         if self._notes is not None:
             rmtree(self._notes, ignore_errors=True)
         if self._loaded is not None:
