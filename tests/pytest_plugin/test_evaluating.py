@@ -203,7 +203,7 @@ async def test_of_another_loop(evaluate):
         settings = ["-o", "asyncio_default_fixture_loop_scope=function"]
         done = folder.pytest("-q", *settings, plugins=["calipers.pytest_plugin", "pytest_asyncio.plugin"])
     assert done.counts == {"passed": 13, "failed": 1}, done.out
-    said = "it uses a client or lock that was first used on another event loop: make that inside the task"
+    said = "in pytest, if a fixture made it, make the test async, on the fixture's loop"
     assert said in " ".join(done.out.split())
 
 
