@@ -128,6 +128,7 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY
         "AIza" + "b2" * 17 + "c",
         "xoxb-1234567890-abcdef",
         "hf_" + "x" * 30,
+        "sk-" + "abcdefgh" * 3,
         JWT,
         PEM,
     ],
@@ -137,6 +138,25 @@ def test_a_known_kind_of_key_is_hidden_wherever_it_stands(key):
     assert masked_text(f"before {key} after") == f"before {REDACTED} after"
     assert masked({"a": [{"b": (1, f"x={key}")}]}) == {"a": [{"b": (1, f"x={REDACTED}")}]}
     assert key not in json.dumps(masked([json.dumps({"deep": key})]))
+    for before in ("\n", "\t", "\x1b[31m", "\x1b[1;31m", "\u2028", "\x07", "key_", "%20", "%0A"):
+        for text in (
+            before + key,
+            repr(before + key),
+            json.dumps(before + key),
+            json.dumps(repr(before + key)),
+        ):
+            assert key not in masked_text(text), text
+
+
+def test_a_key_right_after_a_letter_is_hidden_where_it_cannot_be_a_word():
+    for key in (
+        "sk-proj-aB3dE5fG7hI9jK1lM",
+        "sk-" + "aB3d" * 12,
+        "ghp_" + "a1" * 18,
+        "AKIAIOSFODNN7EXAMPLE",
+        JWT,
+    ):
+        assert masked_text(f"thekey{key}") == f"thekey{REDACTED}"
 
 
 @pytest.mark.parametrize(
@@ -150,11 +170,87 @@ def test_a_known_kind_of_key_is_hidden_wherever_it_stands(key):
         ('{"api_key": "hunter2", "page": 2}', f'{{"api_key": "{REDACTED}", "page": 2}}'),
         ("Deps(api_key='hunter2', page=2)", f"Deps(api_key='{REDACTED}', page=2)"),
         ("-----BEGIN PRIVATE KEY-----\nMIIE", REDACTED),
+        ("me:x@y in a://me:p@ss@host/x@y", f"me:x@y in a://me:{REDACTED}@host/x@y"),
+        ("postgres://me:hun/ter2@host/db", f"postgres://me:{REDACTED}@host/db"),
+        ("https://abcdefghij0123456789@host/x", f"https://{REDACTED}@host/x"),
+        ("Authorization=Bearer%20abcdefgh1", f"Authorization=Bearer%20{REDACTED}"),
     ],
 )
 def test_inside_a_text_only_the_secret_is_hidden(text, told):
     assert masked_text(text) == told
     assert masked_text(told) == told, "hiding twice changes nothing"
+
+
+WORD = "hunter2-of-mine"
+ESCAPED = json.dumps(json.dumps({"a": {"password": 'hun"ter2'}, "b": 1}))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"host=db password={WORD} dbname=x", f"host=db password={REDACTED} dbname=x"),
+        (f"Server=x;Pwd={WORD};Database=y", f"Server=x;Pwd={REDACTED};Database=y"),
+        (f"mysql --password={WORD} -u me", f"mysql --password={REDACTED} -u me"),
+        ("login(password=correct, n=1)", f"login(password={REDACTED}, n=1)"),
+        (f"A=1\nAWS_SECRET_ACCESS_KEY={WORD},;\nB=2", f"A=1\nAWS_SECRET_ACCESS_KEY={REDACTED},;\nB=2"),
+        (f"export GITHUB_TOKEN={WORD}", f"export GITHUB_TOKEN={REDACTED}"),
+        (f"env\\nAPI_KEY={WORD}\\nB=1", f"env\\nAPI_KEY={REDACTED}\\nB=1"),
+        (f"[x]\naws_secret_access_key = {WORD}\n", f"[x]\naws_secret_access_key = {REDACTED}\n"),
+        ("[x]\npassword = correct\n", f"[x]\npassword = {REDACTED}\n"),
+        (f"password: {WORD}", f"password: {REDACTED}"),
+        ("user: ada\npassword: correct\n", f"user: ada\npassword: {REDACTED}\n"),
+        (f"try the password: {WORD}, please", f"try the password: {REDACTED}, please"),
+        (f"API key: {WORD}.", f"API key: {REDACTED}."),
+        (f"X-API-Key: {WORD}", f"X-API-Key: {REDACTED}"),
+        (f"curl -H 'X-API-Key: {WORD}' x", f"curl -H 'X-API-Key: {REDACTED}' x"),
+        (f"Authorization: Token {WORD}", f"Authorization: Token {REDACTED}"),
+        (f"Set-Cookie: id={WORD}; Path=/\nX: 1", f"Set-Cookie: {REDACTED}\nX: 1"),
+        (f"?X-Amz-Security-Token={WORD}&b=2", f"?X-Amz-Security-Token={REDACTED}&b=2"),
+        (f"token={WORD}&api_key={WORD}", f"token={REDACTED}&api_key={REDACTED}"),
+        (repr({"password": b"hunter2"}), f"{{'password': b'{REDACTED}'}}"),
+        (repr({b"x-api-key": b"hunter2"}), f"{{b'x-api-key': b'{REDACTED}'}}"),
+        (repr({"password": "hun'ter2\"of"}), f"{{'password': '{REDACTED}'}}"),
+        ('{"password": 12345678, "n": 1}', f'{{"password": {REDACTED}, "n": 1}}'),
+        ('{"password": "hunter2 and then it', f'{{"password": "{REDACTED}'),
+        (ESCAPED, ESCAPED.replace(r"hun\\\"ter2", REDACTED)),
+        (repr([("x-api-key", "v")]), f"[('x-api-key', '{REDACTED}')]"),
+        ('[["a", "b"], ["x-api-key", "v"]]', f'[["a", "b"], ["x-api-key", "{REDACTED}"]]'),
+        ('{"name": "api_key", "value": "v"}', f'{{"name": "api_key", "value": "{REDACTED}"}}'),
+        (f"\u0130 password={WORD} İ", f"\u0130 password={REDACTED} İ"),
+    ],
+)
+def test_what_stands_after_a_telling_name_is_hidden_however_it_is_written(text, told):
+    assert masked_text(text) == told
+    assert masked_text(told) == told, "hiding twice changes nothing"
+
+
+ORDINARY = """the password: field is required
+tokens: 12 and token_count=5
+token: 151643
+password: required
+Password: Must contain 8 characters
+Incorrect API key: check your settings
+secret: the ingredient is love
+Secret: honesty
+{"required": ["password", "email"], "token": null, "secret": true}
+('password', 'email')
+def login(password: str, token: int = 5, key: bytes = b'')
+api_key: SecretStr
+api_key: Optional[str] = None
+token = tokens[0]
+token = get_token(user, 12345678)
+api_key = os.environ['X']
+login(user, password=password, token=config.access_token)
+password=None, token=None
+password=***
+password=<your password>
+password=${DB_PASSWORD} or $DB_PASSWORD
+if password == other123456 or token != x1234567
+cookie: chocolate chip
+page_token=abc123def, eos_token = '</s>'
+secret://vault/path1 and std::token::next1
+primary_key=customer_id, monkey=banana12
+`password`: the user's password"""
 
 
 @pytest.mark.parametrize(
@@ -167,6 +263,9 @@ def test_inside_a_text_only_the_secret_is_hidden(text, told):
         "task-1234567890abcdefgh",
         "max_tokens=12, key='name'",
         "https://example.org/?page_token=2",
+        "http://host:8080/me@example.org and http://host:8080?to=me@example.org",
+        "task-proj-abcdefgh, risk_test_abcdefgh, disk-admin-12345678",
+        *ORDINARY.splitlines(),
     ],
 )
 def test_an_ordinary_text_stays_as_it_is(text):
@@ -218,6 +317,11 @@ class Login(NamedTuple):
         ({JWT: 1}, {REDACTED: 1}),
         ({JWT}, {REDACTED}),
         (JWT.encode(), REDACTED),
+        ([("x-api-key", "v"), ("a", "b")], [("x-api-key", REDACTED), ("a", "b")]),
+        ({"headers": [[b"x-api-key", b"v"]]}, {"headers": [[b"x-api-key", REDACTED]]}),
+        ({b"x-api-key": "v", 1: 2}, {b"x-api-key": REDACTED, 1: 2}),
+        ({"name": "api_key", "value": "v"}, {"name": "api_key", "value": REDACTED}),
+        ([{"Key": "DB_PASSWORD", "Value": "v"}], [{"Key": "DB_PASSWORD", "Value": REDACTED}]),
     ],
 )
 def test_data_is_told_without_its_secrets(value, told):
@@ -232,6 +336,10 @@ def test_data_is_told_without_its_secrets(value, told):
         [object()],
         Deps(""),
         {"api_key": REDACTED},
+        {"required": ["password", "email"], "fields": ("token", "secret")},
+        [("token", 5), ("password", True)],
+        {"name": "token", "value": 5},
+        {"name": "city", "value": "Paris"},
         b"\xff",
         "x",
     ],
@@ -279,8 +387,11 @@ class Settings(BaseModel):
         Pair("ann", "s3cr3t"),
         Settings(api_key=SecretStr("s3cr3t")),
         Plain(token=Plain(value="s3cr3t")),
+        {b"x-api-key": "s3cr3t"},
+        [("x-api-key", "s3cr3t"), ("accept", "text")],
+        {"name": "api_key", "value": "s3cr3t"},
     ],
-    ids=range(7),
+    ids=range(10),
 )
 def test_secrets_are_found_in_whatever_holds_them(holder):
     assert secrets_in(holder) == ["s3cr3t"]

@@ -1,5 +1,6 @@
 """A key that enters a record as evidence is in no report file and in no store, whichever way it came, unless it is asked for."""
 
+import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from calipers import Case, CaseLifecycle, Dataset, EvaluationReason, Evaluator
 from calipers.agents import EvalResult, EvalVerdict, TraceRecorder, tool
+from calipers.analysis import ScalarResult, TableResult
 from calipers.evaluators import HasMatchingSpan, ReportEvaluator, ToolCallsMatch
 from calipers.redaction import REDACTED
 from calipers.result import Skipped
@@ -34,6 +36,7 @@ class Way:
     evaluators: tuple[Any, ...] = (lambda output: True,)
     lifecycle: Any = None
     report_evaluators: tuple[Any, ...] = ()
+    metadata: Any = None
     found: bool = True
     """Whether `[redacted]` is told in its place."""
 
@@ -172,6 +175,14 @@ class BreaksLast(ReportEvaluator):
         raise ValueError(f"401 for {KEY}")
 
 
+class Finds(ReportEvaluator):
+    def evaluate(self, ctx):
+        return [
+            ScalarResult(title=f"with {KEY}", description=f"password={WORD}", note=f"not {KEY}", value=1.0),
+            TableResult(title="t", columns=["a"], rows=[[f"seen {KEY}"]]),
+        ]
+
+
 BY_HAND = Trace(
     agent_name="agent",
     input_text=f"use {KEY}",
@@ -219,6 +230,22 @@ WAYS = {
     "the reason to skip": Way(evaluators=(Leaves(),)),
     "an error of an evaluator": Way(evaluators=(Breaks(),)),
     "an error of a report evaluator": Way(report_evaluators=(BreaksLast(),)),
+    "the texts of an analysis": Way(report_evaluators=(Finds(),)),
+    "what the run is given as metadata": Way(metadata={"api_key": WORD, "seen": [KEY], "note": f"password={WORD}"}),
+    "headers as a list, and a text of JSON": Way(
+        attaching(Trace(tool_calls=[ToolCall("get", {"headers": [("x-api-key", WORD)]}, output=json.dumps(f"a\n{KEY}"))]))
+    ),
+    "a file of settings": Way(
+        attaching(Trace(tool_calls=[ToolCall("cat", {"path": "x"}, output=f"[a]\naws_secret_access_key = {WORD}\n")]))
+    ),
+    "an error in colour": Way(raising(OSError(f"\x1b[31m{KEY}\x1b[0m"))),
+    "the repr of an error": Way(raising(KeyError(f"x\n{KEY}"))),
+    "a connection that fails": Way(raising(OSError(f"no connection: host=db user=me password={WORD} dbname=x"))),
+    "names in a trace": Way(
+        attaching(Trace(agent_name=f"a {KEY}", turns=[
+            Turn(tool_call=ToolCall(f"open {KEY}", {})), Turn(llm_call=LLMCall(model=f"m {KEY}"))
+        ]))
+    ),
     "what differs from an expected call": Way(
         returning(LOGIN), evaluators=(ToolCallsMatch([ToolCall("login", {"user": "bob"})]),)
     ),
@@ -232,7 +259,9 @@ def run(way, **options):
         evaluators=way.evaluators,
         report_evaluators=way.report_evaluators,
     )
-    return dataset.evaluate_sync(way.task, lifecycle=way.lifecycle, progress=False, **options)
+    return dataset.evaluate_sync(
+        way.task, lifecycle=way.lifecycle, metadata=way.metadata, progress=False, **options
+    )
 
 
 def written(report):
@@ -270,6 +299,12 @@ def test_a_run_that_is_to_keep_secrets_tells_them(tmp_path, way):
         kept = repr([*store.attempts(store.run("latest").id)])
     assert KEY in kept
     assert WORD in kept
+
+
+def test_a_run_that_is_to_keep_secrets_tells_those_of_its_metadata_and_its_analyses():
+    report = run(Way(report_evaluators=(Finds(),), metadata=NAMED), keep_secrets=True)
+    assert report.metadata == NAMED
+    assert report.analyses[0].title == f"with {KEY}"
 
 
 @tool(keep_secrets=True)

@@ -17,6 +17,7 @@ import msgspec
 
 from .errors import InvalidOutputError
 from .plain import plain, safe_repr
+from .redaction import masked
 from .stats import CalibrationBin, Estimate, Interval, PrecisionRecallPoint, RocPoint
 
 Cell: TypeAlias = bool | int | float | str | None
@@ -274,8 +275,8 @@ _KINDS = (
 )
 
 
-def checked(found: Any) -> Analysis:
-    """The analysis as it will be stored: plain values, numpy scalars included, and no NaN.
+def checked(found: Any, *, keep_secrets: bool = False) -> Analysis:
+    """The analysis as it will be stored: plain values, numpy scalars included, no NaN and no secrets.
 
     A NaN or an infinity in the free-form data of an `Aggregate` becomes `None`, and its note says where.
 
@@ -293,7 +294,7 @@ def checked(found: Any) -> Analysis:
         raise InvalidOutputError(
             f"{found.title!r} is not finite at {', '.join(lost)}: use None for what could not be measured"
         )
-    stored = plain(fields)
+    stored = plain(fields) if keep_secrets else masked(plain(fields))
     if lost:
         where = f"None stands for a number that is not finite at {', '.join(lost)}"
         stored["note"] = where if found.note is None else f"{found.note}; {where}"

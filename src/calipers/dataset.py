@@ -341,7 +341,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             plugins: a `calipers.plugins.PluginManager` whose plugins are told when the run and its attempts begin and end.
             seed: from which all randomness of the run follows; default: drawn, and kept in the report.
             keep: which attempts the report keeps: all, or the first thousand that did not pass, with exact totals of all.
-            keep_secrets: leave in traces, spans, attributes and reasons what looks like a key or a password.
+            keep_secrets: leave in traces, spans, attributes, reasons, analyses and metadata what looks like a key or a password.
             on_record: called with each finished attempt, in the order they finish; to write it somewhere, say.
             stop_when: says after an attempt why no more are needed (`calipers.gate.StopWhenDecided`); cases come in random order.
             progress: show a bar on a terminal; or an object that shows progress its own way.

@@ -19,6 +19,7 @@ from .journal import Journal, Keeping, Setup
 from .judge import Plan, make_plan
 from .plain import plain
 from .record import ReportCase, ReportCaseFailure
+from .redaction import masked_fields
 from .report import Report, Stopping, after_attempts
 from .report_evaluator import run_report_evaluators
 from .result import describe_error
@@ -82,7 +83,8 @@ async def evaluate(
     _check(cases, report_evaluators, plan, options)
     total = len(cases) * options.repeat if isinstance(cases, list) else None
     name = name or the_task.name
-    kept: dict[str, Any] = {"dataset_name": dataset_name, "metadata": metadata}
+    told = metadata if metadata is None or options.keep_secrets else masked_fields(dict(metadata))
+    kept: dict[str, Any] = {"dataset_name": dataset_name, "metadata": told}
 
     def interrupt(by: str) -> None:
         run.stop(f"interrupted by {by}")
@@ -120,7 +122,9 @@ async def evaluate(
                 **kept,
             )
             with listening(blocks=False):
-                await run_report_evaluators(report, report_evaluators, plan)
+                await run_report_evaluators(
+                    report, report_evaluators, plan, keep_secrets=options.keep_secrets
+                )
             reports.append(report)
     return report
 

@@ -195,7 +195,7 @@ def hide_secrets(record: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any,
 
     Evidence is what was seen of the agent and said about it: the trace, attributes, errors, reasons, metadata of results,
     and in the output what has a method `without_secrets`, as tool calls, responses and rollouts do. Inputs, expectations and
-    an answer itself stay as they are: they are what is measured.
+    an answer itself stay as they are: they are what is measured. So do names of evaluators, results and metrics.
 
     Returns: whether there was any in what the agent did, so that an evaluator that judges the record misses it.
     """

@@ -4,6 +4,10 @@ A value is taken for a secret where its name says so (`api_key`, `password`, `gi
 `is_secret_name`), or where it has the shape of a known kind of key: `sk-…`, `ghp_…`, `AKIA…`, a JWT, `Bearer …`, a private
 key in PEM, the password of a URL. It is replaced by `[redacted]`. Inside a text only the secret itself is.
 
+A name counts above a value in data, beside it in a list of pairs (`[("x-api-key", …)]`) or in an entry (`{"name": "api_key",
+"value": …}`), and before it in a text: `password=…`, `X-API-Key: …`, `"token": "…"`. In a text a bare value stays where it looks
+like a word of a sentence, a variable or a placeholder: `the password: field is required`, `password=${PASSWORD}`.
+
 A secret that has neither a telling name nor a known shape is not found. What is known to be secret can be taken out of a
 text (`without`): as it stands, as `repr` and as JSON would write it, and wherever it is nested. What was made of it
 otherwise, such as a half of it, is not found.
@@ -11,7 +15,7 @@ otherwise, such as a half of it, is not found.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import date, time, timedelta
@@ -85,42 +89,36 @@ def is_secret_name(name: str) -> bool:
 
 # ---------------------------------------------------------------------- shapes
 
-_NAMES: Final = {
-    "key": r"[\w-]*(?:api|access|secret|private)[_-]?key",
-    "pass": r"[\w-]*pass(?:phrase|wd|word)",
-    "secret": r"[\w-]*secret",
-    "authorization": r"[\w-]*authorization",
-    "credential": r"[\w-]*credentials?",
-    "token": r"(?:[\w-]*(?:access|api|auth|bearer|id|refresh|session)[_-]?)?token",
-}
-"""By a part of them, the names that tell of a secret inside of a text; fewer than those that may stand above a value."""
-_WRITTEN: Final = (
-    r"""(?i:["']{0}["'] *: *|\b{0} *= *)(?P<quote>["'])(?P<secret>(?:[^"'\\]|\\.)+)(?P=quote)"""
-    r"""|(?i:[?&]{0}=)(?P<bare>[^&#\s'"]+)"""
+_START: Final = (
+    r"(?:(?<![A-Za-z0-9])|(?<=\\[abefnrtv])|(?<=\\x[0-9a-fA-F]{2})|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9a-fA-F]{2})"
+    r"|(?<=[\[;0-9]m))"
 )
-_SCHEME: Final = r"(?i:\b{0}) +(?P<secret>(?=[\w.~+/=-]*\d)[\w.~+/=-]{{8,}}|[\w.~+/=-]{{20,}})"
+"""Where a key may begin: not inside of a word, but after an escape that ends in a letter: `\n`, `%0A`, a colour."""
+_MIXED: Final = r"(?=\w{0,200}\d)(?=\w{0,200}[a-z])(?=\w{0,200}[A-Z])"
+_KIND: Final = r"(?:proj|ant|or|live|test|lf|svcacct|admin)-"
+_AFTER_SCHEME: Final = r"(?: +|%20|\+)(?P<secret>(?=[\w.~+/=-]{0,200}\d)[\w.~+/=-]{8,}|[\w.~+/=-]{20,})"
 _SHAPES: Final = {
-    "sk-": r"\bsk-(?:(?:proj|ant|or|live|test|lf|svcacct|admin)-[\w-]{8,}|(?=[\w-]*\d)[\w-]{16,})",
-    "k_live_": r"\b[sr]k_live_\w{8,}",
-    "k_test_": r"\b[sr]k_test_\w{8,}",
-    "whsec_": r"\bwhsec_\w{16,}",
-    **{f"gh{kind}_": rf"\bgh{kind}_[A-Za-z0-9]{{16,}}" for kind in "oprsu"},
-    "github_pat_": r"\bgithub_pat_\w{16,}",
-    "glpat-": r"\bglpat-[\w-]{16,}",
-    "akia": r"\bAKIA[0-9A-Z]{16}\b",
-    "asia": r"\bASIA[0-9A-Z]{16}\b",
-    "aiza": r"\bAIza[\w-]{30,}",
-    "ya29.": r"\bya29\.[\w-]{16,}",
-    "xox": r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
-    **{f"{kind}_": rf"\b{kind}_[A-Za-z0-9]{{20,}}" for kind in ("hf", "gsk", "npm", "r8")},
-    "sg.": r"\bSG\.[\w-]{16,}\.[\w-]{16,}",
-    "eyj": r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*",
+    "sk-": rf"{_START}sk-(?:{_KIND}[\w-]{{8,}}|(?=[\w-]{{0,200}}\d)[\w-]{{16,}}|[A-Za-z]{{20,}})"
+    rf"|sk-(?:{_KIND}(?:api\d\d-)?{_MIXED}\w{{16}}|{_MIXED}\w{{32}})[\w-]*",
+    "k_live_": rf"{_START}[sr]k_live_\w{{8,}}",
+    "k_test_": rf"{_START}[sr]k_test_\w{{8,}}",
+    "whsec_": r"whsec_\w{16,}",
+    **{f"gh{kind}_": rf"gh{kind}_[A-Za-z0-9]{{16,}}" for kind in "oprsu"},
+    "github_pat_": r"github_pat_\w{16,}",
+    "glpat-": r"glpat-[\w-]{16,}",
+    "akia": r"AKIA[0-9A-Z]{16}(?![0-9A-Za-z])",
+    "asia": r"ASIA[0-9A-Z]{16}(?![0-9A-Za-z])",
+    "aiza": r"AIza[\w-]{30,}",
+    "ya29.": rf"{_START}ya29\.[\w-]{{16,}}",
+    "xox": r"xox[abeoprs]-[A-Za-z0-9-]{10,}",
+    **{f"{kind}_": rf"{_START}{kind}_[A-Za-z0-9]{{20,}}" for kind in ("hf", "gsk", "npm", "r8")},
+    "sg.": rf"{_START}SG\.[\w-]{{16,}}\.[\w-]{{16,}}",
+    "eyj": r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*",
     "private key-----": r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
-    "bearer ": _SCHEME.format("bearer"),
-    "basic ": _SCHEME.format("basic"),
-    "://": r"://[^/\s:@'\"]*:(?P<secret>[^/\s@'\"]+)@",
-    **{word: _WRITTEN.format(names) for word, names in _NAMES.items()},
-    "authorization:": r"(?i:\bauthorization: *)(?:\w+ +)?(?P<secret>[^\s'\"]{4,})",
+    "bearer": rf"{_START}(?i:bearer){_AFTER_SCHEME}",
+    "basic": rf"{_START}(?i:basic){_AFTER_SCHEME}",
+    "://": r"://[^/\s:@'\"]{0,200}:(?!\d*[/?#])(?P<secret>[^\s@'\"]{1,200}(?:@[^\s@/'\"]{1,200})*)@",
+    "@": r"(?<=://)(?=[\w-]{0,200}\d)[\w-]{20,}(?=@)",
 }
 """What a text in small letters has that holds a key, and the shape of the key. A group called `secret` is what to hide."""
 _PATTERNS: Final = {
@@ -139,7 +137,7 @@ SHORTEST_KEY: Final = 6
 
 
 def masked_text(text: str) -> str:
-    """A text with `[redacted]` for what has the shape of a key."""
+    """A text with `[redacted]` for what has the shape of a key, or stands after a name that tells of a secret."""
     if len(text) < SHORTEST_KEY:
         return text
     lowered = text.lower()
@@ -148,16 +146,160 @@ def masked_text(text: str) -> str:
             for hint, pattern in patterns:
                 if hint in lowered:
                     text = pattern.sub(_hide, text)
+    if ":" in lowered or "=" in lowered or "'," in lowered or '",' in lowered:
+        for hint in _NAME_HINTS:
+            if hint in lowered:
+                return _without_named(text)
     return text
 
 
 def _hide(found: re.Match[str]) -> str:
-    groups = found.groupdict()
-    which = next((name for name in ("secret", "bare") if groups.get(name) is not None), 0)
+    which = "secret" if "secret" in found.re.groupindex else 0
     if found[which] == REDACTED:
         return found[0]
     start, end = (place - found.start() for place in found.span(which))
     return found[0][:start] + REDACTED + found[0][end:]
+
+
+# ---------------------------------------------------------------------- names in texts
+
+_NAME_HINTS: Final = ("key", "pass", "secret", "token", "authorization", "credential", "cookie", "pwd")
+"""What a text in small letters has that names a secret."""
+_NAMED: Final = re.compile(
+    r"""
+    (?P<word> a(?:pi|ccess|uth)[\ _-]?key | authorization | cookies? | credentials? | encryption[\ _-]?key
+        | p(?:ass(?:phrase|wd|words?)|wd|rivate[\ _-]?key) | s(?:ecrets? | ecret[\ _-]?key | igning[\ _-]?key) | token)
+    (?:
+        \\*["'] \s* (?: (?:=>?|:) \s* | ,\s*\\*["']value\\*["']\s*:\s* | (?P<pair>,) \s* )  # "name": …
+        | (?P<equals> \ *=(?![=>~])\ *)                                                         # name=…
+        | (?P<colon> \ *:(?![:/])\ *)                                                           # name: …
+    )
+    (?:
+        b?(?P<quote>["']) (?P<quoted>(?:\\.|(?!(?P=quote))[^\\])+) (?:(?P=quote)|\Z)
+        | b?(?P<slashed>\\+["']) (?!(?P=slashed))(?P<escaped>.+?) (?:(?<!\\)(?P=slashed)|\Z)
+        | (?P<scheme>(?:apikey|aws4-hmac-sha256|basic|bearer|bot|digest|key|negotiate|oauth|token)(?:\ +|%20))?
+          (?P<bare>(?:[^\s"'\\]|\\(?![abefnrtuvx"']))+)
+    )
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+"""In a text in small letters: a name, a sign, and the value after it, in quotes or bare. `_secret_span` judges it."""
+_LONGEST_NAME: Final = 64
+_NAME_SIGNS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_PAIR_BEFORE: Final = re.compile(r"[\[({,]\s*[\[(]\s*b?\\*[\"']\Z")
+_PAIR_AFTER: Final = re.compile(r"\s*[\])]")
+_LINE_BEFORE: Final = re.compile(r"(?:^|[\n\r\"'>]|\\[nrt])[ \t]*(?:[-*>] +|export +)?\Z")
+_LINE_AFTER: Final = re.compile(r"[ \t]*(?:$|[\n\r\"'<]|\\[nrt\"'])")
+_COOKIE: Final = re.compile(r"[^\n\r\"'\\]*")
+_PLACEHOLDER: Final = re.compile(r"[(\[{<].*|\$\{.*|\$[A-Z_]+|%[a-z(].*|[*.xX_-]+", re.DOTALL)
+_CODE: Final = re.compile(r"[A-Za-z_][\w.]*[(\[]")
+_ORDINARY_VALUES: Final = frozenset(
+    (
+        *("absent", "any", "bool", "boolean", "bytes", "changed", "default", "disabled", "empty"),
+        *("enabled", "expired", "false", "hidden", "incorrect", "int", "integer", "invalid", "missing"),
+        *("none", "null", "number", "object", "optional", "present", "required", "secretstr", "string"),
+        *("text", "true", "undefined", "unknown", "unset", "valid", "wrong"),
+    )
+)
+"""Words that say something about a secret."""
+_SHORTEST_IN_PROSE: Final = 6
+_LONGEST_WORD: Final = 16
+
+
+def _without_named(text: str) -> str:
+    """A text with `[redacted]` for the values after names that tell of a secret."""
+    lowered = text.replace("İ", "i").lower()  # the one letter that is longer when it is small
+    pieces: list[str] = []
+    told = place = 0
+    while (found := _NAMED.search(lowered, place)) is not None:
+        span = _secret_span(text, found)
+        if span is None:
+            place = found.end("word")
+            continue
+        pieces += (text[told : span[0]], REDACTED)
+        told = place = span[1]
+    return "".join((*pieces, text[told:])) if pieces else text
+
+
+def _secret_span(text: str, found: re.Match[str]) -> tuple[int, int] | None:
+    """Where the secret is that a name tells of; `None` where it tells of none."""
+    start, end = found.span("word")
+    before = text[max(0, start - _LONGEST_NAME) : start]
+    prefix = before[len(before.rstrip(_NAME_SIGNS)) :]
+    before = before[: len(before) - len(prefix)]
+    if before.endswith("\\"):  # the n of an escape is no part of the name
+        before, prefix = before + prefix[:1], prefix[1:]
+    name = prefix + text[start:end]
+    if not is_secret_name(name):
+        return None
+    if found["bare"] is not None:
+        return _bare_span(text, found, name.lower(), before)
+    value = found["quoted"] or found["escaped"]
+    if value == REDACTED or (found["colon"] and " " in value):
+        return None
+    if found["pair"] and not (_PAIR_BEFORE.search(before) and _PAIR_AFTER.match(text, found.end())):
+        return None
+    return found.span("quoted" if found["quoted"] else "escaped")
+
+
+def _bare_span(text: str, found: re.Match[str], name: str, before: str) -> tuple[int, int] | None:
+    """The same of a value without quotes, which may also be a word of a sentence or of a program."""
+    start, end = found.span("bare")
+    value, equals, colon = text[start:end], found["equals"], found["colon"]
+    if value.startswith(REDACTED):
+        return None
+    if colon and name.endswith(("cookie", "cookies")):
+        return (start, start + len(_COOKIE.match(text, start)[0])) if "=" in value else None  # type: ignore[index]
+    begins_line = _LINE_BEFORE.search(before) is not None
+    if value[0] not in "([{<":
+        value = re.split("&" if begins_line and equals else r"[&,;)\]}<>]", value, maxsplit=1)[0]
+    if colon:
+        value = value.rstrip(".:!?")
+    elif equals:
+        value = value.rstrip(",;")
+    end = start + len(value)
+    if not equals and not colon:  # after a name in quotes
+        is_secret = re.fullmatch(r"-?\d[\d.]*", value) is not None
+    elif equals and before.endswith(("?", "&")):
+        is_secret = value != ""
+    elif _is_ordinary(value, name):
+        is_secret = False
+    elif found["scheme"] or _is_plausible(value) or equals == "=":
+        is_secret = True
+    else:
+        is_line = begins_line and _LINE_AFTER.match(text, end) is not None
+        is_secret = is_line and ("pass" in name if equals else name not in _LOOSE_NAMES)
+    return (start, end) if is_secret else None
+
+
+_LOOSE_NAMES: Final = frozenset({"credential", "credentials", "secret", "secrets", "token"})
+"""Names that are also ordinary words."""
+
+
+def _is_ordinary(value: str, name: str) -> bool:
+    """Whether a bare value is no secret by itself: too short, a placeholder, a word about it, or a variable."""
+    lowered = value.lower()
+    return (
+        len(value) < _SHORTEST
+        or lowered in _ORDINARY_VALUES
+        or lowered == name
+        or _PLACEHOLDER.fullmatch(value) is not None
+        or (name == "token" and value.isdigit())
+        or (
+            value.replace("_", "").replace(".", "").isalpha()
+            and not value.isalpha()
+            and is_secret_name(value)
+        )
+        or _CODE.match(value) is not None
+    )
+
+
+def _is_plausible(value: str) -> bool:
+    """Whether a value in a sentence or a program looks unlike a word: digits, signs, or no end."""
+    return len(value) >= _SHORTEST_IN_PROSE and (
+        any(sign.isdigit() or sign in "@!#$%^*+=~" for sign in value)
+        or (value.isalpha() and len(value) >= _LONGEST_WORD)
+    )
 
 
 # ---------------------------------------------------------------------- data
@@ -226,13 +368,21 @@ class _Mask:
             return self._text(shown) or shown
         above = (*above, id(value))
         if kind is dict or isinstance(value, Mapping):
-            return {self._key(key): self._under(key, item, above) for key, item in value.items()}
+            told = {self._key(key): self._under(key, item, above) for key, item in value.items()}
+            if (entry := _entry(value)) is not None and _is_secret_entry(*entry[1:]):
+                self.found, told[entry[0]] = True, REDACTED
+            return told
         fields: Any = getattr(value, "_fields", None) if isinstance(value, tuple) else None
         if fields is not None:
             make: Any = getattr(value, "_make")  # noqa: B009
             return make(self._under(name, item, above) for name, item in zip(fields, value, strict=True))
         if isinstance(value, list | tuple):
-            return type(value)([self.of(item, above) for item in value])
+            items = [self.of(item, above) for item in value]
+            if _are_pairs(value):
+                for place, (name, item) in enumerate(value):
+                    if _is_secret_entry(name, item):
+                        self.found, items[place] = True, type(value[place])((items[place][0], REDACTED))
+            return type(value)(items)
         if isinstance(value, AbstractSet):
             return {self.of(item, above) for item in value}
         return self._object(value, above)
@@ -249,7 +399,7 @@ class _Mask:
         return self._text(key) or key if isinstance(key, str) else key
 
     def _under(self, name: Any, value: Any, above: tuple[int, ...]) -> Any:
-        if isinstance(name, str) and is_secret_name(name) and _is_something(value):
+        if _tells(name) and _is_something(value):
             self.found = True
             return REDACTED
         return self.of(value, above)
@@ -265,6 +415,38 @@ class _Mask:
         made = inner.of(told, above)
         self.found = self.found or inner.found
         return made if inner.found else value
+
+
+def _tells(name: Any) -> bool:
+    """Whether a key, a text or bytes, is the name of a secret."""
+    if isinstance(name, bytes):
+        name = name.decode("latin-1")
+    return isinstance(name, str) and is_secret_name(name)
+
+
+def _is_secret_entry(name: Any, value: Any) -> bool:
+    """Whether a name and a text beside it, as headers are listed, are those of a secret."""
+    return isinstance(value, str | bytes) and _tells(name) and bool(value) and value != REDACTED
+
+
+def _are_pairs(items: Sequence[Any]) -> bool:
+    """Whether a list holds names with their values, as `[("x-api-key", "…")]` does."""
+    return bool(items) and all(
+        type(item) in (list, tuple) and len(item) == 2 and isinstance(item[0], str | bytes) for item in items
+    )
+
+
+def _entry(data: Mapping[Any, Any]) -> tuple[str, Any, Any] | None:
+    """Under which key, under which name and which value a mapping such as `{"name": "api_key", "value": "…"}` has."""
+    for value, names in _ENTRY_KEYS.items():
+        if value in data:
+            for name in names:
+                if name in data:
+                    return value, data[name], data[value]
+    return None
+
+
+_ENTRY_KEYS: Final = {"value": ("name", "key", "header"), "Value": ("Name", "Key", "Header")}
 
 
 def _is_something(value: Any) -> bool:
@@ -296,11 +478,15 @@ def secrets_in(value: Any) -> list[str]:
         if isinstance(data, tuple) and (fields := getattr(data, "_fields", None)) is not None:
             data = dict(zip(fields, data, strict=True))
         if isinstance(data, list | tuple | AbstractSet):
+            pairs = isinstance(data, list | tuple) and _are_pairs(data)
             for item in data:
-                look(item, deep, secret=secret)
+                named = pairs and _tells(item[0])
+                look(item[1] if named else item, deep, secret=secret or named)
         elif isinstance(data, Mapping):
+            entry = _entry(data)
             for key, item in data.items():
-                look(item, deep, secret=secret or (isinstance(key, str) and is_secret_name(key)))
+                named = entry is not None and key == entry[0] and _is_secret_entry(*entry[1:])
+                look(item, deep, secret=secret or named or _tells(key))
         elif callable(reveal := _attribute(data, "get_secret_value")):  # pydantic's SecretStr
             look(reveal(), deep, secret=True)
         elif deep < _DEEPEST_OBJECT:

@@ -199,11 +199,14 @@ def _name_of(function: Any) -> str:
 # ---------------------------------------------------------------------- running them
 
 
-async def run_report_evaluators(report: Report, evaluators: Iterable[Any], plan: Plan) -> None:
+async def run_report_evaluators(
+    report: Report, evaluators: Iterable[Any], plan: Plan, *, keep_secrets: bool = False
+) -> None:
     """Add to the report what its rollout metrics and report evaluators find, and which of them failed."""
+    run = partial(_run, report, keep_secrets=keep_secrets)
     for judge in plan.judges:
         if isinstance(judge.evaluator, RolloutEvaluator):
-            await _run(report, judge.name, judge.source, partial(_aggregate, report, judge))
+            await run(judge.name, judge.source, partial(_aggregate, report, judge))
     taken = set(plan.names)
     for x in evaluators:
         name, spec = type(x).__name__, EvaluatorSpec(type(x).__name__)
@@ -218,11 +221,16 @@ async def run_report_evaluators(report: Report, evaluators: Iterable[Any], plan:
             continue
         taken.add(name)
         ctx = ReportEvaluatorContext(name=report.name, report=report, metadata=report.metadata)
-        await _run(report, name, spec, partial(evaluator.evaluate_async, ctx))
+        await run(name, spec, partial(evaluator.evaluate_async, ctx))
 
 
 async def _run(
-    report: Report, name: str, spec: EvaluatorSpec, evaluate: Callable[[], Awaitable[Any]]
+    report: Report,
+    name: str,
+    spec: EvaluatorSpec,
+    evaluate: Callable[[], Awaitable[Any]],
+    *,
+    keep_secrets: bool,
 ) -> None:
     """Add all that one report evaluator found, or the record of its failure."""
     asked = asyncio.ensure_future(settled(evaluate))
@@ -236,7 +244,7 @@ async def _run(
     if error is None:
         try:
             several = found if isinstance(found, list | tuple) else [found]
-            analyses = [checked(analysis) for analysis in several]
+            analyses = [checked(analysis, keep_secrets=keep_secrets) for analysis in several]
         except BaseException as wrong:
             error = wrong
     if error is None:

@@ -90,7 +90,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     keep: Keep = "all"
     """Which attempts to keep; with "failed", the first thousand that did not pass, and exact totals of all."""
     keep_secrets: bool = False
-    """Whether records tell what looks like a secret in traces, spans, attributes and reasons."""
+    """Whether records tell what looks like a secret in traces, spans, attributes, reasons, analyses and metadata."""
     on_record: Callable[[Record], None] | None = None
     """Called with each finished attempt, in the order they finish."""
     stop_when: StopRule | None = None

@@ -118,11 +118,16 @@ class ToolCall:
             return self
         known = secrets_in(self.arguments) if known is None else known
         arguments = masked_fields(self.arguments, known)
-        output, error = masked(self.output, known), masked(self.error, known)
-        if arguments is self.arguments and output is self.output and error is self.error:
+        name, output, error = (masked(told, known) for told in (self.name, self.output, self.error))
+        if (
+            name is self.name
+            and arguments is self.arguments
+            and output is self.output
+            and error is self.error
+        ):
             return self
         made = copy.copy(self)
-        made.arguments, made.output, made.error = arguments, output, error
+        made.name, made.arguments, made.output, made.error = name, arguments, output, error
         return made
 
     @property
@@ -485,7 +490,7 @@ def _turn_without_secrets(turn: Turn, known: Collection[str]) -> Turn:
     content, asked, called = masked(turn.content, known), turn.llm_call, turn.tool_call
     if asked is not None:
         texts: dict[str, Any] = {
-            name: masked(getattr(asked, name), known) for name in ("input_text", "output_text")
+            name: masked(getattr(asked, name), known) for name in ("model", "input_text", "output_text")
         }
         texts["metadata"] = masked_fields(asked.metadata, known)
         if any(value is not getattr(asked, name) for name, value in texts.items()):

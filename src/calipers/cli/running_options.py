@@ -79,7 +79,7 @@ _TOLD = (
     click.option(
         "--keep-secrets",
         is_flag=True,
-        help="Leave in traces, spans, attributes and reasons what looks like a key or a password.",
+        help="Leave in traces, spans, attributes, reasons, analyses and metadata what looks like a key or a password.",
     ),
 )
 _HOW = (*_AT_ONCE, *_TASK, *_JUDGE, *_CHANCE, *_TOLD)

@@ -10,7 +10,7 @@ A hook is a function that takes plain data and returns what of it may be stored.
 - of the report: its metadata, its notes, what failed, and the texts of its analyses.
 
 A hook never sees the layout around these values, so that whatever it hides, the run can be read. For a text it must return a
-text, and for an object an object. Names of runs, cases, evaluators and metrics, types of errors, declared versions and the ids
+text, and for an object an object. Names of runs, tasks, cases, evaluators and metrics, types of errors, declared versions and the ids
 in traces are not looked at: things are found, counted and put together by them.
 
 Where hooks take something away, that is noted with the attempt: an evaluator that judges it later is not given what the task
@@ -243,7 +243,7 @@ _ENDING: Final = {
     "reuse": {"notes": [str]},
     "analyses": [
         {
-            **dict.fromkeys(("title", "note", "unit", "x_label", "y_label"), str),
+            **dict.fromkeys(("title", "description", "note", "unit", "x_label", "y_label"), str),
             "class_labels": [str],
             "columns": [str],
             "rows": [[object]],
