@@ -30,6 +30,11 @@ SEEN: dict[str, list[Program]] = {
         Program("def task(x): return sum(y for y in range(x) if y % 2)", "% 2", "% 3"),
     ],
     "functions and classes that the code names, and what these name": [
+        Program(
+            "import one\ndef task(x): return getattr(one, 'first')(x)\n# file: one.py\ndef first(x): return x + 1\n",
+            "+ 1",
+            "+ 2",
+        ),
         Program("def helper(x): return x + 1\ndef task(x): return helper(x)", "+ 1", "+ 2"),
         Program(
             "from one import first\ndef task(x): return first(x)\n"

@@ -167,7 +167,7 @@ def test_every_way_to_ask_the_outside_is_found_under_every_name_it_may_have(fold
             f"def task(x):\n    import {module}\n    return {module}.{name}",
             f"def task(x):\n    from {module} import {name} as go\n    return go(x)",
         ]
-        if importlib.util.find_spec(top) and callable(getattr(importlib.import_module(module), name, None)):
+        if importlib.util.find_spec(top) and hasattr(importlib.import_module(module), name):
             spellings += [
                 f"import {module} as go\ndef task(x): return go.{name}(x)",
                 f"from {module} import {name} as go\ndef task(x): return list(map(go, x))",

@@ -105,7 +105,9 @@ _BY_LAST_NAMES: dict[tuple[str, ...], str] = {
 """The same by the last part of the module, as in `path.exists`, and of what Python has built in by the name."""
 
 _VALUES = [
-    key for key, reason in _FUNCTIONS.items() if reason in {_COMMAND_LINE, _VARIABLES} or key[0] == "sys"
+    key
+    for key in _FUNCTIONS
+    if key[0] in {"nt", "posix", "sys"} or key[1] in {"cdll", "oledll", "pydll", "windll"}
 ]
 """Those that have no name of their own."""
 
