@@ -31,7 +31,7 @@ from .result import EvaluationResult, SkippedEvaluation
 class Names:
     """The evaluators of a run, the keys they give, and the names that follow from both."""
 
-    __slots__ = ("_evaluators", "_givers", "_within", "changes")
+    __slots__ = ("_evaluators", "_givers", "_known", "_within", "changes")
 
     def __init__(self, evaluators: Iterable[str] = (), *, shared: Iterable[str] = ()) -> None:
         """Names for a run.
@@ -45,6 +45,8 @@ class Names:
         """By key: the only evaluator that gives it; `None` where there are several."""
         self._within: set[str] = set()
         """What can be read for an evaluator's name or another key in these keys."""
+        self._known: dict[tuple[str, str], str] = {}
+        """Names by evaluator and key, until something comes to light that may change them."""
         self.changes = 0
         """How often something came to light that may change a name."""
 
@@ -58,11 +60,18 @@ class Names:
         for name in evaluators:
             if name not in self._evaluators:
                 self._evaluators.add(name)
+                self._known.clear()
                 looks_given = bool(self._givers) and ("." in name or _QUOTED in name)
                 self.changes += looks_given or name in self._givers or name in self._within
 
     def of(self, evaluator: str, key: str) -> str:
         """What the result of a key is called, as far as is known."""
+        found = self._known.get((evaluator, key))
+        if found is None:
+            found = self._known[evaluator, key] = self._worked_out(evaluator, key)
+        return found
+
+    def _worked_out(self, evaluator: str, key: str) -> str:
         if key == evaluator:
             return key
         name = f"{evaluator}.{key}"
@@ -116,6 +125,7 @@ class Names:
         giver = self._givers.setdefault(key, evaluator)
         if giver is not None and giver != evaluator:
             self._givers[key] = None
+            self._known.clear()
             self.changes += 1
         while "." in key:
             self._within.update(_begins(key))
