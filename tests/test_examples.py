@@ -106,7 +106,7 @@ def test_the_pytest_project_passes_alone_in_workers_and_under_coverage(tmp_path)
 @pytest.mark.skipif(sys.platform == "win32", reason="a FIFO, and Ctrl-C for a group of processes")
 def test_an_interrupt_of_the_pytest_project_leaves_nothing_running_and_loses_nothing(tmp_path):
     draw = random.Random(15)
-    for number, workers in enumerate(([], [], [], ["-n2"])):
+    for number, workers in enumerate([[]] * 8 + [["-n2"]] * 2):
         answers, out = tmp_path / f"{number}.fifo", tmp_path / f"{number}.json"
         os.mkfifo(answers)
         log = os.open(answers, os.O_RDWR)

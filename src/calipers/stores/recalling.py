@@ -21,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from calipers.context import rollout_of
 from calipers.errors import SpanTreeRecordingError
 from calipers.identity.cases import CodeInValues
 from calipers.judge import Judge
@@ -123,7 +124,8 @@ class Recaller:
             if source.as_plain:
                 return None  # no evaluator has seen it as it would be now, and none can
             judges = ()
-        converted = source.as_plain or notes.rich_attributes
+        # A rollout is read back from its data by whatever judges rollouts.
+        converted = notes.rich_attributes or (source.as_plain and rollout_of(record.output) is None)
         source.as_plain = converted or notes.redacted
         found: dict[str, Cell] = {}
         for judge in judges:

@@ -726,7 +726,7 @@ def test_light_and_dark_follow_the_system_until_the_reader_chooses(visit, report
     button.click()
     assert dark.evaluate(ground) == colours[0]
     # The browser stores the choice in its own time, and a page that is loaded before does not know it yet.
-    for _ in range(10):
+    for _ in range(50):
         dark.reload()
         if dark.evaluate(ground) == colours[0]:
             break
