@@ -13,7 +13,7 @@ from pathlib import Path
 import aiohttp
 from models import SKILL, Model, serving
 
-from calipers import Case, Dataset, Report
+from calipers import Case, Dataset, Report, known
 from calipers.comparison import compare_many, ranks
 from calipers.evaluators import EqualsExpected
 from calipers.exchange import export_run
@@ -37,37 +37,29 @@ def questions(count: int) -> Dataset[str, str]:
 
 async def measured(dataset: Dataset[str, str], model: Model, store: Store) -> Report:
     """The run of a model: a finished one, or the rest of one that was interrupted; then what got no answer, again."""
-    done = store.runs(name=model.name, status="finished")
-    if done:
-        run, report = done[0].id, store.report(done[0].id)
-    else:
-        report = await dataset.evaluate(
+
+    async def ask(resume: str | bool, *, rerun_failed: bool) -> Report:
+        return await dataset.evaluate(
             model,
             name=model.name,
             repeat=REPEAT,
             seed=1,
             store=store,
-            resume=True,
+            resume=resume,
+            rerun_failed=rerun_failed,
             max_concurrency=50,
             progress=False,
         )
-        assert report.reuse is not None
-        run = report.reuse.run
+
+    done = store.runs(name=model.name, status="finished")
+    report = store.report(done[0].id) if done else await ask(True, rerun_failed=False)
+    run = done[0].id if done else known(report.reuse).run
     for _ in range(ROUNDS):
         outage = report.infrastructure()
         if outage is None or report.incomplete is not None:
             break
         print(f"{model.name}: {outage.count} attempts got no answer; asking these again")
-        report = await dataset.evaluate(
-            model,
-            name=model.name,
-            repeat=REPEAT,
-            seed=1,
-            store=store,
-            resume=run,
-            rerun_failed=True,
-            progress=False,
-        )
+        report = await ask(run, rerun_failed=True)
     return report
 
 

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
@@ -196,21 +196,9 @@ class _Listener(_Handlers):
             self.is_open = False
 
     @contextmanager
-    def stopping(self, stop: Callable[[str], None]) -> Iterator[None]:
-        """Call `stop` on the running event loop at the first signal inside the block, with the name of what came."""
+    def stopping(self, send: Callable[[str], None]) -> Iterator[None]:
+        """Call `send` at the first signal inside the block, with the name of what came; until `has_arrived`, nothing was stopped."""
         global _heard  # noqa: PLW0603
-        import asyncio  # here, since modules that only ask whether something is an interrupt load early
-
-        loop = asyncio.get_running_loop()
-
-        def arrive(name: str) -> None:
-            self._missed = None
-            stop(name)
-
-        def send(name: str) -> None:
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(arrive, name)
-
         if not self._stops:
             self._asked = _heard = False
         self._stops.append(send)
@@ -218,6 +206,10 @@ class _Listener(_Handlers):
             yield
         finally:
             self._stops.remove(send)
+
+    def has_arrived(self) -> None:
+        """Say that a run was stopped by the signal."""
+        self._missed = None
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         global _heard  # noqa: PLW0603
@@ -287,13 +279,32 @@ def on_interrupt(stop: Callable[[str], None]) -> Iterator[None]:
         if listener is None or not listener.is_open:
             yield
             return
-        with listener.stopping(stop):
+        import asyncio  # here, since modules that only ask whether something is an interrupt load early
+
+        loop = asyncio.get_running_loop()
+
+        def arrive(name: str) -> None:
+            listener.has_arrived()
+            stop(name)
+
+        def send(name: str) -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(arrive, name)
+
+        with listener.stopping(send):
             yield
 
 
-def held_back() -> AbstractContextManager[None]:
-    """Hold back a Ctrl-C or SIGTERM until the block is left, which must not be left in the middle; a second one is not."""
-    return on_interrupt(lambda _name: None)
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Hold back a Ctrl-C or SIGTERM until the block is left, unless it ends a run inside; a second one is not held back."""
+    with listening(blocks=False):
+        listener = _WAITED_FOR.get()
+        if listener is None or not listener.is_open:
+            yield
+            return
+        with listener.stopping(lambda _name: None):
+            yield
 
 
 class Terminated(KeyboardInterrupt):

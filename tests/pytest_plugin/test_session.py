@@ -184,6 +184,49 @@ def test_after():
         assert (run.status, run.attempts) == ("interrupted", 1)
 
 
+@pytest.mark.parametrize(
+    "test",
+    [
+        "def test_it(evaluate):\n    evaluate(dataset, right, store=pressed)",
+        "@pytest.mark.anyio\nasync def test_it(evaluate):\n    await evaluate.on_loop(dataset, right, store=pressed)",
+        "@pytest.mark.calipers(dataset)\ndef test_it(case, evaluate_case):\n    evaluate_case(right, store=pressed)",
+        "@pytest.mark.calipers(dataset, task=right, store=pressed)\ndef test_it(): ...",
+    ],
+    ids=["evaluate", "on_loop", "evaluate_case", "marker"],
+)
+def test_an_interrupt_between_a_run_and_the_session_loses_nothing(folder, test):
+    folder.write(
+        "test_it.py",
+        f"""
+import os, signal
+from calipers.stores import MemoryStore
+
+class Pressed(MemoryStore):
+    def finish_run(self, *arguments, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+        return super().finish_run(*arguments, **options)
+
+pressed = Pressed()
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+{test}
+
+def test_after():
+    raise AssertionError("Ctrl-C ends the session")
+""",
+    )
+    done = folder.pytest(
+        "-q", "--calipers-out=out.json", plugins=["calipers.pytest_plugin", "anyio.pytest_plugin"]
+    )
+    assert done.code == 2, done.out
+    report = read_report(folder.path / "out.json")
+    assert len(report.cases) == (1 if "evaluate_case" in test else 3)
+    assert "the tests ended early: interrupted" in report.incomplete
+
+
 def test_a_worker_is_told_apart_from_the_session_it_works_for(folder):
     """Workers get the options too, and must neither write files nor sections."""
     folder.write("test_it.py", TESTS)

@@ -25,7 +25,7 @@ import pytest
 
 from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import CalipersError
-from calipers.pytest_plugin.evaluating import defaults, kept, on_asyncio
+from calipers.pytest_plugin.evaluating import defaults, kept, on_asyncio, unlost
 from calipers.pytest_plugin.marker import Marked, case_of, read_mark
 from calipers.pytest_plugin.output import Said, divided
 from calipers.pytest_plugin.session import SESSION
@@ -149,20 +149,20 @@ class _Batch:
         handed = {name: each.stash[_HANDED] for name, each in self.items.items()}
         start = perf_counter()
         alone = len(handed) == 1
-        with divided(
-            {} if alone else {name: each.said for name, each in handed.items()}, self._session.config
-        ):
-            try:
-                yield
-            except Exception as error:
-                for each in handed.values():
-                    each.problem = f"{type(error).__name__}: {error}"
-                if not isinstance(error, CalipersError):  # where it was raised is news, and told once
-                    raise
-        if not alone:
-            self._session.shift -= perf_counter() - start
-        if self.report is not None:
-            self._sort(self.report, handed)
+        said = {} if alone else {name: each.said for name, each in handed.items()}
+        with unlost(self._session):
+            with divided(said, self._session.config):
+                try:
+                    yield
+                except Exception as error:
+                    for each in handed.values():
+                        each.problem = f"{type(error).__name__}: {error}"
+                    if not isinstance(error, CalipersError):  # where it was raised is news, and told once
+                        raise
+            if not alone:
+                self._session.shift -= perf_counter() - start
+            if self.report is not None:
+                self._sort(self.report, handed)
 
     def _sort(self, report: Report, handed: Mapping[str, Handed]) -> None:
         """Give every test its attempts."""

@@ -12,17 +12,15 @@ Ctrl-C or SIGTERM ends an evaluation early, and then the session: what was measu
 import ast
 import asyncio
 import inspect
-import signal
-import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from calipers.case import Case
 from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import CalipersError, InvalidOptionError, UnassertedWarning
-from calipers.interrupt import terminating
+from calipers.interrupt import held_back
 from calipers.project import find_project
 from calipers.pytest_plugin.session import Session
 from calipers.record import ReportCase, ReportCaseFailure
@@ -30,8 +28,6 @@ from calipers.report import Report
 from calipers.task import Invokable, TaskLike
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     import pytest
 
 NOT_FOR_ONE = frozenset({"repeat", "keep"})
@@ -73,12 +69,9 @@ class Evaluate:
                 here.
         """
         __tracebackhide__ = True
-        try:
+        with measuring(self._session):
             report = dataset.evaluate_sync(task, **self._with_defaults(options))
-        except CalipersError as error:
-            raise error.with_traceback(None) from None  # a mistake in the call: where is no news, what is
-        self._session.evaluated = True
-        return kept(self._session, report)
+            return kept(self._session, report)
 
     async def on_loop(
         self,
@@ -89,12 +82,9 @@ class Evaluate:
         """The same on the event loop of an async test."""
         __tracebackhide__ = True
         on_asyncio("evaluate.on_loop")
-        try:
+        with measuring(self._session):
             report = await dataset.evaluate(task, **self._with_defaults(options))
-        except CalipersError as error:
-            raise error.with_traceback(None) from None
-        self._session.evaluated = True
-        return kept(self._session, report)
+            return kept(self._session, report)
 
     def __repr__(self) -> str:
         return "<evaluate(dataset, task)>"
@@ -139,12 +129,9 @@ class EvaluateCase:
             **options: those of `Dataset.evaluate` without `repeat` and `keep`; they come before those of the marker.
         """
         __tracebackhide__ = True
-        try:
+        with measuring(self._session):
             report = self._alone().evaluate_sync(task, **self._with_defaults(options))
-        except CalipersError as error:
-            raise error.with_traceback(None) from None
-        self._session.evaluated = True
-        return _only(kept(self._session, report, items=self._items))
+            return _only(kept(self._session, report, items=self._items))
 
     async def on_loop(
         self, task: TaskLike, **options: Unpack[EvaluateOptions]
@@ -152,12 +139,9 @@ class EvaluateCase:
         """The same on the event loop of an async test."""
         __tracebackhide__ = True
         on_asyncio("evaluate_case.on_loop")
-        try:
+        with measuring(self._session):
             report = await self._alone().evaluate(task, **self._with_defaults(options))
-        except CalipersError as error:
-            raise error.with_traceback(None) from None
-        self._session.evaluated = True
-        return _only(kept(self._session, report, items=self._items))
+            return _only(kept(self._session, report, items=self._items))
 
     def _alone(self) -> Dataset[Any, Any, Any]:
         """The dataset with no other case. Claims about whole reports are not made about one case."""
@@ -192,6 +176,34 @@ def on_asyncio(what: str) -> None:
         ) from None
 
 
+@contextmanager
+def measuring(session: Session) -> Iterator[None]:
+    """Around a run of a fixture and the note that the session takes of it.
+
+    A Ctrl-C or SIGTERM that comes when the run is over waits for that note. An error that says how the fixture was called wrongly
+    is shown without the lines that found it.
+    """
+    __tracebackhide__ = True
+    with unlost(session):
+        try:
+            yield
+        except CalipersError as error:
+            raise error.with_traceback(None) from None
+        session.evaluated = True
+
+
+@contextmanager
+def unlost(session: Session) -> Iterator[None]:
+    """Hold back a Ctrl-C or SIGTERM that comes when the run of the block is over until the session has taken note of it.
+
+    From then on, a SIGTERM ends the session as Ctrl-C does.
+    """
+    __tracebackhide__ = True
+    session.hear_sigterm()
+    with held_back():
+        yield
+
+
 def kept(
     session: Session,
     report: Report,
@@ -204,39 +216,10 @@ def kept(
     Raises:
         KeyboardInterrupt: the run was ended by Ctrl-C or SIGTERM, which is meant for the whole session.
     """
-    with _uninterrupted():
-        session.keep(report.to_dict(), items=items, apart=apart)
+    session.keep(report.to_dict(), items=items, apart=apart)
     if report.interrupted_by is not None:
         raise KeyboardInterrupt
     return report
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Hold back a Ctrl-C or SIGTERM until the end of the block, so that it loses nothing that was measured."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[tuple[int, FrameType | None]] = []
-    before: dict[int, Callable[[int, FrameType | None], Any]] = {
-        number: handler
-        for number in (signal.SIGINT, signal.SIGTERM)
-        if callable(handler := signal.getsignal(number))
-    }
-    for number in before:
-        signal.signal(number, lambda number, frame: came.append((number, frame)))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if came:
-            before[came[0][0]](*came[0])
-
-
-def sigterm_as_interrupt() -> AbstractContextManager[None]:
-    """Treat a SIGTERM inside the block as pytest treats Ctrl-C, unless there is a handler for it."""
-    return terminating()
 
 
 def defaults(session: Session) -> EvaluateOptions:

@@ -56,6 +56,16 @@ ON_THE_WAY: Final = 0.2
 Baseline: TypeAlias = "Report | str | None"
 
 
+class RoundOptions(EvaluateOptions, total=False):
+    """The options of `gate.until_decided`."""
+
+    at_least: float | None
+    margin: float | None
+    baseline: Baseline
+    baseline_store: str | None
+    rounds: int
+
+
 class Gate:
     """The fixture `gate`: fails the test where what it measured is shown to be worse than a limit, or than a baseline.
 
@@ -101,44 +111,50 @@ class Gate:
         dataset: Dataset[Any, Any, Any],
         task: TaskLike,
         policy: Policy | None = None,
-        *,
-        at_least: float | None = None,
-        margin: float | None = None,
-        baseline: Baseline = None,
-        baseline_store: str | None = None,
-        rounds: int = 5,
-        **options: Unpack[EvaluateOptions],
+        **options: Unpack[RoundOptions],
     ) -> Verdict:
         """The verdict on an agent whose cases are attempted again as long as it is INCONCLUSIVE.
 
         Args:
             dataset: cases and evaluators.
             task: the thing under test.
-            policy: as for `gate(report)`, like the next four.
-            at_least: see there.
-            margin: see there.
-            baseline: see there.
-            baseline_store: see there.
-            rounds: attempts at each case at most.
-            **options: those of `Dataset.evaluate`, without those that say how often, or that keep the run in a store.
+            policy: as for `gate(report)`.
+            **options: `at_least`, `margin`, `baseline` and `baseline_store`, as for `gate(report)`; `rounds`, how many attempts at each
+                case at most (default: 5); those of `Dataset.evaluate`, without those that say how often, or that keep the run in a store.
 
         Raises:
             AssertionError: FAIL or WORSE.
             InvalidOptionError: there is no limit, no such baseline, or an option that makes no sense here.
         """
         __tracebackhide__ = True
-        old = self._baseline(baseline, baseline_store, dataset.name)
-        looks = self._looks(_policy(policy, at_least, margin), old, rounds, options)
+        looks = self._looks(dataset, policy, **options)
         evaluate = Evaluate(self._session)
         while looks.is_open:
             looks.add(evaluate(dataset, task, **looks.options))
-        return self._settle(looks.verdict, looks.report, old)
+        return self._settle(looks.verdict, looks.report, looks.baseline)
 
     async def until_decided_on_loop(
         self,
         dataset: Dataset[Any, Any, Any],
         task: TaskLike,
         policy: Policy | None = None,
+        **options: Unpack[RoundOptions],
+    ) -> Verdict:
+        """The same on the event loop of an async test."""
+        __tracebackhide__ = True
+        looks = self._looks(dataset, policy, **options)
+        evaluate = Evaluate(self._session)
+        while looks.is_open:
+            looks.add(await evaluate.on_loop(dataset, task, **looks.options))
+        return self._settle(looks.verdict, looks.report, looks.baseline)
+
+    def __repr__(self) -> str:
+        return "<gate(report)>"
+
+    def _looks(
+        self,
+        dataset: Dataset[Any, Any, Any],
+        policy: Policy | None,
         *,
         at_least: float | None = None,
         margin: float | None = None,
@@ -146,21 +162,6 @@ class Gate:
         baseline_store: str | None = None,
         rounds: int = 5,
         **options: Unpack[EvaluateOptions],
-    ) -> Verdict:
-        """The same on the event loop of an async test."""
-        __tracebackhide__ = True
-        old = self._baseline(baseline, baseline_store, dataset.name)
-        looks = self._looks(_policy(policy, at_least, margin), old, rounds, options)
-        evaluate = Evaluate(self._session)
-        while looks.is_open:
-            looks.add(await evaluate.on_loop(dataset, task, **looks.options))
-        return self._settle(looks.verdict, looks.report, old)
-
-    def __repr__(self) -> str:
-        return "<gate(report)>"
-
-    def _looks(
-        self, policy: Policy, baseline: "_Baseline", rounds: int, options: EvaluateOptions
     ) -> "_Looks":
         __tracebackhide__ = True
         if refused := options.keys() & _NOT_IN_ROUNDS:
@@ -170,8 +171,10 @@ class Gate:
             )
         if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
             raise InvalidOptionError(f"rounds must be a whole number from 1, got {rounds!r}")
+        rules = _policy(policy, at_least, margin)
+        old = self._baseline(baseline, baseline_store, dataset.name)
         seed = options.get("seed")
-        return _Looks(policy, baseline.report, rounds, options, self._session.seed if seed is None else seed)
+        return _Looks(rules, old, rounds, options, self._session.seed if seed is None else seed)
 
     def _settle(self, verdict: Verdict, report: Report, baseline: "_Baseline") -> Verdict:
         """Fail the test, or note that its verdict is open."""
@@ -243,10 +246,10 @@ class _Looks:
     """Rounds over the same cases, each followed by a look at all attempts so far."""
 
     def __init__(
-        self, policy: Policy, baseline: Report | None, rounds: int, options: EvaluateOptions, seed: int
+        self, policy: Policy, baseline: "_Baseline", rounds: int, options: EvaluateOptions, seed: int
     ) -> None:
         self._policy = policy
-        self._baseline = baseline
+        self.baseline = baseline
         self._rounds = rounds
         self._options = options
         self._seed = seed
@@ -301,7 +304,7 @@ class _Looks:
         share = share_of(len(self._reports), self._rounds)
         confidence = 1 - (1 - self._policy.confidence) * share
         policy = msgspec.structs.replace(self._policy, confidence=confidence)
-        self._verdict = judge_run(self.report, policy, baseline=self._baseline)
+        self._verdict = judge_run(self.report, policy, baseline=self.baseline.report)
 
 
 def share_of(number: int, rounds: int) -> float:

@@ -155,7 +155,6 @@ class Session:
             self._positions = {each: number for number, each in enumerate(item.session.items)}
             self._selected = Counter(map(self.test_of, item.session.items))
         self._count += 1
-        self.hear_sigterm()
         worker: dict[str, Any] = getattr(self.config, "workerinput", {})
         self._unsent.append(
             {
@@ -182,10 +181,10 @@ class Session:
         """Let a SIGTERM end the session like Ctrl-C from now on, so that what was measured is reported."""
         if self._hears_sigterm:
             return
-        from calipers.pytest_plugin.evaluating import sigterm_as_interrupt
+        from calipers.interrupt import terminating
 
         self._hears_sigterm = True
-        self._signals.enter_context(sigterm_as_interrupt())
+        self._signals.enter_context(terminating())
 
     def notes_folder(self) -> str:
         """The folder for the notes of workers."""

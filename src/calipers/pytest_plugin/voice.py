@@ -21,7 +21,7 @@ import pytest
 
 from calipers.errors import CalipersError
 from calipers.loop import run_sync
-from calipers.pytest_plugin.evaluating import defaults, kept
+from calipers.pytest_plugin.evaluating import defaults, kept, unlost
 from calipers.pytest_plugin.session import SESSION
 from calipers.pytest_plugin.voice_hooks import CACHE_DIR
 from calipers.testing.reasons import attempts_lines
@@ -124,22 +124,23 @@ def result_of(request: pytest.FixtureRequest) -> EvalResult | BatchResult:
         marked.max_concurrency or options.calipers_voice_max_concurrency or parts["max_concurrency"]
     )
     parts["task_timeout"] = marked.task_timeout or parts["task_timeout"]
+    alone = not marked.is_list and runs == 1
     try:
-        batch = run_sync(
-            lambda: run_concurrent(
-                prompts=marked.prompts,
-                expect=marked.expect,
-                runs=runs,
-                perturbation=marked.perturbation,
-                **parts,
+        with unlost(session):
+            batch = run_sync(
+                lambda: run_concurrent(
+                    prompts=marked.prompts,
+                    expect=marked.expect,
+                    runs=runs,
+                    perturbation=marked.perturbation,
+                    **parts,
+                )
             )
-        )
+            records: list[Record] = [*batch.report.cases, *batch.report.failures]
+            kept(session, batch.report, items={records[0].name: request.node} if alone else None)
     except CalipersError as error:
         problem = f"{type(error).__name__}: {error}"
     else:
-        alone = not marked.is_list and runs == 1
-        records: list[Record] = [*batch.report.cases, *batch.report.failures]
-        kept(session, batch.report, items={records[0].name: request.node} if alone else None)
         if not alone:
             return batch
         if batch.runs[0].error is None:
