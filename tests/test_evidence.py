@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calipers import Case, Dataset, ToolCall
+from calipers.attempt import increment_eval_metric, set_eval_attribute
 from calipers.context import EvaluatorContext
 from calipers.evaluator import Evaluator
 from calipers.evidence import evidence
-from calipers.task import increment_eval_metric, set_eval_attribute
 from calipers.trace import LLMCall, Trace
 
 FIELDS = ("inputs", "metadata", "expected_output", "output", "attributes", "metrics")

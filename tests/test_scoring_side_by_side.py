@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calipers import Case, Dataset, EvaluationReason, Evaluator, Retry, Skipped, as_evaluator
+from calipers.attempt import increment_eval_metric, set_eval_attribute
 from calipers.context import EvaluatorContext
-from calipers.task import increment_eval_metric, set_eval_attribute
 
 
 def run(*evaluators, cases=None, task=lambda inputs: inputs, **options):

@@ -9,12 +9,12 @@ import pytest
 from calipers import Case, CaseLifecycle, Dataset, EvaluationReason, Evaluator
 from calipers.agents import EvalResult, EvalVerdict, TraceRecorder, tool
 from calipers.analysis import ScalarResult, TableResult
+from calipers.attempt import record_trace, set_eval_attribute
 from calipers.evaluators import HasMatchingSpan, ReportEvaluator, ToolCallsMatch
 from calipers.redaction import REDACTED
 from calipers.result import Skipped
 from calipers.rollouts import ChatTarget, Environment, Graph, Node, RolloutTask
 from calipers.stores import open_store, score_again
-from calipers.task import record_trace, set_eval_attribute
 from calipers.testing import OpenAIServer, Reply
 from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType, joined
 from calipers.views.formats import FORMATS

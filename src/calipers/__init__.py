@@ -8,6 +8,7 @@ from .late import TYPE_CHECKING, late_names
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .attempt import current_attempt, increment_eval_metric, record_trace, set_eval_attribute
     from .case import Case
     from .context import EvaluatorContext
     from .dataset import Dataset
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from .result import EvalResult, EvaluationReason, EvaluationResult, EvaluatorFailure, EvalVerdict, Skipped
     from .retry import Retry
     from .styles import as_evaluator
-    from .task import current_attempt, increment_eval_metric, record_trace, set_eval_attribute
     from .trace import LLMCall, ToolCall, Trace, Turn
     from .user_turn import UserTurn
 
@@ -49,11 +49,11 @@ _HOMES = {
     "Turn": ".trace",
     "UserTurn": ".user_turn",
     "as_evaluator": ".styles",
-    "current_attempt": ".task",
-    "increment_eval_metric": ".task",
+    "current_attempt": ".attempt",
+    "increment_eval_metric": ".attempt",
     "known": ".errors",
-    "record_trace": ".task",
-    "set_eval_attribute": ".task",
+    "record_trace": ".attempt",
+    "set_eval_attribute": ".attempt",
 }
 
 __all__ = [

@@ -9,11 +9,11 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
+from .attempt import Attempt
 from .judge import Plan
 from .recalled import Reuse
 from .record import ReportCase, ReportCaseFailure
 from .report import Report
-from .task import Attempt
 from .work import Work
 
 

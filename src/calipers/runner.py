@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from .attempt import Attempt, begin
 from .case import Case
 from .context import EvaluatorContext
 from .early_stop import EarlyStop, StopRule
@@ -36,8 +37,8 @@ from .retry import Retry, RetryFunctions
 from .scoring import TASK, Hold, Scoring, within
 from .spans import SpanCapture, SpanRecorder, SpanTree, usage_metrics
 from .summary import Tally
-from .task import Attempt, Task, begin, isolated, promised_coroutine, settle
-from .threads import call_in_thread, own_exit, settled
+from .task import Task, promised_coroutine, settle
+from .threads import call_in_thread, isolated, own_exit, settled
 from .work import Work, WorkQueue
 
 DEFAULT_CONCURRENCY = 100

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from .attempt import Attempt, Notes, judging_notes, take_notes
 from .context import EvaluatorContext
 from .errors import AttemptTimeoutError, EvaluatorContractError, InvalidOutputError
 from .evidence import Evidence, evidence
@@ -34,16 +35,7 @@ from .result import (
     SkippedEvaluation,
 )
 from .retry import Retry, RetryFunctions
-from .task import (
-    BLOCKING_SECONDS,
-    STEP_SECONDS,
-    Attempt,
-    Notes,
-    isolated,
-    judging_notes,
-    take_notes,
-)
-from .threads import call_in_thread, settled
+from .threads import BLOCKING_SECONDS, STEP_SECONDS, call_in_thread, isolated, settled
 
 _Said: TypeAlias = tuple[list[EvaluationResult], list[EvaluatorFailure], list[SkippedEvaluation]]
 """What the judges of an attempt have said so far: results, failures and skips."""

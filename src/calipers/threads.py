@@ -6,10 +6,18 @@ not keep the process alive at exit.
 
 import asyncio
 import threading
-from collections.abc import Callable
-from contextvars import copy_context
+import types
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import Context, copy_context
 from inspect import isawaitable
+from time import perf_counter
 from typing import Any
+
+STEP_SECONDS = 0.001
+"""What holds the event loop longer than this does not count as the time of those who wait."""
+
+BLOCKING_SECONDS = 0.1
+"""What holds the event loop longer than this is named in the report."""
 
 
 async def settled(function: Callable[..., Any], *arguments: Any) -> tuple[Any, BaseException | None]:
@@ -67,3 +75,46 @@ def call_in_thread(function: Callable[..., Any], *arguments: Any) -> "asyncio.Fu
 
     threading.Thread(target=work, name="calipers-call", daemon=True).start()
     return future
+
+
+@types.coroutine
+def isolated(
+    coroutine: Coroutine[Any, Any, Any], context: Context, note: Callable[[float], None]
+) -> Generator[Any, Any, Any]:
+    """Await a coroutine inside a context of its own.
+
+    `asyncio` gives a context to each of its tasks; this gives one to each await, at a tenth of the price. Every step
+    of the coroutine runs in `context`; what it waits for goes up to the event loop unchanged. `note` is told how long
+    a step held the event loop, if that was long.
+
+    Raises:
+        RuntimeError: the coroutine raised `GeneratorExit`, which to those who await it would mean that they are closed.
+    """
+    run = context.run
+    closing = False
+    start = perf_counter()
+    try:
+        waiting = run(coroutine.send, None)
+        while True:
+            if perf_counter() - start > STEP_SECONDS:
+                note(perf_counter() - start)
+            try:
+                sent = yield waiting
+            except GeneratorExit:
+                closing = True
+                run(coroutine.close)
+                raise
+            except BaseException as error:
+                start = perf_counter()
+                waiting = run(coroutine.throw, error)
+            else:
+                start = perf_counter()
+                waiting = run(coroutine.send, sent)
+    except StopIteration as done:
+        if perf_counter() - start > STEP_SECONDS:
+            note(perf_counter() - start)
+        return done.value
+    except GeneratorExit as error:
+        if closing:
+            raise
+        raise own_exit(error) from error

@@ -16,10 +16,11 @@ from inspect import isawaitable
 from time import perf_counter
 from typing import Any
 
+from .attempt import Attempt, begin
 from .interrupt import outlast, was_signalled
 from .loop import GRACE_SECONDS
 from .runner import DEFAULT_CONCURRENCY, DEFAULT_THREADS, FAIR_SECONDS, Run, keep_spans
-from .task import Attempt, begin, settle
+from .task import settle
 from .threads import settled
 from .work import Work
 

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case
+from calipers.attempt import Attempt
 from calipers.judge import Plan
 from calipers.record import Failure, ReportCase, ReportCaseFailure
 from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
 from calipers.stores import Panel, StoredEvaluator, pack
 from calipers.stores.plain_attempts import pack_plain
-from calipers.task import Attempt
 from calipers.trace import Trace
 from calipers.work import Work
 

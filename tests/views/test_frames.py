@@ -6,10 +6,10 @@ from importlib import import_module
 import pytest
 
 from calipers import Case, Dataset
+from calipers.attempt import increment_eval_metric
 from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.evaluator import Evaluator
 from calipers.output import EvaluationReason
-from calipers.task import increment_eval_metric
 
 
 class Judge(Evaluator):

@@ -30,9 +30,9 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
+from calipers.attempt import Attempt, running_attempt
 from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.redaction import masked, masked_text, secrets_in, without
-from calipers.task import Attempt, running_attempt
 from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
 
 from .event_log import Event, EventLog, error_text, turn_of

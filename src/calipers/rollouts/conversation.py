@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from calipers.task import inside_part, running_attempt
+from calipers.attempt import inside_part, running_attempt
 from calipers.trace import ToolCall, Trace, Turn, TurnType, joined
 
 from .graph import Graph, Node

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
+from calipers.attempt import running_attempt
 from calipers.case import Case
 from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError, InvalidOutputError, InvalidRolloutError, RolloutError
@@ -24,7 +25,6 @@ from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import EvaluatorFailure
 from calipers.styles import RolloutEvaluator, as_evaluator
-from calipers.task import running_attempt
 
 from .environment import Environment
 from .graph import Graph

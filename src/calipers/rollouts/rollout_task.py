@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from calipers.attempt import current_attempt, increment_eval_metric
 from calipers.errors import InvalidCaseError, InvalidOptionError, RolloutError
 from calipers.evaluation import draw_seed
 from calipers.plain import safe_repr
-from calipers.task import current_attempt, increment_eval_metric
 
 from .environment import Environment
 from .graph import Graph

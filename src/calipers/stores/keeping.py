@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from calipers.attempt import Attempt
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
 from calipers.identity.libraries import Libraries
@@ -31,7 +32,6 @@ from calipers.redaction import masked
 from calipers.report import Report
 from calipers.spans import SpanTree
 from calipers.styles import RolloutEvaluator
-from calipers.task import Attempt
 from calipers.work import Work
 
 from .counting import not_all_judged

@@ -5,9 +5,9 @@ trace, nothing that a later run would have to know of it. Whether one is like th
 is little to do. What `keeping` and `packing` do with any attempt, step by step, gives the same.
 """
 
+from calipers.attempt import Attempt
 from calipers.plain import are_plain
 from calipers.record import ReportCase
-from calipers.task import Attempt
 from calipers.work import Work
 
 from .blobs import LARGEST_INLINE

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from typing_extensions import override
 
+from calipers.attempt import Attempt
 from calipers.case import Case
 from calipers.dataset import Dataset
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
@@ -38,7 +39,7 @@ from calipers.retry import Retry, as_retry
 from calipers.runner import Options, Record, Run
 from calipers.spans import SpanTree
 from calipers.styles import RolloutEvaluator, as_evaluator
-from calipers.task import Attempt, Task
+from calipers.task import Task
 from calipers.work import Work, WorkQueue
 from calipers.workers import LoopWorkers
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
+from calipers.attempt import Attempt
 from calipers.case import Case
 from calipers.context import EvaluatorContext, InputsT, MetadataT, OutputT
 from calipers.errors import SpanTreeRecordingError
@@ -17,7 +18,7 @@ from calipers.output import read_scalar
 from calipers.result import EvaluationReason, EvaluationResult, EvaluatorSpec, Scalar
 from calipers.scoring import Scoring
 from calipers.spans import SpanNode, SpanTree
-from calipers.task import Attempt, settle
+from calipers.task import settle
 from calipers.trace import LLMCall, ToolCall, Trace
 
 _ABSENT: Final[Any] = object()

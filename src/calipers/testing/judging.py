@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from calipers.attempt import Attempt
 from calipers.case import Case
 from calipers.context import EvaluatorContext
 from calipers.judge import make_plan
 from calipers.loop import run_sync
 from calipers.record import ReportCase
 from calipers.scoring import Scoring
-from calipers.task import Attempt
 
 
 def evaluate_one(

@@ -18,6 +18,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
+from calipers.attempt import increment_eval_metric, running_attempt, set_eval_attribute
 from calipers.case import Case
 from calipers.context import are_tool_calls
 from calipers.dataset import Dataset
@@ -34,7 +35,6 @@ from calipers.output import read_parts
 from calipers.record import ReportCase, ReportCaseFailure
 from calipers.report import Report
 from calipers.result import EvaluationReason, check_score
-from calipers.task import increment_eval_metric, running_attempt, set_eval_attribute
 from calipers.trace import ToolCall, Trace
 
 from .audio import Audio
