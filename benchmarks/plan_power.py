@@ -7,7 +7,7 @@ that judges two rates. The power is counted out over all outcomes, so nothing is
 import sys
 
 import tables
-from calipers.planning import plan_from_rate
+from calipers.gate.plan import plan_from_rate
 from calipers.stats import cases_needed, power_of_paired_rates, spread_of_paired_rates
 
 PAGE = tables.DOCS / "compare-runs.md"

@@ -27,7 +27,7 @@ import tables
 from calipers.gate.bet import Bet
 from calipers.gate.looks import confidence_at
 from calipers.gate.measure import Change
-from calipers.planning import plan_from_rate
+from calipers.gate.plan import plan_from_rate
 from calipers.stats import (
     VarianceComponents,
     cases_needed,

@@ -16,7 +16,7 @@ from calipers import (
     Trace,
     record_trace,
 )
-from calipers.analysis import Aggregate
+from calipers.report.analysis import Aggregate
 
 
 @dataclass

@@ -7,8 +7,8 @@ import random
 from typing import Any
 
 from calipers import Case, Dataset, Report, current_attempt
-from calipers.analysis import TableResult
 from calipers.evaluators import CalibrationEvaluator, ConfusionMatrixEvaluator, ROCEvaluator
+from calipers.report.analysis import TableResult
 
 CLASSES = ("billing", "technical", "other")
 

@@ -13,118 +13,74 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "calipers"
 
-LAYERS = (
-    "late",
-    "errors",
-    "forks",
-    "infrastructure",
-    "interrupt",
-    "loop",
-    "plain",
-    "redaction",
-    "model_field",
-    "trace",
-    "trace_data",
-    "matching",
-    "result",
-    "names",
-    "spans",
-    "context",
-    "evidence",
-    "output",
-    "evaluator",
-    "styles",
-    "user_turn",
-    "case",
-    "identity",
-    "retry",
-    "record",
-    "recalled",
-    "lifecycle",
-    "threads",
-    "judge",
-    "task",
-    "scoring",
-    "work",
-    "stats",
-    "unit",
-    "summary",
-    "analysis",
-    "report",
-    "report_evaluator",
-    "comparison",
-    "gate",
-    "planning",
-    "journal",
-    "early_stop",
-    "runner",
-    "workers",
-    "evaluation",
-    "dataset",
-    "sandbox",
-    "embeddings",
-    "evaluators",
-    "http",
-    "agents",
-    "views",
-    "plugins",
-    "files",
-    "project",
-    "voice",
-    "rollouts",
-    "stores",
-    "exchange",
-    "testing",
-    "pytest_plugin",
-    "cli",
-    "__main__",
-)
-"""The modules and packages of `calipers`; each imports only those before it."""
+FLOORS = {
+    "nouns": ("errors", "process", "data", "stats", "matching", "spans", "identity"),
+    "judging": ("scoring", "report", "comparison", "gate"),
+    "running": ("run",),
+    "evaluators": ("sandbox", "models", "evaluators"),
+    "rooms": ("agents", "voice", "rollouts"),
+    "doors": (
+        "views",
+        "plugins",
+        "files",
+        "stores",
+        "exchange",
+        "testing",
+        "pytest_plugin",
+        "cli",
+        "__main__",
+    ),
+}
+"""The floors of `calipers`, from top to bottom, each with its packages in order: a package imports only those before it."""
+
+ORDER = tuple(package for floor in FLOORS.values() for package in floor)
+MOST_ENTRIES = 30
+"""At the root of the package."""
 
 FRONT_DOORS = {
-    ("calipers.case", "calipers.matching.match"),
-    ("calipers.record", "calipers.matching.matcher_data"),
-    ("calipers.context", "calipers.rollouts.graph_data"),
-    ("calipers.dataset", "calipers.evaluation"),
-    ("calipers.dataset", "calipers.files.load"),
-    ("calipers.dataset", "calipers.files.save"),
-    ("calipers.dataset", "calipers.files.schema"),
-    ("calipers.dataset", "calipers.loop"),
-    ("calipers.dataset", "calipers.report_evaluator"),
-    ("calipers.dataset", "calipers.runner"),
-    ("calipers.dataset", "calipers.stores.keeping"),
-    ("calipers.dataset", "calipers.views.progress"),
-    ("calipers.evaluation", "calipers.rollouts.scripted_task"),
-    ("calipers.evaluator", "calipers.loop"),
+    ("calipers.data.case", "calipers.matching.match"),
+    ("calipers.data.record", "calipers.matching.matcher_data"),
+    ("calipers.data.context", "calipers.rollouts.graph_data"),
+    ("calipers.run.dataset", "calipers.files.load"),
+    ("calipers.run.dataset", "calipers.files.save"),
+    ("calipers.run.dataset", "calipers.files.schema"),
+    ("calipers.run.dataset", "calipers.process.loop"),
+    ("calipers.run.dataset", "calipers.report.report_evaluator"),
+    ("calipers.run.dataset", "calipers.stores.keeping"),
+    ("calipers.run.dataset", "calipers.views.progress"),
+    ("calipers.run.evaluation", "calipers.rollouts.scripted_task"),
+    ("calipers.data.evaluator", "calipers.process.loop"),
     ("calipers.gate.policy", "calipers.files.policy_file"),
     ("calipers.comparison.comparison", "calipers.views.notebook"),
     ("calipers.gate.verdict", "calipers.views.notebook"),
-    ("calipers.report", "calipers.comparison.comparison"),
-    ("calipers.report", "calipers.views.comparison.terminal"),
-    ("calipers.report", "calipers.views.frames"),
-    ("calipers.report", "calipers.views.notebook"),
-    ("calipers.report", "calipers.views.terminal"),
+    ("calipers.pytest_plugin.session", "calipers.process.interrupt"),
+    ("calipers.report.report", "calipers.comparison.comparison"),
+    ("calipers.report.report", "calipers.views.comparison.terminal"),
+    ("calipers.report.report", "calipers.views.frames"),
+    ("calipers.report.report", "calipers.views.notebook"),
+    ("calipers.report.report", "calipers.views.terminal"),
+    ("calipers.rollouts.curves", "calipers.views.rollout_tree"),
+    ("calipers.rollouts.evaluator", "calipers.exchange.metrics_files"),
     ("calipers.rollouts.graph", "calipers.views.notebook"),
-    ("calipers.user_turn", "calipers.evaluators.equality"),
-    ("calipers.trace", "calipers.trace_data"),
-    ("calipers.trace", "calipers.views.notebook"),
+    ("calipers.data.user_turn", "calipers.evaluators.equality"),
+    ("calipers.data.trace", "calipers.views.notebook"),
 }
 """Methods that open a door to another module when they are called: one-line entry points, and nothing else.
 
 Only these may import inside a function, apart from modules of their own package."""
 
 TYPING_ONLY = {
-    ("calipers.dataset", "calipers.files.catalog"),
-    ("calipers.dataset", "calipers.files.format"),
-    ("calipers.dataset", "calipers.files.table"),
-    ("calipers.dataset", "calipers.stores.store"),
+    ("calipers.data.case", "calipers.matching.match"),
+    ("calipers.data.context", "calipers.spans"),
+    ("calipers.run.dataset", "calipers.files.catalog"),
+    ("calipers.run.dataset", "calipers.files.format"),
+    ("calipers.run.dataset", "calipers.files.table"),
+    ("calipers.run.dataset", "calipers.stores.store"),
     ("calipers.errors", "calipers.files.problem"),
 }
-"""Imports under `TYPE_CHECKING` that point to a later layer."""
+"""Imports under `TYPE_CHECKING` that point to a later package."""
 
-LOADING_LATE = """\
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = late_names(__name__, _HOMES, globals())"""
+LAZY_EXPORTS = "__getattr__, __dir__, __all__ = lazy_exports(__name__, globals())"
 """All the code that a front page may have."""
 
 LONGEST_FILE = 800
@@ -194,7 +150,7 @@ def targets_of(node: ast.ImportFrom, package: str) -> Iterator[str]:
         yield f"{module}.{alias.name}" if f"{module}.{alias.name}" in SOURCES else module
 
 
-def layer_of(module: str) -> str:
+def package_of(module: str) -> str:
     """The module or package directly below `calipers`; empty for `calipers` itself."""
     return f"{module}.".split(".")[1]
 
@@ -209,38 +165,46 @@ def all_imports() -> list[Import]:
 
 
 def points_ahead(found: Import) -> bool:
-    """Whether an import leads to a later layer, or to the package itself, whose names load everything."""
-    importer, imported = layer_of(found.importer), layer_of(found.imported)
+    """Whether an import leads to a later package, or to the package itself, whose names load everything."""
+    importer, imported = package_of(found.importer), package_of(found.imported)
     if importer == imported or not importer:
         return False
-    return not imported or LAYERS.index(imported) > LAYERS.index(importer)
+    return not imported or ORDER.index(imported) > ORDER.index(importer)
 
 
-# ---------------------------------------------------------------------- layers
+# ---------------------------------------------------------------------- floors
 
 
-def test_every_module_has_its_place_in_the_order_of_layers():
-    present = {layer_of(name) for name in SOURCES} - {""}
-    missing = sorted(present - set(LAYERS))
+def test_every_package_has_its_place_on_a_floor():
+    present = {package_of(name) for name in SOURCES} - {""}
+    missing = sorted(present - set(ORDER))
     advice = [
-        f"{module} is in no layer: add it to LAYERS after {', '.join(needs) or 'nothing'}"
-        for module in missing
+        f"{package} is on no floor: add it to FLOORS after {', '.join(needs) or 'nothing'}"
+        for package in missing
         for needs in [
-            sorted({layer_of(i.imported) for i in all_imports() if layer_of(i.importer) == module} - {module})
+            sorted(
+                {package_of(i.imported) for i in all_imports() if package_of(i.importer) == package}
+                - {package}
+            )
         ]
     ]
     assert not advice, "\n".join(advice)
-    gone = sorted(set(LAYERS) - present)
-    assert not gone, f"LAYERS names what is not there any more: {gone}"
-    assert len(set(LAYERS)) == len(LAYERS), "a module has one place"
+    gone = sorted(set(ORDER) - present)
+    assert not gone, f"FLOORS names what is not there any more: {gone}"
+    assert len(set(ORDER)) == len(ORDER), "a package has one place"
+
+
+def test_the_root_of_the_package_can_be_taken_in_at_a_glance():
+    entries = {path.name for path in PACKAGE.iterdir()} - {"__pycache__"}
+    assert len(entries) <= MOST_ENTRIES, sorted(entries)
 
 
 @pytest.mark.parametrize(("when", "allowed"), [("top", set()), ("typing", TYPING_ONLY)])
 def test_imports_point_one_way(when, allowed):
     ahead = {
-        i[:2] for i in all_imports() if i.when == when and layer_of(i.importer) in LAYERS and points_ahead(i)
+        i[:2] for i in all_imports() if i.when == when and package_of(i.importer) in ORDER and points_ahead(i)
     }
-    assert ahead == allowed, "an import leads to a later layer: move the code, or the module in LAYERS"
+    assert ahead == allowed, "an import leads to a later package: move the code, or the package in FLOORS"
 
 
 @pytest.mark.parametrize("kinds", [("top",), ("top", "typing")], ids=" and ".join)
@@ -256,7 +220,9 @@ def test_no_module_imports_itself_by_a_detour(kinds):
 
 
 def test_the_front_doors_are_these_and_no_others():
-    late = {i[:2] for i in all_imports() if i.when == "late" and layer_of(i.importer) != layer_of(i.imported)}
+    late = {
+        i[:2] for i in all_imports() if i.when == "late" and package_of(i.importer) != package_of(i.imported)
+    }
     assert late == FRONT_DOORS, "compare FRONT_DOORS with the imports inside functions"
 
 
@@ -271,20 +237,20 @@ import calipers.errors
 from . import trace
 from .result import Skipped
 if TYPE_CHECKING:
-    from calipers.report import Report
+    from calipers.report.report import Report
 class A:
     from .case import Case
     def method(self):
-        from .views.terminal import print_report
+        from calipers.views.terminal import print_report
         import rich
 """
-    assert list(imports_of("calipers.x", ast.parse(source))) == [
-        Import("calipers.x", "calipers.errors", "top"),
-        Import("calipers.x", "calipers.trace", "top"),
-        Import("calipers.x", "calipers.result", "top"),
-        Import("calipers.x", "calipers.report", "typing"),
-        Import("calipers.x", "calipers.case", "top"),
-        Import("calipers.x", "calipers.views.terminal", "late"),
+    assert list(imports_of("calipers.data.x", ast.parse(source))) == [
+        Import("calipers.data.x", "calipers.errors", "top"),
+        Import("calipers.data.x", "calipers.data.trace", "top"),
+        Import("calipers.data.x", "calipers.data.result", "top"),
+        Import("calipers.data.x", "calipers.report.report", "typing"),
+        Import("calipers.data.x", "calipers.data.case", "top"),
+        Import("calipers.data.x", "calipers.views.terminal", "late"),
     ]
     inside = list(imports_of("calipers.spans", ast.parse("from .tree import SpanTree"), is_package=True))
     assert inside == [Import("calipers.spans", "calipers.spans.tree", "top")]
@@ -317,7 +283,7 @@ def test_every_function_fits_a_screen():
 
 @pytest.mark.parametrize("name", [name for name, path in SOURCES.items() if path.name == "__init__.py"])
 def test_a_front_page_only_re_exports(name):
-    allowed_names = {"__all__", "__version__", "_HOMES"}
+    allowed_names = {"__all__", "__version__"}
 
     def is_front_page(node: ast.stmt) -> bool:
         match node:
@@ -325,10 +291,8 @@ def test_a_front_page_only_re_exports(name):
                 return True
             case ast.Assign(targets=[ast.Name(id=target)]):
                 return target in allowed_names
-            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body, orelse=[]):
-                return all(isinstance(line, ast.ImportFrom) for line in body)
-            case ast.If():
-                return ast.unparse(node) == LOADING_LATE
+            case ast.Assign(targets=[ast.Tuple()]):
+                return ast.unparse(node) == LAZY_EXPORTS
         return False
 
     others = [

@@ -17,7 +17,7 @@ EVERYDAY = (
     "tests/files/test_yaml_reader.py",
     "tests/stores/test_opening.py",
     "tests/stores/test_run_info.py",
-    "tests/test_evaluation.py",
+    "tests/run/test_evaluation.py",
     "tests/views/test_formats.py",
 )
 """Tests of what everyone uses, on any system."""

@@ -15,7 +15,7 @@ import calipers
 PACKAGE = Path(calipers.__file__).parent
 PACKAGES = ["calipers", *(f"calipers.{path.parent.name}" for path in sorted(PACKAGE.glob("*/__init__.py")))]
 LISTED = [name for name in PACKAGES if hasattr(import_module(name), "__all__")]
-LAZY = [name for name in LISTED if hasattr(import_module(name), "_HOMES")]
+LAZY = [name for name in LISTED if Path(import_module(name).__file__).with_suffix(".pyi").exists()]
 
 OPTIONAL = {
     "aiohttp",
@@ -38,24 +38,23 @@ def tree_of(module: str) -> ast.Module:
     return ast.parse(Path(import_module(module).__file__).read_text(encoding="utf-8"))
 
 
+@cache
 def names_for_checkers(package: str) -> dict[str, str]:
-    """The names that type checkers see imported, and the module each comes from."""
+    """The names that the stub of a package re-exports, and the module each comes from."""
     found = {}
-    for node in tree_of(package).body:
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            for line in node.body:
-                assert isinstance(line, ast.ImportFrom), f"{ast.unparse(line)} is no re-export"
-                home = f"{package}.{line.module}" if line.level else line.module
-                found.update({alias.asname or alias.name: home for alias in line.names})
+    stub = Path(import_module(package).__file__).with_suffix(".pyi")
+    for line in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(line, ast.ImportFrom):
+            assert not line.level
+            for alias in line.names:
+                assert alias.asname == alias.name, f"{alias.name} is not re-exported by {stub}"
+                found[alias.name] = line.module
     return found
 
 
 def home_of(package: str, name: str) -> str:
-    """The module that a package takes a name from: by its table if it loads late, else the package itself."""
-    if package not in LAZY:
-        return package
-    home = import_module(package)._HOMES[name]
-    return home if home.startswith("calipers") else f"{package}.{home.lstrip('.')}"
+    """The module that a package takes a name from: by its stub if it loads late, else the package itself."""
+    return names_for_checkers(package)[name] if package in LAZY else package
 
 
 def has_docstring(module: str, name: str) -> bool:
@@ -92,10 +91,8 @@ def test_the_names_of_a_package_are_sorted_and_listed_once(package):
 
 
 @pytest.mark.parametrize("package", LAZY)
-def test_names_that_load_late_are_the_same_for_readers_for_python_and_for_checkers(package):
-    module = import_module(package)
-    assert sorted(module._HOMES) == module.__all__
-    assert names_for_checkers(package) == {name: home_of(package, name) for name in module._HOMES}
+def test_names_that_load_late_are_the_same_for_python_and_for_checkers(package):
+    assert sorted(names_for_checkers(package)) == import_module(package).__all__
 
 
 def test_the_front_page_is_one_that_a_person_can_know():
@@ -153,7 +150,11 @@ def top_level(modules: set[str]) -> set[str]:
 
 def test_importing_calipers_loads_what_loads_its_names_and_little_else():
     loaded = loaded_by("import calipers")
-    assert {module for module in loaded if module.startswith("calipers")} == {"calipers", "calipers.late"}
+    assert {module for module in loaded if module.startswith("calipers")} == {
+        "calipers",
+        "calipers.process",
+        "calipers.process.lazy_exports",
+    }
     assert not top_level(loaded) & (
         OPTIONAL | {"asyncio", "dataclasses", "inspect", "msgspec", "typing_extensions"}
     )
@@ -163,7 +164,12 @@ def test_importing_calipers_loads_what_loads_its_names_and_little_else():
 def test_describing_a_dataset_loads_no_runner_no_event_loop_and_nothing_optional():
     loaded = loaded_by("from calipers import Case, Dataset")
     assert not top_level(loaded) & (OPTIONAL | {"asyncio"})
-    assert not loaded & {"calipers.evaluation", "calipers.runner", "calipers.report", "calipers.stats"}
+    assert not loaded & {
+        "calipers.run.evaluation",
+        "calipers.run.runner",
+        "calipers.report.report",
+        "calipers.stats",
+    }
     assert len(loaded) <= 120, sorted(loaded)
 
 
@@ -177,5 +183,5 @@ def test_running_a_dataset_loads_nothing_optional_but_what_draws_progress():
         "Dataset(cases=[Case(inputs=1)], evaluators=[lambda output: True]).evaluate_sync(abs, progress=False)"
     )
     loaded = loaded_by(f"from calipers import Case, Dataset\n{run}")
-    assert "calipers.runner" in loaded
+    assert "calipers.run.runner" in loaded
     assert not top_level(loaded) & OPTIONAL

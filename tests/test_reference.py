@@ -10,10 +10,10 @@ import pytest
 
 import calipers.errors
 import calipers.evaluators
-from calipers.dataset import EvaluateOptions
-from calipers.report_evaluator import ReportEvaluator
+from calipers.data.evaluator_styles import _SOURCES
+from calipers.report.report_evaluator import ReportEvaluator
+from calipers.run.dataset import EvaluateOptions
 from calipers.spans import SpanQuery
-from calipers.styles import _SOURCES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
@@ -43,7 +43,7 @@ PACKAGES = [
 
 @cache
 def documented():
-    """The paths of the objects that reference pages show: `::: calipers.case.Case`."""
+    """The paths of the objects that reference pages show: `::: calipers.data.case.Case`."""
     return [
         path
         for page in PAGES
@@ -133,13 +133,14 @@ def test_the_tables_of_built_in_evaluators_are_whole(heading, of_reports):
     assert expected
 
 
-def test_the_layers_are_told_as_they_are():
+def test_the_floors_are_told_as_they_are():
     tests = ast.parse((ROOT / "tests" / "test_architecture.py").read_text(encoding="utf-8"))
-    layers = next(
+    floors = next(
         ast.literal_eval(node.value)
         for node in tests.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "LAYERS"
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FLOORS"
     )
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    table = text.split("| | modules |", 1)[1].split("\n\n", 1)[0]
-    assert re.findall(r"`(\w+)`", table) == list(layers)
+    table = text.split("| floor | packages |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
+    told = {line.split("|")[1].strip(): re.findall(r"`(\w+)`", line) for line in table}
+    assert told == {floor: list(packages) for floor, packages in floors.items()}

@@ -35,7 +35,7 @@ SAME_EVERYWHERE = {
     "tests/rollouts/test_demo.py": "a table of which attack breaks which weakness of a target made for it",
     "tests/sandbox/test_python.py::TestLimits::test_processor_time_runs_out": "the system counts, a second each time",
     "tests/sandbox/test_python.py::TestSecrets": "what a program can reach is up to the system and to bubblewrap",
-    "tests/test_interrupt.py::test_a_process_that_a_task_started": "who gets a signal is up to the system",
+    "tests/process/test_interrupt.py::test_a_process_that_a_task_started": "who gets a signal is up to the system",
     "tests/stores/test_crash.py": "fifty kills; test_sqlite.py kills a writer on every Python",
     "tests/spans/test_query.py::test_a_pattern_with_catastrophic_backtracking": "a compiled library counts the time",
     "tests/rollouts/moderators/test_keywords.py::test_a_pattern_that_goes_astray": "the same",

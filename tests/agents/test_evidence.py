@@ -25,12 +25,12 @@ from calipers.agents import (
 )
 from calipers.agents.evidence import MARK, tools_reached
 from calipers.agents.recording import Recording
-from calipers.context import NO_TOOL_CALLS
+from calipers.data.context import NO_TOOL_CALLS
+from calipers.data.trace import joined
+from calipers.data.trace_json import read_trace, trace_data
 from calipers.evaluators import FollowsTrajectory, ToolCallCount, ToolCallsMatch
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.testing import HttpAgentServer, Reply
-from calipers.trace import joined
-from calipers.trace_data import read_trace, trace_data
 from calipers.voice import ExactEvaluator
 
 

@@ -17,8 +17,8 @@ from pydantic_ai.models.test import TestModel
 
 from calipers import Case, Dataset
 from calipers.agents import FunctionAdapter, TraceRecorder, tool
+from calipers.data.redaction import REDACTED
 from calipers.errors import InvalidOptionError
-from calipers.redaction import REDACTED
 from calipers.views.formats import write_report
 
 KEY = "hunter2-is-no-known-shape"

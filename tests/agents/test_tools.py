@@ -10,8 +10,8 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.agents import TraceRecorder, tool
+from calipers.data.redaction import REDACTED
 from calipers.errors import InvalidOptionError
-from calipers.redaction import REDACTED
 
 
 def recorded(function, *args, **kwargs):

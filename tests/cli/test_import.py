@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-DATA = Path(__file__).resolve().parents[1] / "data"
+DATA = Path(__file__).resolve().parents[1] / "samples"
 PYDANTIC, INSPECT = str(DATA / "pydantic_evals_report.json"), str(DATA / "inspect_log.eval")
 
 

@@ -5,7 +5,7 @@ import jsonschema_rs
 import yaml
 
 from calipers.cli.starter import FILES
-from calipers.project import find_project
+from calipers.files.project import find_project
 
 
 def test_the_example_runs_in_an_empty_folder_and_explains_its_failure(calipers, folder):

@@ -3,7 +3,7 @@ import pytest
 
 from calipers.cli.message import CommandError, UserCodeError, no_file, shown, tell, user_traceback
 from calipers.errors import CalipersError, InvalidOptionError
-from calipers.interrupt import Terminated
+from calipers.process.interrupt import Terminated
 
 
 @pytest.mark.parametrize(

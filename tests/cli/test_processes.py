@@ -18,7 +18,7 @@ from calipers.testing import HttpAgentServer, Reply
 from calipers.views.formats import read_report
 
 SCRIPT = str(Path(sys.executable).with_name("calipers"))
-HEAVY = {"asyncio", "msgspec", "pydantic", "rich", "yaml", "json", "logging", "calipers.dataset"}
+HEAVY = {"asyncio", "msgspec", "pydantic", "rich", "yaml", "json", "logging", "calipers.run.dataset"}
 
 
 def environment(**more):

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from calipers import Case, Dataset, LLMCall, ToolCall, Trace, Turn, set_eval_attribute
-from calipers.attempt import increment_eval_metric
+from calipers.data.attempt import increment_eval_metric
 from calipers.views.formats import read_report, write_report
 
 

@@ -22,7 +22,7 @@ HARMS = {
 HEAD = """
 import asyncio
 from calipers import Case, CaseLifecycle, Dataset
-from calipers.lifecycle import CaseLifecycle
+from calipers.data.lifecycle import CaseLifecycle
 
 class Unreadable(Exception):
     def __str__(self):

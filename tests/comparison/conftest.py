@@ -1,8 +1,8 @@
 import pytest
 
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
+from calipers.report.report import Report
 
 
 def attempt(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from calipers.comparison.cases import ChangedCase, cases_of, pair_cases
 from calipers.errors import InvalidOptionError
-from calipers.report import Report
+from calipers.report.report import Report
 
 
 @dataclass

@@ -2,7 +2,7 @@ import pytest
 
 from calipers.comparison.cases import cases_of
 from calipers.comparison.columns import Columns, durations, metric, passes
-from calipers.result import SkippedEvaluation
+from calipers.data.result import SkippedEvaluation
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from calipers import Case, Dataset, as_evaluator
 from calipers.comparison import Comparison, LabelMove, compare_many, compare_reports
+from calipers.data.reuse import Reuse
 from calipers.errors import InvalidOptionError, ReportFormatError
-from calipers.recalled import Reuse
-from calipers.report import Stopping
+from calipers.report.report import Stopping
 from calipers.stats import holm
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from calipers.comparison.yardstick import ChangedEvaluator, Yardstick
-from calipers.result import SkippedEvaluation
+from calipers.data.result import SkippedEvaluation
 
 
 def held(*pairs):

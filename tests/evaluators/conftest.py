@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from calipers.case import Case
-from calipers.context import EvaluatorContext
+from calipers.data.case import Case
+from calipers.data.context import EvaluatorContext
 from calipers.spans import SpanNode, SpanTree
 
 

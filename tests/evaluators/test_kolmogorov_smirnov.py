@@ -1,8 +1,8 @@
 import pytest
 
 from calipers import Case, Dataset
-from calipers.analysis import ScalarResult
 from calipers.evaluators import KolmogorovSmirnovEvaluator
+from calipers.report.analysis import ScalarResult
 
 
 def measure(pairs, **options):

@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from calipers.data.evaluator_output import read_output
 from calipers.errors import CalipersError
 from calipers.evaluators import (
     CloseTo,
@@ -32,7 +33,6 @@ from calipers.evaluators import (
     SpanCount,
     TextSimilarity,
 )
-from calipers.output import read_output
 
 
 class OwnError(Exception):

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case, Dataset
-from calipers.analysis import TableResult
 from calipers.errors import InvalidOptionError
 from calipers.evaluators.scored import ScoredReportEvaluator, check_points, thinned
+from calipers.report.analysis import TableResult
 
 
 @dataclass

@@ -4,9 +4,9 @@ from typing import get_args
 import pytest
 
 from calipers import Case, Dataset, increment_eval_metric, set_eval_attribute
+from calipers.data.result import EvalResult, EvalVerdict
 from calipers.errors import InvalidOptionError
 from calipers.evaluators.source import Missing, Place, Source, attempts
-from calipers.result import EvalResult, EvalVerdict
 
 
 @dataclass

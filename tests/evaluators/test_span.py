@@ -1,6 +1,6 @@
 import pytest
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
 from calipers.errors import InvalidOptionError, SpanTreeRecordingError
 from calipers.evaluators import EvaluationReason, HasMatchingSpan, SpanCount
 

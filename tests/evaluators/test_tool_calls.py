@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from calipers import Case, Dataset, EvalVerdict, ToolCall, Trace, record_trace
-from calipers.context import NO_TOOL_CALLS
+from calipers.data.context import NO_TOOL_CALLS
 from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.evaluators import EvaluationReason, Skipped, ToolCallCount, ToolCallsMatch
 from calipers.matching import Approx, Regex, Text

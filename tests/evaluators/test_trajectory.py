@@ -7,7 +7,8 @@ from textwrap import dedent
 import pytest
 
 from calipers import Case, Dataset, ToolCall, Trace
-from calipers.context import NO_TOOL_CALLS
+from calipers.data.context import NO_TOOL_CALLS
+from calipers.data.result import EvalVerdict
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.evaluators import FollowsTrajectory
 from calipers.files.schema import dataset_schema
@@ -27,7 +28,6 @@ from calipers.matching import (
     Trajectory,
 )
 from calipers.matching.trajectory_data import read_trajectory
-from calipers.result import EvalVerdict
 from calipers.testing import check_evaluator, evaluate_one, make_context
 
 PATH = [ToolCall("search", output="X9"), ToolCall("book", {"to": "LA", "id": "X9"})]

@@ -3,9 +3,9 @@
 import pytest
 
 from calipers import Case, Dataset
-from calipers.result import EvalResult, EvaluationReason, EvalVerdict, Skipped
+from calipers.data.result import EvalResult, EvaluationReason, EvalVerdict, Skipped
+from calipers.data.trace import ToolCall, Trace
 from calipers.stores import MemoryStore
-from calipers.trace import ToolCall, Trace
 
 HOSTILE = '=HYPERLINK("evil")\r\n\x1b[31m,"quoted" \x00 é 🙂 </script>'
 

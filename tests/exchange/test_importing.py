@@ -13,7 +13,7 @@ from calipers.exchange import export_run, import_run
 from calipers.stores import MemoryStore, SqliteStore, hide_keys, open_store, score_again
 from calipers.views.formats import write_report
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[1] / "samples"
 OTHERS = ["pydantic_evals_report.json", "inspect_log.eval", "inspect_log.json"]
 
 

@@ -11,7 +11,7 @@ from calipers.exchange import import_run
 from calipers.exchange.inspect_archive import read_archive
 from calipers.views.jsonl import record_line
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[1] / "samples"
 LOG = json.loads((DATA / "inspect_log.json").read_bytes())
 
 

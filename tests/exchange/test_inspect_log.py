@@ -1,4 +1,4 @@
-"""Logs of Inspect AI; `tests/data/inspect_log.*` are one log of a task with a tool, written by it in both formats."""
+"""Logs of Inspect AI; `tests/samples/inspect_log.*` are one log of a task with a tool, written by it in both formats."""
 
 import copy
 import json
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from calipers.data.result import EvalVerdict
 from calipers.errors import ReportFormatError
 from calipers.exchange import import_run
 from calipers.exchange.inspect_log import is_inspect_log, read_log
-from calipers.result import EvalVerdict
 
-DATA = Path(__file__).parents[1] / "data" / "inspect_log.json"
+DATA = Path(__file__).parents[1] / "samples" / "inspect_log.json"
 WRITTEN = json.loads(DATA.read_bytes())
 
 

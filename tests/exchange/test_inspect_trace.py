@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from calipers.data.trace import TurnType
 from calipers.exchange.inspect_log import read_log
 from calipers.exchange.inspect_trace import read_inspect_trace, usage_of
-from calipers.trace import TurnType
 
-DATA = Path(__file__).parents[1] / "data" / "inspect_log.json"
+DATA = Path(__file__).parents[1] / "samples" / "inspect_log.json"
 SAMPLE = SimpleNamespace(uuid="u", started_at=None)
 
 

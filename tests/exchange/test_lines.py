@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case, Dataset
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
 from calipers.errors import ReportFormatError, StoreError
 from calipers.exchange import export_run, import_run
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
+from calipers.report.report import Report
 from calipers.stores import MemoryStore, RunInfo, score_again
 from calipers.stores.notes import AttemptNotes, CellNotes, with_attempt_notes, with_notes
 from calipers.stores.records import StoredCell

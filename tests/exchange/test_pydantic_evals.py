@@ -1,4 +1,4 @@
-"""Reports of pydantic_evals; `tests/data/pydantic_evals_report.json` is what its adapter wrote, with short tracebacks."""
+"""Reports of pydantic_evals; `tests/samples/pydantic_evals_report.json` is what its adapter wrote, with short tracebacks."""
 
 import copy
 import json
@@ -10,7 +10,7 @@ from calipers.errors import ReportFormatError
 from calipers.exchange import import_run
 from calipers.exchange.pydantic_evals import is_pydantic_evals, read_pydantic_evals
 
-DATA = Path(__file__).parents[1] / "data" / "pydantic_evals_report.json"
+DATA = Path(__file__).parents[1] / "samples" / "pydantic_evals_report.json"
 WRITTEN = json.loads(DATA.read_bytes())
 
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from calipers.data.record import ReportCase
+from calipers.data.result import EvaluationResult, EvaluatorSpec
 from calipers.exchange.tables import ATTEMPTS, RESULTS
-from calipers.record import ReportCase
-from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorSpec
+from calipers.report.report import Report
 
 
 def rows_of(table, store, run):

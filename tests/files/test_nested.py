@@ -8,7 +8,7 @@ import pytest
 
 from calipers import Dataset
 from calipers.agents import BaseEvaluator, CompositeEvaluator, LatencyBudgetEvaluator, StatisticalEvaluator
-from calipers.evaluator import EvaluatorLike
+from calipers.data.evaluator import EvaluatorLike
 from calipers.evaluators import Contains, EqualsExpected, Evaluator, MaxDuration
 from calipers.files.catalog import Catalog
 from calipers.files.nested import holds_evaluators, nested_in

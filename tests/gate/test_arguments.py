@@ -8,7 +8,7 @@ from calipers import Case, Dataset
 from calipers.comparison import compare_many, compare_reports
 from calipers.errors import InvalidOptionError
 from calipers.gate import Policy, Rules, StopWhenDecided, judge_run
-from calipers.planning import plan_from_pilot
+from calipers.gate.plan import plan_from_pilot
 from calipers.views.comparison import (
     comparisons_html,
     comparisons_json,

@@ -6,12 +6,12 @@ from random import Random
 import pytest
 
 from calipers import Case, Dataset
-from calipers.analysis import JudgeCorrection
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.evaluators import JudgeCorrectionEvaluator
 from calipers.gate import HumanAgreement, Policy, Rules, StopWhenDecided, judge_run
 from calipers.gate.corrected import Corrected
-from calipers.report_evaluator import ReportEvaluatorContext
+from calipers.report.analysis import JudgeCorrection
+from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stats import prediction_powered, rogan_gladen
 from calipers.views.analyses import correction_rows
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from calipers import Case, Dataset
+from calipers.data.jsonable import plain
 from calipers.identity import task_identity
 from calipers.identity.fingerprint import Unknown
 from calipers.identity.outside import _FUNCTIONS
-from calipers.plain import plain
 from calipers.stores import MemoryStore, why
 
 from .programs import NOT_SEEN, SEEN, UNKNOWN, WITHOUT_EFFECT, Program

@@ -46,7 +46,7 @@ def test_error(nothing_like_that):
 
 def test_nothing_was_loaded():
     loaded = {name for name in sys.modules if name.partition(".")[0] in {"calipers", "rich", "msgspec"}}
-    assert loaded <= {"calipers", "calipers.late", "calipers.pytest_plugin", "calipers.pytest_plugin.hooks",
+    assert loaded <= {"calipers", "calipers.process", "calipers.process.lazy_exports", "calipers.pytest_plugin", "calipers.pytest_plugin.hooks",
                       "calipers.pytest_plugin.session", "calipers.pytest_plugin.voice_hooks"}
 """
 
@@ -63,7 +63,8 @@ def test_loading_the_plugin_loads_the_hooks_and_nothing_else_of_calipers():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) == {
         "calipers",
-        "calipers.late",
+        "calipers.process",
+        "calipers.process.lazy_exports",
         PLUGIN,
         f"{PLUGIN}.hooks",
         f"{PLUGIN}.session",

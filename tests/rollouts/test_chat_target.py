@@ -2,6 +2,8 @@ import asyncio
 
 import pytest
 
+from calipers.data.retry import Retry
+from calipers.data.trace import ToolCall
 from calipers.errors import (
     AgentConnectionError,
     AgentReplyError,
@@ -9,11 +11,9 @@ from calipers.errors import (
     InvalidOptionError,
     RolloutError,
 )
-from calipers.retry import Retry
 from calipers.rollouts import ChatTarget, Environment, Message, OnRefusal
 from calipers.rollouts.chat_target import is_passing_trouble
 from calipers.testing import OpenAIServer, Reply
-from calipers.trace import ToolCall
 
 AT_ONCE = Retry(on=is_passing_trouble, backoff=0)
 KEY = "sk-top-secret"

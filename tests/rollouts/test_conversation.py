@@ -6,11 +6,11 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.agents import FunctionAdapter, TraceRecorder, tool
+from calipers.data.trace import LLMCall, ToolCall, Trace, TurnType
 from calipers.evaluators import FollowsTrajectory, ToolCallCount, ToolCallsMatch
 from calipers.rollouts import Environment, Graph, Node, Replay, Reply, RolloutTask
 from calipers.rollouts.conversation import conversation_trace
 from calipers.testing import make_context
-from calipers.trace import LLMCall, ToolCall, Trace, TurnType
 
 NEVER = [ToolCallCount("refund", maximum=0), FollowsTrajectory({"never": ["refund"]})]
 

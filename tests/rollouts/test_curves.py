@@ -3,7 +3,7 @@
 import pytest
 
 from calipers import Case, Dataset, Report
-from calipers.analysis import LinePlot, ScalarResult, TableResult, TreePlot
+from calipers.report.analysis import LinePlot, ScalarResult, TableResult, TreePlot
 from calipers.rollouts import Environment, Graph, LeakModerator, Node, OnSuccess, RolloutCurves, RolloutTask
 from calipers.rollouts.demo import GOAL, VaultAssistant
 from calipers.rollouts.strategies import SampledAttack

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case, Dataset, Report, ToolCall, Trace
+from calipers.data.jsonable import plain
 from calipers.errors import InvalidRolloutError
-from calipers.plain import plain
 from calipers.rollouts import Graph, Node
 from calipers.rollouts.graph_data import FORMAT_VERSION, graph_data, read_graph
 

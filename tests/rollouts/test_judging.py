@@ -2,11 +2,11 @@ from dataclasses import dataclass
 
 import pytest
 
+from calipers.data.result import EvalResult, EvalVerdict
+from calipers.data.trace import ToolCall, Trace
 from calipers.errors import InvalidOptionError, NotAnEvaluatorError, RolloutError
 from calipers.evaluators import Contains, Evaluator
-from calipers.result import EvalResult, EvalVerdict
 from calipers.rollouts import Environment, KeywordModerator
-from calipers.trace import ToolCall, Trace
 
 MODERATOR = KeywordModerator({"heron": 0.5, "egret": 0.4})
 

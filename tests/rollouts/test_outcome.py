@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from calipers.data.record import ReportCase
 from calipers.errors import InvalidRolloutError
-from calipers.record import ReportCase
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.rollouts import (
     Graph,
     Node,

@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pytest
 
+from calipers.data.retry import Retry
 from calipers.errors import InvalidOptionError, InvalidOutputError, RolloutError
-from calipers.retry import Retry
 from calipers.rollouts import Evaluator, Graph, GraphMetrics, MeasuredRollouts, Node
 from calipers.rollouts.rolling import planned_seeds
 

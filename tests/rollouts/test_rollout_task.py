@@ -1,11 +1,11 @@
 import pytest
 
 from calipers import Case, Dataset
+from calipers.data.trace import ToolCall, Trace
 from calipers.errors import InvalidCaseError, InvalidOptionError, TaskContractError
 from calipers.rollouts import Environment, Graph, LeakModerator, Reply, RolloutTask
 from calipers.rollouts.conversation import conversation_trace
 from calipers.rollouts.rollout_task import read_inputs
-from calipers.trace import ToolCall, Trace
 
 
 class Vault:

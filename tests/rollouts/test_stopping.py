@@ -3,6 +3,7 @@ import random
 import numpy as np
 import pytest
 
+from calipers.data.trace import ToolCall, Trace
 from calipers.errors import InvalidOptionError, InvalidRolloutError, RolloutError
 from calipers.rollouts import (
     Budget,
@@ -16,7 +17,6 @@ from calipers.rollouts import (
     WallTime,
 )
 from calipers.rollouts.stopping import as_stop_condition
-from calipers.trace import ToolCall, Trace
 
 
 def so_far(*responses, **fields):

@@ -3,10 +3,10 @@ import asyncio
 import pytest
 
 from calipers.agents import FunctionAdapter
+from calipers.data.trace import ToolCall, Trace
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.rollouts import Environment, Message, MessagesTarget, Reply, TextTarget, as_target
 from calipers.rollouts.targets import read_reply
-from calipers.trace import ToolCall, Trace
 
 TALK = [
     Message("system", "Be kind."),

@@ -82,11 +82,11 @@ def test_an_attempt_without_spans_has_an_empty_tree(recorder):
 
 
 def test_the_ids_lead_to_the_attempts_own_span(recorder, exported):
-    with recorder.attempt("case 1", {"calipers.case": "one"}) as capture:
+    with recorder.attempt("case 1", {"calipers.data.case": "one"}) as capture:
         assert capture.trace_id is not None
     [own] = exported()
     assert own.name == "case 1"
-    assert dict(own.attributes) == {"calipers.case": "one"}
+    assert dict(own.attributes) == {"calipers.data.case": "one"}
     assert capture.trace_id == trace.format_trace_id(own.context.trace_id)
     assert capture.span_id == trace.format_span_id(own.context.span_id)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calipers.planning import plan_from_rate
+from calipers.gate.plan import plan_from_rate
 from calipers.stats import (
     VarianceComponents,
     cases_needed,

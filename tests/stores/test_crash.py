@@ -24,8 +24,8 @@ import sys
 import time
 
 from calipers import Case, Dataset
-from calipers.evaluation import evaluate
-from calipers.runner import Options
+from calipers.run.evaluation import evaluate
+from calipers.run.runner import Options
 from calipers.stores import Pace, open_store
 from calipers.stores.keeping import keep_in
 

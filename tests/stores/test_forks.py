@@ -12,7 +12,7 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.errors import StoreError
-from calipers.forks import no_more_forks, tell_of_forks
+from calipers.process.forks import no_more_forks, tell_of_forks
 from calipers.stores import MemoryStore, SqliteStore, open_store
 
 pytestmark = [

@@ -4,9 +4,9 @@ import pytest
 
 from calipers import Case
 from calipers.identity.fingerprint import Identity
-from calipers.judge import make_plan
+from calipers.run.work import work_items
+from calipers.scoring.plan import make_plan
 from calipers.stores.identities import Keys
-from calipers.work import work_items
 
 
 @pytest.mark.parametrize("repeat", [1, 3])

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from calipers import Case, Dataset, Evaluator
-from calipers.analysis import Aggregate, ScalarResult
 from calipers.evaluators import ConfusionMatrixEvaluator
+from calipers.report.analysis import Aggregate, ScalarResult
 from calipers.stores import MemoryStore, score_again
 from calipers.stores.outdated import outdate
 

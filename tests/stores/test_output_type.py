@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from calipers import Case, Dataset
-from calipers.plain import are_plain, plain
+from calipers.data.jsonable import are_plain, plain
 from calipers.stores import MemoryStore, hide_matches
 from calipers.stores.notes import attempt_notes
 from calipers.stores.output_type import OutputType, form_of, output_type

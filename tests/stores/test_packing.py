@@ -8,19 +8,19 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from calipers.errors import StoreError
-from calipers.plain import are_plain, plain
-from calipers.record import Failure, ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.result import (
+from calipers.data.jsonable import are_plain, plain
+from calipers.data.record import Failure, ReportCase, ReportCaseFailure
+from calipers.data.result import (
     EvaluationResult,
     EvaluatorFailure,
     EvaluatorSpec,
     EvalVerdict,
     SkippedEvaluation,
 )
+from calipers.data.trace import ToolCall, Trace, Turn, TurnType
+from calipers.errors import StoreError
+from calipers.report.report import Report
 from calipers.stores import GitState, MemoryStore, Panel, RunInfo, StoredEvaluator, facts_of, pack, unpack
-from calipers.trace import ToolCall, Trace, Turn, TurnType
 
 TEXT = st.text(max_size=6)
 NAMES = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=6)

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case
-from calipers.attempt import Attempt
-from calipers.judge import Plan
-from calipers.record import Failure, ReportCase, ReportCaseFailure
-from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
+from calipers.data.attempt import Attempt
+from calipers.data.record import Failure, ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
+from calipers.data.trace import Trace
+from calipers.run.work import Work
+from calipers.scoring.plan import Plan
 from calipers.stores import Panel, StoredEvaluator, pack
 from calipers.stores.plain_attempts import pack_plain
-from calipers.trace import Trace
-from calipers.work import Work
 
 SPEC = EvaluatorSpec("right")
 PANEL = Panel([StoredEvaluator(name="right", spec=SPEC)])

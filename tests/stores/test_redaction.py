@@ -13,6 +13,7 @@ from calipers import (
     Skipped,
     set_eval_attribute,
 )
+from calipers.data.trace import ToolCall, Trace, Turn, TurnType
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.stores import (
     Panel,
@@ -27,7 +28,6 @@ from calipers.stores import (
 )
 from calipers.stores.notes import attempt_notes, cell_notes
 from calipers.testing.stores import _EVALUATORS, record
-from calipers.trace import ToolCall, Trace, Turn, TurnType
 
 SECRET = "sk-12345"
 

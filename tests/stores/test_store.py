@@ -7,10 +7,10 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.cli.gating import counted
+from calipers.data.result import EvaluatorSpec
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.gate.looks import Look
 from calipers.gate.verdict import Verdict
-from calipers.result import EvaluatorSpec
 from calipers.stores import Panel, RunInfo, Store, StoredEvaluator, pack
 from calipers.testing import check_store
 from calipers.testing.stores import record

@@ -18,8 +18,8 @@ from calipers import (
     Trace,
     evaluators,
 )
+from calipers.data.result import EvalResult, EvaluatorSpec
 from calipers.errors import InvalidOptionError
-from calipers.result import EvalResult, EvaluatorSpec
 from calipers.spans import SpanNode, SpanTree
 from calipers.testing import ConformanceError, check_evaluator, make_context
 from calipers.testing.finding import WAY_OUT, Rule

@@ -7,6 +7,7 @@ import urllib.request
 
 import pytest
 
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 from calipers.testing import (
     GeminiLiveServer,
@@ -18,7 +19,6 @@ from calipers.testing import (
     Reply,
     WebSocketAgentServer,
 )
-from calipers.trace import ToolCall
 
 SERVERS = [
     HttpAgentServer,

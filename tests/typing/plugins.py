@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, assert_type
 
 from calipers import Case, Dataset, Evaluator, EvaluatorContext
+from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.plugins import (
     AdapterPlugin,
     EvaluatorPlugin,
@@ -15,8 +16,7 @@ from calipers.plugins import (
     PluginType,
     ViewPlugin,
 )
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.testing import PluginConformance, check_plugin
 from calipers.views.formats import write_report
 from calipers.views.view import ReportWriter, View

@@ -17,13 +17,13 @@ from calipers import (
     known,
     set_eval_attribute,
 )
-from calipers.analysis import ConfusionMatrix
 from calipers.comparison import Conclusion, compare_reports
 from calipers.pytest_plugin.evaluating import Evaluate
 from calipers.pytest_plugin.gating import Gate
-from calipers.report import Averages, CaseGroup
+from calipers.report.analysis import ConfusionMatrix
+from calipers.report.report import Averages, CaseGroup
+from calipers.report.summary import Summary
 from calipers.stats import Estimate, Interval
-from calipers.summary import Summary
 from calipers.testing import BlockingScriptedTask, ScriptedTask, assert_passed, evaluate_one, make_context
 
 cases: list[Case[str, int, dict[str, str]]] = [Case(inputs="a", expected_output=1)]

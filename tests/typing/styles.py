@@ -17,7 +17,7 @@ from calipers import (
     Trace,
     as_evaluator,
 )
-from calipers.result import EvalResult, EvalVerdict
+from calipers.data.result import EvalResult, EvalVerdict
 
 # 1. Functions whose parameters are named for what they need.
 

@@ -3,8 +3,8 @@
 
 from typing import Any, assert_type
 
+from calipers.data.trace import ToolCall
 from calipers.testing import OpenAIServer, Received, Reply, WebSocketAgentServer
-from calipers.trace import ToolCall
 from calipers.voice.adapters import (
     GeminiAgent,
     GeminiLiveAgent,

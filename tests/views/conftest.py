@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from calipers import Report, ReportCase, ReportCaseFailure
-from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
+from calipers.data.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
 
 
 class Records:

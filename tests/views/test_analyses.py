@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from calipers.analysis import (
+from calipers.report.analysis import (
     Aggregate,
     CalibrationCurve,
     ConfusionMatrix,

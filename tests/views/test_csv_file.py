@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calipers.data.jsonable import plain
 from calipers.errors import CalipersError
-from calipers.plain import plain
 from calipers.views.csv_file import CsvWriter, report_csv
 
 TEXT = st.text(st.characters(exclude_categories=()))

@@ -6,10 +6,10 @@ from importlib import import_module
 import pytest
 
 from calipers import Case, Dataset
-from calipers.attempt import increment_eval_metric
+from calipers.data.attempt import increment_eval_metric
+from calipers.data.evaluator import Evaluator
+from calipers.data.evaluator_output import EvaluationReason
 from calipers.errors import InvalidOptionError, MissingExtraError
-from calipers.evaluator import Evaluator
-from calipers.output import EvaluationReason
 
 
 class Judge(Evaluator):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from calipers.summary import tally
+from calipers.report.summary import tally
 from calipers.views.github import add_step_summary, command, commands_off, report_annotations
 from calipers.views.markdown import report_markdown
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case, Dataset, Report, ToolCall, Trace
-from calipers.analysis import ScalarResult
 from calipers.errors import CalipersError, ReportFormatError
 from calipers.evaluators import EqualsExpected
-from calipers.summary import tally
+from calipers.report.analysis import ScalarResult
+from calipers.report.summary import tally
 from calipers.views.formats import read_report
 from calipers.views.jsonl import JsonlWriter, read_jsonl, report_jsonl
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from calipers.record import Failure
-from calipers.summary import tally
+from calipers.data.record import Failure
+from calipers.report.summary import tally
 from calipers.views.junit import report_junit
 
-SCHEMA = etree.XMLSchema(etree.parse(str(Path(__file__).parents[1] / "data" / "junit.xsd")))
+SCHEMA = etree.XMLSchema(etree.parse(str(Path(__file__).parents[1] / "samples" / "junit.xsd")))
 TEXT = st.text(st.characters(exclude_categories=()))
 
 

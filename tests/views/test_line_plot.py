@@ -1,4 +1,4 @@
-from calipers.analysis import LinePlot, PlotLine, PlotPoint
+from calipers.report.analysis import LinePlot, PlotLine, PlotPoint
 from calipers.stats import Interval, wilson
 from calipers.views.line_plot import line_plot, some, span
 from calipers.views.page import Page

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from calipers import ToolCall, Trace
-from calipers.analysis import ScalarResult
-from calipers.scoring import BlockedLoop
-from calipers.summary import tally
+from calipers.report.analysis import ScalarResult
+from calipers.report.summary import tally
+from calipers.scoring.scoring import BlockedLoop
 from calipers.views.markdown import LIMIT, code, report_markdown
 from calipers.views.text import visible
 

@@ -3,8 +3,8 @@ import time
 import pytest
 
 from calipers import Case, Dataset
-from calipers.record import Failure
-from calipers.scoring import BlockedLoop
+from calipers.data.record import Failure
+from calipers.scoring.scoring import BlockedLoop
 from calipers.views.notes import footnote, measures, warnings
 from calipers.views.page import Page
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calipers.summary import tally
+from calipers.report.summary import tally
 from calipers.views.outcome import (
     complaints,
     count_dropped,

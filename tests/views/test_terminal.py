@@ -10,10 +10,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from calipers import Case, Dataset
-from calipers.analysis import Aggregate, ConfusionMatrix, ScalarResult, TableResult
+from calipers.data.record import Failure
 from calipers.errors import InvalidOptionError
-from calipers.record import Failure
-from calipers.scoring import BlockedLoop
+from calipers.report.analysis import Aggregate, ConfusionMatrix, ScalarResult, TableResult
+from calipers.scoring.scoring import BlockedLoop
 from calipers.views.terminal import print_report, render_report, report_text
 
 ALL_PASS = """\

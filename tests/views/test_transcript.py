@@ -8,8 +8,8 @@ from calipers import Case, Dataset
 from calipers.agents import tool
 from calipers.cli.details import attempt_lines
 from calipers.comparison.cases import cases_of
-from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorSpec
+from calipers.data.result import EvaluationResult, EvaluatorSpec
+from calipers.report.report import Report
 from calipers.rollouts import Environment, Graph, LeakModerator, Node, RolloutTask, SimulatedUser
 from calipers.views.comparison.case import Sided, case_rows
 from calipers.views.github import report_annotations

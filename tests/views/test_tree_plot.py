@@ -1,4 +1,4 @@
-from calipers.analysis import TreeNode, TreePlot
+from calipers.report.analysis import TreeNode, TreePlot
 from calipers.views.page import Page
 from calipers.views.tree_plot import family, tree_plot
 

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from calipers.data.jsonable import plain
 from calipers.errors import InvalidAudioError, InvalidOptionError
-from calipers.plain import plain
 from calipers.voice import wav
 from calipers.voice.audio import Audio
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stats import rate_from_counts
 from calipers.voice import Sweep, SweepPoint, VoiceTask, sweep, tool_call
 from calipers.voice.demo import OfflineAgent, spoken_requests

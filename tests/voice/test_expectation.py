@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from calipers.data.jsonable import plain
+from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
 from calipers.matching import CallOf, Regex
-from calipers.plain import plain
-from calipers.trace import Trace
 from calipers.voice import AgentResponse, tool_call
 from calipers.voice.expectation import expected_calls, made_calls
 

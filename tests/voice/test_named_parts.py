@@ -8,8 +8,8 @@ from importlib import import_module
 import pytest
 
 from calipers.files.problem import Problems
+from calipers.files.voice_parts import AGENTS, PARSERS, SYNTHESIZERS, NamedParts, part_parameters
 from calipers.voice import Agent, FunctionAgent, ResponseParser, Synthesizer, TextAgent
-from calipers.voice.named_parts import AGENTS, PARSERS, SYNTHESIZERS, NamedParts, part_parameters
 
 ENVIRON = {"TOKEN": "s3cret-token", "URL": "http://127.0.0.1:9/agent"}
 NEEDED = {"http": "http://127.0.0.1:9", "websocket": "ws://127.0.0.1:9"}

@@ -15,7 +15,7 @@ from calipers.errors import (
     TaskContractError,
 )
 from calipers.evaluators import EvaluationReason
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.voice import (
     AgentResponse,
     Audio,

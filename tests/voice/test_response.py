@@ -2,7 +2,7 @@
 
 import pytest
 
-from calipers.trace import ToolCall
+from calipers.data.trace import ToolCall
 from calipers.voice.response import AgentResponse, ResponseProblem, unreadable_call
 
 

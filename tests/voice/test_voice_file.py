@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.errors import DatasetFileError, InvalidOptionError
+from calipers.files.voice_file import KEYS, PROMPT_KEYS
 from calipers.matching import CallOf, Regex
 from calipers.voice import (
     Audio,
@@ -24,7 +25,6 @@ from calipers.voice.demo import OfflineAgent
 from calipers.voice.perturbations import KINDS, Babble, Chain, Gain, Noise, PacketLoss, Telephone
 from calipers.voice.prompt_babble import PromptBabble
 from calipers.voice.synthesizers import EspeakSynthesizer
-from calipers.voice.voice_file import KEYS, PROMPT_KEYS
 
 VALIDATOR = jsonschema_rs.Draft202012Validator(voice_schema())
 MINIMAL = """

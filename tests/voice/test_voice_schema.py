@@ -3,10 +3,10 @@
 import jsonschema_rs
 import pytest
 
-from calipers.voice.named_parts import AGENTS, SYNTHESIZERS
+from calipers.files.voice_file import EVALUATORS, KEYS, PROMPT_KEYS
+from calipers.files.voice_parts import AGENTS, SYNTHESIZERS
+from calipers.files.voice_schema import voice_schema
 from calipers.voice.perturbations import KINDS
-from calipers.voice.voice_file import EVALUATORS, KEYS, PROMPT_KEYS
-from calipers.voice.voice_schema import voice_schema
 
 SCHEMA = voice_schema()
 VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA)

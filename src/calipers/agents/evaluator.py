@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
-from calipers.case import Case
+from calipers.data.case import Case
+from calipers.data.evaluator_output import read_output
+from calipers.data.result import EvalResult, EvalVerdict, describe_error
+from calipers.data.trace import Trace
 from calipers.errors import InvalidOutputError
-from calipers.output import read_output
-from calipers.result import EvalResult, EvalVerdict, describe_error
-from calipers.trace import Trace
 
 from .test_case import TestCase, as_test_case
 

@@ -14,8 +14,8 @@ from time import perf_counter
 
 import msgspec
 
-from calipers.result import describe_error
-from calipers.trace import LLMCall, ToolCall, Turn
+from calipers.data.result import describe_error
+from calipers.data.trace import LLMCall, ToolCall, Turn
 
 UNFINISHED = "unfinished: it was still running when the recording ended"
 """The error of a call that outlived its recording."""

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from calipers.data.trace import Trace
 from calipers.errors import InvalidTraceError
-from calipers.trace import Trace
 
 from .recording import Recording, current_recording
 

@@ -11,7 +11,7 @@ takes the context there. Two recordings in different tasks or threads know nothi
   later changes nothing.
 - A recording without a call says that none was made only where there is evidence that it would have been recorded
   (`evidence.py`): the code around it has tools marked with `@tool`, or records calls by hand.
-- What looks like a secret (`calipers.redaction`) is recorded as `[redacted]`: in calls, in metadata, in errors. What the
+- What looks like a secret (`calipers.data.redaction`) is recorded as `[redacted]`: in calls, in metadata, in errors. What the
   agent was asked and what it said stands as it is, for that is what evaluators judge.
 - If the block is left by an exception, the trace so far is kept and has it under `metadata["error"]`.
 - An attempt of a run records the calls of functions marked with `@tool` also outside of any recording.
@@ -30,10 +30,10 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
-from calipers.attempt import Attempt, running_attempt
+from calipers.data.attempt import Attempt, running_attempt
+from calipers.data.redaction import masked, masked_text, secrets_in, without
+from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
 from calipers.errors import InvalidOptionError, InvalidTraceError
-from calipers.redaction import masked, masked_text, secrets_in, without
-from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
 
 from .event_log import Event, EventLog, error_text, turn_of
 from .evidence import Found, tools_reached, tools_reached_by_caller

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from calipers.case import Case
-from calipers.evaluator import EvaluatorLike
+from calipers.data.case import Case
+from calipers.data.evaluator import EvaluatorLike
 from calipers.matching.match import CallLike
 
 

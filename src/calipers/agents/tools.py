@@ -9,7 +9,7 @@ caller.
 - What the agent did not choose is no argument, and is not recorded: a method's `self`, what a framework fills in, such as
   the `RunContext` of pydantic-ai or the `RunnableConfig` of LangChain (`injected.py`), and the parameters in `exclude`.
 - Secrets are recorded as `[redacted]`: what `redact` names, and what looks like a key or stands under a name such as
-  `password` (`calipers.redaction`), in arguments, outputs and errors. Outputs and errors do not repeat the secrets that stand
+  `password` (`calipers.data.redaction`), in arguments, outputs and errors. Outputs and errors do not repeat the secrets that stand
   under such names in the arguments, or in what is no argument, such as `ctx.deps.api_key`.
 - A call that the function's signature refuses is a failed call. Its positional arguments stand under `args`; where there
   is something to redact or to leave out, they are not recorded.
@@ -23,11 +23,11 @@ from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
 
+from calipers.data.redaction import REDACTED, masked, masked_text, secrets_in, without
+from calipers.data.result import tell_error_as
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
-from calipers.redaction import REDACTED, masked, masked_text, secrets_in, without
-from calipers.result import tell_error_as
-from calipers.task import tell_silence_with
-from calipers.trace import ToolCall
+from calipers.run.task import tell_silence_with
 
 from .event_log import error_text
 from .evidence import MARK

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from calipers.interrupt import terminating
+from calipers.process.interrupt import terminating
 
 from .command import Settings, debug_option
 from .exits import PASSED

@@ -13,11 +13,11 @@ from typing import Any, is_typeddict
 import click
 
 from calipers import agents, evaluators, rollouts
-from calipers.evaluator import EvaluatorLike
+from calipers.data.evaluator import EvaluatorLike
 from calipers.files.catalog import Kind, built_in_types
 from calipers.files.parameters import parameters_of
 from calipers.plugins.evaluators import name_of
-from calipers.report_evaluator import ReportEvaluator
+from calipers.report.report_evaluator import ReportEvaluator
 
 from .exits import PASSED, USAGE
 from .message import CommandError, shown

@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
+from calipers.data.jsonable import plain
 from calipers.errors import CalipersError
 from calipers.files import Problem
-from calipers.plain import plain
-from calipers.views.numbers import plural
+from calipers.stats.number_text import plural
 
 from .dataset_file import DatasetFiles, is_voice_file
 from .exits import FAILED, PASSED, first_of

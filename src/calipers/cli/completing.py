@@ -60,7 +60,7 @@ def complete_evaluator(ctx: click.Context, param: click.Parameter, incomplete: s
     """The built-in evaluators; as `NAME=` where a number follows."""
     del ctx
     end = "=" if param.name == "fail_under" else ""
-    return [CompletionItem(name + end) for name in evaluators.__all__ if name.startswith(incomplete)]
+    return [CompletionItem(name + end) for name in dir(evaluators) if name.startswith(incomplete)]
 
 
 def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

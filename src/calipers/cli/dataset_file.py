@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-from calipers.dataset import Dataset
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.files import Problem, check_file, dataset_schema, load_dataset
 from calipers.files.document import read_data
@@ -19,6 +18,7 @@ from calipers.files.format import DOCUMENTS, format_of
 from calipers.files.problem import Problems
 from calipers.files.value_type import type_arguments
 from calipers.plugins import PluginManager
+from calipers.run.dataset import Dataset
 
 from .loading import load_object, make_importable
 from .message import problem_lines

@@ -4,12 +4,12 @@ import sys
 from typing import Any
 
 from calipers.comparison.yardstick import KnownEvaluators
-from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError
 from calipers.gate.judging import judge_run
 from calipers.gate.policy import Policy
 from calipers.gate.stopping import StopWhenDecided
-from calipers.report import Report
+from calipers.report.report import Report
+from calipers.run.dataset import Dataset
 from calipers.views.gate.terminal import print_verdict
 from calipers.views.github import commands_off
 

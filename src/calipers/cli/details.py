@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from calipers.plain import plain
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.result import EvaluationResult
-from calipers.trace import Trace, Turn, TurnType
-from calipers.views.numbers import number, seconds
+from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationResult
+from calipers.data.trace import Trace, Turn, TurnType
+from calipers.stats.number_text import number, seconds
 from calipers.views.outcome import outcome_of
 from calipers.views.text import visible
 from calipers.views.transcript import Transcript, transcript_of

@@ -7,8 +7,8 @@ writes them.
 from collections.abc import Sequence
 from typing import Any
 
-from calipers.plain import plain
-from calipers.report import Report
+from calipers.data.jsonable import plain
+from calipers.report.report import Report
 
 from .exits import WORDS
 from .verdict import Outcome

@@ -14,7 +14,7 @@ from calipers.gate.judging import judge_run
 from calipers.gate.looks import Look, number_of, question_of
 from calipers.gate.policy import LimitError, Policy
 from calipers.gate.verdict import Outcome, Verdict
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stores.packing import setting_of
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store

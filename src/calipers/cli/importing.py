@@ -7,8 +7,8 @@ import click
 
 from calipers.errors import CalipersError
 from calipers.exchange.importing import ImportedRun, import_run
+from calipers.stats.number_text import plural
 from calipers.stores.store import Store
-from calipers.views.numbers import plural
 
 from .exits import PASSED, first_of
 from .message import describe, no_file, note, shown, trace

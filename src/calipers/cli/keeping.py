@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import click
 
-from calipers.dataset import Dataset
+from calipers.data.jsonable import plain
+from calipers.data.reuse import Reuse
 from calipers.errors import InvalidOptionError, StoreError
-from calipers.plain import plain
-from calipers.recalled import Reuse
-from calipers.report import Report
+from calipers.report.report import Report
+from calipers.run.dataset import Dataset
+from calipers.stats.number_text import plural
 from calipers.stores.redaction import redacted_parameters
 from calipers.stores.run_info import RunInfo
 from calipers.stores.sqlite import MemoryStore
 from calipers.stores.store import Redact, Store
-from calipers.views.numbers import plural
 
 from .exits import USAGE
 from .message import CommandError

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from calipers.interrupt import is_interrupt
+from calipers.process.interrupt import is_interrupt
 
 from .exits import USAGE
 from .message import CommandError, UserCodeError, no_file

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from calipers.errors import CalipersError, DatasetFileError, InvalidOptionError
-from calipers.interrupt import Terminated, is_interrupt
+from calipers.process.interrupt import Terminated, is_interrupt
 
 from .exits import ERRORED, INTERRUPTED, TERMINATED, USAGE
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from calipers.dataset import Dataset
+from calipers.data.evaluator_styles import as_evaluator
 from calipers.errors import CalipersError, InvalidOptionError
 from calipers.files.catalog import Catalog, Kind, built_in_types
 from calipers.files.problem import ABSENT, Problems
 from calipers.files.yaml_reader import parse_yaml
-from calipers.styles import as_evaluator
+from calipers.run.dataset import Dataset
 
 from .dataset_file import DatasetFiles, with_options
 from .exits import USAGE

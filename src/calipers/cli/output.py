@@ -12,9 +12,9 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TextIO
 
+from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.errors import CalipersError, InvalidOptionError
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.views.csv_file import CsvWriter
 from calipers.views.formats import Target, write_report
 from calipers.views.jsonl import JsonlWriter

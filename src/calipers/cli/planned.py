@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import click
 
 from calipers.errors import InvalidOptionError
-from calipers.planning import REPEATS, Plan, plan_from_pilot, plan_from_rate
+from calipers.gate.plan import REPEATS, Plan, plan_from_pilot, plan_from_rate
 from calipers.views.plan import plan_json, plan_text
 
 from .exits import PASSED

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from calipers.plain import plain
+from calipers.data.jsonable import plain
+from calipers.files.project import find_project
 from calipers.plugins import LoadedPlugin, PluginFailure, PluginManager
-from calipers.project import find_project
-from calipers.views.numbers import plural
+from calipers.stats.number_text import plural
 
 from .exits import ERRORED, PASSED, USAGE, first_of
 from .message import CommandError, debugging, note, shown

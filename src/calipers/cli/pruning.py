@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from calipers.errors import InvalidOptionError
+from calipers.stats.number_text import plural
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
-from calipers.views.numbers import plural
 
 from .exits import PASSED
 from .message import note, shown

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from calipers.comparison.yardstick import EvaluatorChanges, KnownEvaluators
 from calipers.errors import ReportFormatError
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.views.formats import read_report
 
 from .exits import USAGE

@@ -10,14 +10,14 @@ from typing import Any
 import click
 from rich.console import Console
 
+from calipers.data.jsonable import plain
 from calipers.errors import StoreError, StoreUnavailableError
-from calipers.plain import plain
+from calipers.report.summary import Totals
+from calipers.stats.number_text import rate_text
 from calipers.stores.run_info import RunInfo, Status
 from calipers.stores.store import Store
-from calipers.summary import Totals
 from calipers.views.github import commands_off
 from calipers.views.grid import Cell, Column, grid
-from calipers.views.numbers import rate_text
 from calipers.views.page import Page
 
 from .exits import PASSED

@@ -15,19 +15,19 @@ from typing import Any, TextIO
 
 import click
 
-from calipers.dataset import Dataset, EvaluateOptions
+from calipers.data.retry import Retry
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
-from calipers.evaluation import draw_seed, task_for
-from calipers.interrupt import is_interrupt
-from calipers.loop import run_sync
+from calipers.files.project import find_project
 from calipers.plugins import PluginManager
 from calipers.plugins.failure import LOADING
-from calipers.project import find_project
-from calipers.report import Report
-from calipers.retry import Retry
-from calipers.task import TaskLike
+from calipers.process.interrupt import is_interrupt
+from calipers.process.loop import run_sync
+from calipers.report.report import Report
+from calipers.run.dataset import Dataset, EvaluateOptions
+from calipers.run.evaluation import draw_seed, task_for
+from calipers.run.task import TaskLike
+from calipers.stats.number_text import plural
 from calipers.views.formats import Target, parse_target
-from calipers.views.numbers import plural
 from calipers.views.view import View
 
 from .deciding import make_decider

@@ -7,7 +7,7 @@ import click
 
 from calipers.errors import InvalidOptionError
 from calipers.files.policy_file import policy_schema
-from calipers.views.atomic import write_whole
+from calipers.process.atomic_file import write_whole
 
 from .dataset_file import DatasetFiles
 from .exits import PASSED

@@ -13,11 +13,11 @@ from typing import Any
 from typing_extensions import override
 
 from calipers.errors import InvalidOptionError
-from calipers.report import Report
+from calipers.report.report import Report
+from calipers.stats.number_text import plural
 from calipers.stores.rescoring import score_again
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
-from calipers.views.numbers import plural
 from calipers.views.progress import show_progress
 
 from .dataset_file import DatasetFiles

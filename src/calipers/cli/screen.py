@@ -3,7 +3,7 @@
 import sys
 from typing import Final, Literal, TypeAlias
 
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.views.github import commands_off
 from calipers.views.terminal import print_report
 

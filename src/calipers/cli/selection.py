@@ -14,10 +14,10 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
-from calipers.case import Case, field_tags, similar_names
-from calipers.dataset import Dataset
-from calipers.names import unique
-from calipers.plain import plain
+from calipers.data.case import Case, field_tags, similar_names
+from calipers.data.jsonable import plain
+from calipers.data.result_names import unique
+from calipers.run.dataset import Dataset
 
 _REMEMBERED = 10_000
 """Names kept for the message that nothing matched; a dataset may have more than memory holds."""

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import click
 
-from calipers.case import similar_names
+from calipers.data.case import similar_names
 from calipers.errors import InvalidOptionError
 from calipers.evaluators import JudgeCorrectionEvaluator
-from calipers.report import Report
-from calipers.report_evaluator import ReportEvaluatorContext
+from calipers.report.report import Report
+from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
 from calipers.views.formats import Target, parse_target, write_report

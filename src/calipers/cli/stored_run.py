@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from calipers.case import similar_names
-from calipers.report import Report
+from calipers.data.case import similar_names
+from calipers.report.report import Report
 from calipers.stores.packing import unpack
 from calipers.stores.panel import scored_places
 from calipers.stores.records import StoredAttempt, StoredCell

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from calipers.errors import CalipersError, StoreError, StoreMissingError
-from calipers.project import find_project
+from calipers.files.project import find_project
 from calipers.stores.opening import open_store
 from calipers.stores.redaction import hide_keys
 from calipers.stores.run_info import RunInfo

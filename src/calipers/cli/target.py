@@ -20,13 +20,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
-from calipers.dataset import Dataset
+from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError
 from calipers.files.problem import shorten
-from calipers.plain import safe_repr
 from calipers.plugins import PluginManager
-from calipers.report import Report
-from calipers.task import TaskLike, hint_for_task, is_task
+from calipers.report.report import Report
+from calipers.run.dataset import Dataset
+from calipers.run.task import TaskLike, hint_for_task, is_task
 
 from .dataset_file import is_voice_file
 from .exits import NOTHING, USAGE

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from calipers.errors import InvalidOptionError
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stats import Estimate
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from calipers.report import Report
-from calipers.views.numbers import plural
+from calipers.report.report import Report
+from calipers.stats.number_text import plural
 from calipers.views.outcome import silences
 from calipers.views.text import fit
 

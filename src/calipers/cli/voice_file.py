@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from calipers.files import Problem
+from calipers.files.voice_file import VoiceFile, check_voice_file, load_voice_file
+from calipers.files.voice_schema import voice_schema
 from calipers.plugins import PluginManager
-from calipers.voice.voice_file import VoiceFile, check_voice_file, load_voice_file
-from calipers.voice.voice_schema import voice_schema
 
 from .dataset_file import in_options, with_options
 from .loading import load_object, make_importable

@@ -15,15 +15,15 @@ from typing import Any
 
 import click
 
+from calipers.data.jsonable import plain
 from calipers.errors import InvalidOptionError, MissingExtraError
-from calipers.plain import plain
-from calipers.report import Report
+from calipers.files.voice_file import Levels, VoiceFile
+from calipers.report.report import Report
 from calipers.voice.cache import AudioCache, check_folder
 from calipers.voice.curve import Sweep
 from calipers.voice.loss import LossSplit
 from calipers.voice.perturbations import Perturbation
 from calipers.voice.transcripts import TranscriptErrors, transcript_errors
-from calipers.voice.voice_file import Levels, VoiceFile
 
 from .message import note, silence
 from .running import RunOptions, Session

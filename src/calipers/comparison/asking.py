@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from calipers.data.record import ReportCaseFailure
 from calipers.errors import InvalidOptionError
-from calipers.record import ReportCaseFailure
 
 from .cases import Pair, RunCase
 from .change import (

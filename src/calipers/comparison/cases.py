@@ -17,13 +17,13 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
+from calipers.data.jsonable import plain, safe_repr
+from calipers.data.record import ReportCase, ReportCaseFailure, name_results
+from calipers.data.result_names import Names
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import raw_digest
 from calipers.identity.values import written
-from calipers.names import Names
-from calipers.plain import plain, safe_repr
-from calipers.record import ReportCase, ReportCaseFailure, name_results
-from calipers.report import Report
+from calipers.report.report import Report
 
 Record: TypeAlias = ReportCase | ReportCaseFailure
 Part: TypeAlias = Literal["inputs", "expected output", "metadata"]

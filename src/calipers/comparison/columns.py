@@ -1,6 +1,6 @@
 """What the attempts at a case say, column by column, as numbers that can be compared.
 
-Counted as a report counts (see `calipers.summary`): an attempt whose task or evaluator did not finish has not passed; a
+Counted as a report counts (see `calipers.report.summary`): an attempt whose task or evaluator did not finish has not passed; a
 score, a label or a metric that is not there is not invented; what was skipped is left out. Where less is good, as of an assertion
 that something leaked, an attempt that did not finish counts as 1, for the same reason: a crash is never a gain.
 """
@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from calipers.record import ReportCase
-from calipers.result import Kind, kind_of
+from calipers.data.record import ReportCase
+from calipers.data.result import Kind, kind_of
 
 from .cases import RunCase
 

@@ -16,10 +16,10 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from calipers.data.jsonable import plain, safe_repr
+from calipers.data.record import ReportCaseFailure
 from calipers.errors import InvalidOptionError, ReportFormatError
-from calipers.plain import plain, safe_repr
-from calipers.record import ReportCaseFailure
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stats import Estimate
 from calipers.stats.interval import check_confidence
 from calipers.stats.multiplicity import benjamini_hochberg, holm

@@ -20,8 +20,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from calipers.plain import safe_repr
-from calipers.record import ReportCase
+from calipers.data.jsonable import safe_repr
+from calipers.data.record import ReportCase
 from calipers.stats.difference import fisher_exact
 
 from .cases import RunCase

@@ -4,13 +4,13 @@ An evaluator that is skipped on the hard cases, or a cost that is recorded where
 no error behind. Of an evaluator that matters where the other run has its result, since what neither judges was never due. A metric
 belongs to every attempt that finished.
 
-An attempt that got no answer (`calipers.infrastructure`) counts as not passed, and says nothing of the answers.
+An attempt that got no answer (`calipers.data.infrastructure`) counts as not passed, and says nothing of the answers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from calipers.record import ReportCase
+from calipers.data.record import ReportCase
 from calipers.stats import Estimate
 
 from .cases import Pair, Record, RunCase

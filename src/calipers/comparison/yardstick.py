@@ -15,10 +15,10 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
+from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase
+from calipers.data.result import EvaluatorSpec
 from calipers.identity.fingerprint import differences
-from calipers.plain import plain
-from calipers.record import ReportCase
-from calipers.result import EvaluatorSpec
 
 from .cases import Pair, Record, RunCase
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from calipers.analysis import CalibrationCurve
 from calipers.errors import InvalidOptionError
-from calipers.report_evaluator import ReportEvaluatorContext
+from calipers.report.analysis import CalibrationCurve
+from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stats import CalibrationBin, Interval, calibration, mean, rate
 
 from .sample import Sample

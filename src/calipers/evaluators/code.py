@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator
+from calipers.data.result import EvaluationReason
 from calipers.errors import InvalidOptionError
-from calipers.evaluator import Evaluator
-from calipers.result import EvaluationReason
 from calipers.sandbox import Limits, Outcome, run_python
 
 from .difference import first_difference

@@ -12,10 +12,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from calipers.analysis import ConfusionMatrix
+from calipers.data.evaluator_output import read_scalar
 from calipers.errors import InvalidOutputError
-from calipers.output import read_scalar
-from calipers.report_evaluator import ReportEvaluator, ReportEvaluatorContext
+from calipers.report.analysis import ConfusionMatrix
+from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 from calipers.stats import rate
 
 from .sample import Sample, in_words

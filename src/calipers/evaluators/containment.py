@@ -15,10 +15,10 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator, Expectation
+from calipers.data.result import EvaluationReason, Skipped
 from calipers.errors import InvalidOptionError
-from calipers.evaluator import Evaluator, Expectation
-from calipers.result import EvaluationReason, Skipped
 
 from .difference import equal, first_difference
 from .fields import as_mapping

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from calipers.context import EvaluatorContext
-from calipers.evaluator import Evaluator, Expectation
-from calipers.result import EvaluationReason, Skipped
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator, Expectation
+from calipers.data.result import EvaluationReason, Skipped
 
 from .difference import equal, first_difference
 

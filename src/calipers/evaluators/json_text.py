@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator
+from calipers.data.result import EvaluationReason
 from calipers.errors import InvalidOptionError, MissingExtraError
-from calipers.evaluator import Evaluator
-from calipers.result import EvaluationReason
 
 from .fields import as_mapping
 from .showing import shorten, show, show_typed

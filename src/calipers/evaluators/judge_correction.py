@@ -6,7 +6,6 @@
 from dataclasses import dataclass
 from os import PathLike, fspath
 
-from calipers.analysis import JudgeCorrection
 from calipers.comparison.cases import cases_of
 from calipers.comparison.columns import Columns
 from calipers.errors import InvalidOptionError
@@ -15,7 +14,8 @@ from calipers.gate.policy import HumanAgreement
 from calipers.gate.ratings import read_labels
 from calipers.gate.sides import column_of
 from calipers.gate.wording import plural
-from calipers.report_evaluator import ReportEvaluator, ReportEvaluatorContext
+from calipers.report.analysis import JudgeCorrection
+from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 
 
 @dataclass

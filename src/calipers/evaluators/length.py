@@ -4,10 +4,10 @@ from collections.abc import Sized
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, assert_never, get_args
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator
+from calipers.data.result import EvaluationReason
 from calipers.errors import InvalidOptionError
-from calipers.evaluator import Evaluator
-from calipers.result import EvaluationReason
 
 from .bounds import check_counts, describe_bounds, is_within
 from .showing import show_typed

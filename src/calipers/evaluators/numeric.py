@@ -11,10 +11,10 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator, Expectation
+from calipers.data.result import EvaluationReason, Skipped
 from calipers.errors import InvalidOptionError
-from calipers.evaluator import Evaluator, Expectation
-from calipers.result import EvaluationReason, Skipped
 
 from .bounds import check_bounds, describe_bounds, is_within
 from .showing import show, show_typed

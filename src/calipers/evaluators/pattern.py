@@ -12,10 +12,10 @@ from typing import Any
 
 import regex
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator
+from calipers.data.result import EvaluationReason
 from calipers.errors import AttemptTimeoutError, InvalidOptionError
-from calipers.evaluator import Evaluator
-from calipers.result import EvaluationReason
 
 from .showing import show, show_typed
 

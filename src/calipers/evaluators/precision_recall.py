@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from calipers.analysis import PrecisionRecall
-from calipers.report_evaluator import ReportEvaluatorContext
+from calipers.report.analysis import PrecisionRecall
+from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stats import rank
 
 from .scored import ScoredReportEvaluator, check_points, thinned

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+from calipers.data.evaluator_output import read_scalar
+from calipers.data.result import Scalar
 from calipers.errors import InvalidOptionError, InvalidOutputError
-from calipers.output import read_scalar
-from calipers.report import Report
-from calipers.report_evaluator import ReportEvaluator
-from calipers.result import Scalar
+from calipers.report.report import Report
+from calipers.report.report_evaluator import ReportEvaluator
 
 from .sample import Sample
 from .showing import show

@@ -8,10 +8,10 @@ score of an evaluator that was skipped, or an attribute that a task did not note
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, assert_never, get_args
 
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationResult, kind_of
 from calipers.errors import InvalidOptionError
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.result import EvaluationResult, kind_of
+from calipers.report.report import Report
 
 from .fields import as_mapping
 

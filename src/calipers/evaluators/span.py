@@ -7,9 +7,9 @@ nothing when nobody was looking.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from calipers.context import EvaluatorContext
-from calipers.evaluator import Evaluator
-from calipers.result import EvaluationReason
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator
+from calipers.data.result import EvaluationReason
 from calipers.spans import SpanQuery, SpanTree, compile_query
 
 from .bounds import check_counts, describe_bounds, is_within

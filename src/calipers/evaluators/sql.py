@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from threading import local
 from typing import Any
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator
+from calipers.data.result import EvaluationReason
 from calipers.errors import CalipersError, InvalidOptionError, MissingExtraError
-from calipers.evaluator import Evaluator
-from calipers.result import EvaluationReason
 
 from .fence import code_in
 from .showing import shorten, show, show_typed

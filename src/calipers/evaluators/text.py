@@ -10,10 +10,10 @@ Similarity runs from 0 to 1, where 1 means equal, by one of three methods:
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator, Expectation
+from calipers.data.result import EvaluationReason, Skipped
 from calipers.errors import InvalidOptionError, MissingExtraError
-from calipers.evaluator import Evaluator, Expectation
-from calipers.result import EvaluationReason, Skipped
 
 from .showing import show, show_typed
 

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator
+from calipers.data.result import EvaluationReason
 from calipers.errors import InvalidOptionError
-from calipers.evaluator import Evaluator
-from calipers.result import EvaluationReason
 
 
 @dataclass

@@ -12,16 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from calipers.context import NO_TOOL_CALLS, EvaluatorContext, not_recorded
+from calipers.data.context import NO_TOOL_CALLS, EvaluatorContext, not_recorded
+from calipers.data.evaluator import Evaluator, Expectation
+from calipers.data.result import EvalResult, EvaluationReason, EvalVerdict, Skipped
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError, InvalidTraceError
-from calipers.evaluator import Evaluator, Expectation
 from calipers.matching.counting import Counted
 from calipers.matching.match import as_actual_calls, as_expected_calls, match_calls
 from calipers.matching.matcher_data import read_comparison
 from calipers.matching.options import MatchOptions, Mode
 from calipers.matching.rules import ArgumentMode
-from calipers.result import EvalResult, EvaluationReason, EvalVerdict, Skipped
-from calipers.trace import ToolCall
 
 from .bounds import check_counts, describe_bounds, is_within
 from .showing import show_typed

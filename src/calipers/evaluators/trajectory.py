@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from calipers.context import NO_TOOL_CALLS, EvaluatorContext, not_recorded
-from calipers.evaluator import Evaluator
+from calipers.data.context import NO_TOOL_CALLS, EvaluatorContext, not_recorded
+from calipers.data.evaluator import Evaluator
+from calipers.data.result import EvalResult, EvalVerdict, Skipped
 from calipers.matching import Trajectory
 from calipers.matching.trajectory_data import KEYS, read_trajectory
-from calipers.result import EvalResult, EvalVerdict, Skipped
 
 
 @dataclass

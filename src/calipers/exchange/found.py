@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stores.packing import Record
 from calipers.stores.records import StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo

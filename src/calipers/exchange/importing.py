@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from calipers.errors import ReportFormatError, StoreError
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stores.counting import Census, check_whole
 from calipers.stores.opening import open_store
 from calipers.stores.packing import Record, pack, unpack

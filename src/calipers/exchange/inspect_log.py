@@ -24,12 +24,12 @@ from typing import Any, Final
 
 import msgspec
 
+from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase, ReportCaseFailure, hide_secrets
+from calipers.data.redaction import masked
+from calipers.data.result import EvaluationResult, EvaluatorSpec, EvalVerdict, SkippedEvaluation
 from calipers.errors import InvalidTraceError, ReportFormatError
-from calipers.plain import plain
-from calipers.record import ReportCase, ReportCaseFailure, hide_secrets
-from calipers.redaction import masked
-from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorSpec, EvalVerdict, SkippedEvaluation
+from calipers.report.report import Report
 from calipers.stores.packing import Record
 from calipers.stores.run_info import GitState, RunInfo, Status
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from calipers.trace import LLMCall, ToolCall, Trace, Turn, TurnType
+from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType
 
 _USAGE = ("input_tokens", "output_tokens", "total_tokens")
 _BEGINNING = datetime.fromtimestamp(0, UTC)

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import msgspec
 
+from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase
 from calipers.errors import ReportFormatError, StoreError
-from calipers.plain import plain
-from calipers.record import ReportCase
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stores.counting import bare_report
 from calipers.stores.not_judged import NOT_JUDGED
 from calipers.stores.notes import (

@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import msgspec
 
-from calipers.analysis import Analysis
-from calipers.plain import plain
-from calipers.record import ReportCase, ReportCaseFailure, hide_secrets
-from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec
+from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase, ReportCaseFailure, hide_secrets
+from calipers.data.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec
+from calipers.report.analysis import Analysis
+from calipers.report.report import Report
 
 from .documents import damaged, is_no_score, is_time
 from .found import FoundRun

@@ -45,16 +45,16 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from calipers.plain import plain
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.result import EvaluationResult, EvaluatorSpec
+from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationResult, EvaluatorSpec
+from calipers.data.trace import Trace
+from calipers.data.trace_json import trace_data
 from calipers.stores.packing import Record, unpack
 from calipers.stores.panel import scored_places
 from calipers.stores.records import StoredAttempt
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
-from calipers.trace import Trace
-from calipers.trace_data import trace_data
 
 Kind: TypeAlias = Literal["text", "integer", "number", "boolean", "numbers"]
 """The type of a column; `numbers` is a map of text to number."""

@@ -6,12 +6,12 @@ says the same as leaving them out. A key that no case has is a problem, not a re
 
 from typing import Any
 
-from calipers.case import Case, is_timeout
+from calipers.data.case import Case, is_timeout
+from calipers.data.trace import ToolCall
+from calipers.data.user_turn import UserTurn
 from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.matching.match import as_expected_calls
 from calipers.matching.matcher_data import calls_data
-from calipers.trace import ToolCall
-from calipers.user_turn import UserTurn
 
 from .catalog import Catalog
 from .plain_data import check_plain, same

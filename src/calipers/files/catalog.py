@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calipers import agents, evaluators
+from calipers.data.evaluator import Evaluator
+from calipers.data.evaluator_styles import as_evaluator
 from calipers.errors import InvalidOptionError
-from calipers.evaluator import Evaluator
 from calipers.plugins.evaluators import EvaluatorFactory, name_of
-from calipers.report_evaluator import ReportEvaluator, as_report_evaluator
-from calipers.styles import as_evaluator
+from calipers.report.report_evaluator import ReportEvaluator, as_report_evaluator
 
 from .allowed_modules import import_allowed
 from .arguments import read_arguments, read_spec

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from calipers.case import Case
+from calipers.data.case import Case
 
 from .case_data import CaseReader
 from .lazy import Found, LazyCases, Rejected

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from calipers.case import Case
+from calipers.data.case import Case
 
 from .case_data import CaseReader, name_in
 from .json_reader import parse_json

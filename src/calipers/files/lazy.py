@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from calipers.case import Case
+from calipers.data.case import Case
 from calipers.errors import DatasetFileError
-from calipers.work import REMEMBERED_NAMES
+from calipers.run.work import REMEMBERED_NAMES
 
 from .problem import Problem, Problems, in_words, shorten
 

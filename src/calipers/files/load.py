@@ -6,8 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from calipers.dataset import Dataset
 from calipers.errors import InvalidOptionError
+from calipers.run.dataset import Dataset
 
 from .case_data import CaseReader
 from .catalog import Catalog, Kind

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Union, get_args, get_origin
 
 from calipers.agents import BaseEvaluator
-from calipers.evaluator import Evaluator
+from calipers.data.evaluator import Evaluator
 
 from .parameters import Parameter
 from .problem import Problems, Steps

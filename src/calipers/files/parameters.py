@@ -15,11 +15,11 @@ from dataclasses import fields
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from calipers.data.evaluator_styles import _SOURCES as OF_ATTEMPTS
+from calipers.data.trace import Trace
+from calipers.data.trace_json import read_trace, trace_data
 from calipers.plugins.evaluators import EvaluatorFactory
-from calipers.report_evaluator import _SOURCES as OF_REPORTS
-from calipers.styles import _SOURCES as OF_ATTEMPTS
-from calipers.trace import Trace
-from calipers.trace_data import read_trace, trace_data
+from calipers.report.report_evaluator import _SOURCES as OF_REPORTS
 
 from .problem import Problems, Steps
 from .value_type import read_as_json

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from calipers.plain import safe_repr
+from calipers.data.jsonable import safe_repr
 
 Steps: TypeAlias = tuple[Any, ...]
 """The way from the top of a document to a value: keys and indices."""

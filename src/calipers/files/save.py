@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from calipers.dataset import Dataset
 from calipers.errors import InvalidCaseError, InvalidOptionError
 from calipers.plugins.evaluators import name_of
-from calipers.views.atomic import write_whole
+from calipers.process.atomic_file import write_whole
+from calipers.run.dataset import Dataset
 
 from .case_data import write_case
 from .catalog import Kind

@@ -8,10 +8,10 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from calipers.dataset import Dataset
-from calipers.evaluator import Evaluator
+from calipers.data.evaluator import Evaluator
 from calipers.plugins.evaluators import name_of
-from calipers.report_evaluator import ReportEvaluator
+from calipers.report.report_evaluator import ReportEvaluator
+from calipers.run.dataset import Dataset
 
 from .catalog import Kind, built_in_types
 from .parameters import Parameter, parameters_of

@@ -9,11 +9,11 @@ import functools
 import inspect
 from typing import Any
 
+from calipers.data.evaluator import Evaluator, changed_fields
+from calipers.data.evaluator_styles import _Adapter, _arguments, as_evaluator
 from calipers.errors import InvalidOptionError
-from calipers.evaluator import Evaluator, changed_fields
 from calipers.plugins.evaluators import name_of
-from calipers.report_evaluator import ReportEvaluator
-from calipers.styles import _Adapter, _arguments, as_evaluator
+from calipers.report.report_evaluator import ReportEvaluator
 
 from .catalog import Catalog, Kind
 from .nested import holds_evaluators, nested_in

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from calipers.case import Case, is_timeout
+from calipers.data.case import Case, is_timeout
 from calipers.errors import InvalidOptionError
 
 from .case_data import CaseReader, read_calls

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from calipers.case import Case
+from calipers.data.case import Case
 
 from .case_data import CaseReader, written_calls
 from .catalog import Catalog

@@ -1,18 +1,8 @@
-"""Whether a run is good enough to ship: a policy, the verdict on a run, and the decision during a run."""
+"""Whether a run is good enough to ship: a policy, the verdict on a run, the decision during a run, and the plan before it.
 
-from .judging import judge_run
-from .policy import Growth, HumanAgreement, Policy, Rules
-from .stopping import StopWhenDecided
-from .verdict import Finding, Outcome, Verdict
+Each name is loaded when it is first used, so that importing this package costs next to nothing.
+"""
 
-__all__ = [
-    "Finding",
-    "Growth",
-    "HumanAgreement",
-    "Outcome",
-    "Policy",
-    "Rules",
-    "StopWhenDecided",
-    "Verdict",
-    "judge_run",
-]
+from calipers.process.lazy_exports import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, globals())

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from calipers.report import Report
+from calipers.report.report import Report
 
 from .policy import Policy
 from .verdict import Finding

@@ -32,7 +32,7 @@ from calipers.comparison.cases import check_report
 from calipers.comparison.silence import unanswered
 from calipers.comparison.yardstick import EvaluatorChanges
 from calipers.errors import InvalidOptionError
-from calipers.report import Report
+from calipers.report.report import Report
 
 from .claims import Claim, judge_claims
 from .facts import facts_of, facts_of_baseline, left_open

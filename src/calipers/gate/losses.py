@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from calipers.comparison.cases import RunCase
 from calipers.comparison.columns import Lost, lost_pass
-from calipers.record import ReportCaseFailure
+from calipers.data.record import ReportCaseFailure
 
 from .policy import Policy, Rules
 

@@ -19,10 +19,10 @@ import msgspec
 from calipers.comparison.cases import Record, RunCase, cases_of, pair_cases
 from calipers.comparison.columns import Columns
 from calipers.comparison.yardstick import Yardstick
+from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase
 from calipers.errors import DatasetFileError, InvalidOptionError
-from calipers.plain import plain
-from calipers.record import ReportCase
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stats import Interval, VarianceComponents, cases_needed, clopper_pearson, cohen_kappa
 from calipers.stats.clearance import cases_to_clear
 from calipers.stats.distributions import student_t_quantile

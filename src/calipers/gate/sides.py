@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from calipers.comparison.cases import Pair, Pairing, RunCase, cases_of, named_alike, pair_cases
 from calipers.comparison.columns import ColumnKey, Columns
 from calipers.comparison.yardstick import EvaluatorChanges, Yardstick
-from calipers.report import Report
+from calipers.report.report import Report
 
 from .measure import Cases
 from .wording import plural

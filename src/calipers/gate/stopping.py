@@ -19,14 +19,14 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-from calipers.case import Case
 from calipers.comparison.cases import RunCase, cases_of, check_report, pair_cases
 from calipers.comparison.columns import Columns, Lost, lost_by, passes
 from calipers.comparison.yardstick import Yardstick
+from calipers.data.case import Case
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationResult, Kind, kind_of
 from calipers.errors import InvalidOptionError
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.result import EvaluationResult, Kind, kind_of
+from calipers.report.report import Report
 
 from .agreement import Agreements
 from .bet import Bet

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from calipers.case import Case
+from calipers.data.case import Case
 from calipers.errors import InvalidOptionError
 from calipers.matching.matcher_data import calls_data
 

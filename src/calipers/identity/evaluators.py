@@ -10,7 +10,7 @@ they cannot be known, it stands for them.
 
 from typing import Any
 
-from calipers.styles import as_evaluator
+from calipers.data.evaluator_styles import as_evaluator
 
 from .code import UnknowableError, Walk
 from .fingerprint import AnyIdentity, Unknown, identity_of

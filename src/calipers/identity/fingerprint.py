@@ -3,7 +3,7 @@
 The key is a digest of the parts and of nothing else. Two identities are the same if their keys are; if they are not,
 their parts tell why. A part is a line of text under a label: a parameter's value, a digest of some source, the version of
 a library. Texts are never shown in parts that come from global variables or from the fields of a task, since those may
-be secrets, nor is what is a secret by the rule of `calipers.redaction`; a digest stands for them.
+be secrets, nor is what is a secret by the rule of `calipers.data.redaction`; a digest stands for them.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from calipers.redaction import masked
+from calipers.data.redaction import masked
 
 _SHOWN = 80
 """The longest value that a part shows as it is."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from calipers.plain import loaded_types
+from calipers.data.jsonable import loaded_types
 
 from .origin import is_library
 

@@ -31,8 +31,8 @@ from uuid import UUID
 
 import msgspec
 
-from calipers.plain import loaded_types
-from calipers.redaction import masked_text
+from calipers.data.jsonable import loaded_types
+from calipers.data.redaction import masked_text
 
 from .in_use import is_coordinating, settings_in
 from .members import vars_of

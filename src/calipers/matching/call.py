@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calipers.trace import ToolCall
+from calipers.data.trace import ToolCall
 
 from .rules import ArgumentMode, CallOf, CallRules
 from .showing import show

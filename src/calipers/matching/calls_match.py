@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from calipers.trace import ToolCall
+from calipers.data.trace import ToolCall
 
 from .edits import Edit, edits_of, script_text
 from .options import MatchOptions

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
-from calipers.trace import ToolCall
 
 from .call import compare_calls, show_call
 from .numbers import holds_number, is_number, is_number_text, without_dates

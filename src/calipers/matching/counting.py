@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from calipers.trace import ToolCall
+from calipers.data.trace import ToolCall
 
 from .call import actual_arguments
 from .rules import CallRules

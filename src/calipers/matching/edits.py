@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, TypeAlias
 
-from calipers.trace import ToolCall
+from calipers.data.trace import ToolCall
 
 from .call import show_call
 from .options import MatchOptions

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 from typing_extensions import Unpack
 
+from calipers.data.trace import ToolCall, Trace
 from calipers.errors import InvalidOptionError, InvalidTraceError
-from calipers.trace import ToolCall, Trace
 
 from .calls_match import CallsMatch
 from .counting import left_out

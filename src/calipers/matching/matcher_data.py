@@ -39,9 +39,9 @@ from dataclasses import MISSING, fields
 from datetime import timedelta
 from typing import Any
 
+from calipers.data.jsonable import plain
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError, InvalidTraceError
-from calipers.plain import plain
-from calipers.trace import ToolCall
 
 from .combined import AllOf, AnyOf, Includes, Not, SetOf
 from .dates import DateIs

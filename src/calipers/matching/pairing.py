@@ -11,7 +11,7 @@ from functools import reduce
 from operator import and_
 from typing import Any, NamedTuple
 
-from calipers.trace import ToolCall
+from calipers.data.trace import ToolCall
 
 from .alignment import best_alignment
 from .assignment import UNIT, Levels, best_assignment, bits

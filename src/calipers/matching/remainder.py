@@ -17,8 +17,8 @@ What is looked for, and how the best share is found, is the same as in `chains`.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError
-from calipers.plain import safe_repr
 
 from .chains import Given, Score, Unit, as_unit
 from .trajectory import AnyOrder, Either, Optionally, Repeated

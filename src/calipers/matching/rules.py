@@ -18,8 +18,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
-from calipers.trace import ToolCall
 
 from .values import as_matcher
 

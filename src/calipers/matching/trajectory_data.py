@@ -26,8 +26,8 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
-from calipers.trace import ToolCall
 
 from .constraints import AtLeast, AtMost, Before, Constraint, Exactly, Flow, Never
 from .matcher_data import read_call

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from calipers.trace import ToolCall
+from calipers.data.trace import ToolCall
 
 from .assignment import UNIT, Levels, bit_set, bits, full_bonus, levels_of
 from .call import actual_arguments, expected_arguments

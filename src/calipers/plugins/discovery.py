@@ -17,9 +17,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from calipers.data.jsonable import safe_repr
 from calipers.errors import PluginError
-from calipers.interrupt import is_interrupt
-from calipers.plain import safe_repr
+from calipers.process.interrupt import is_interrupt
 
 from .failure import PluginFailure, Source, failure_of
 from .plugin import PluginBase, is_plugin

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator
+from calipers.data.result import describe_error
 from calipers.errors import InvalidOptionError, PluginError
-from calipers.evaluator import Evaluator
-from calipers.result import describe_error
 
 EvaluatorType: TypeAlias = Callable[..., Any]
 """What a file may name: a class or function of evaluators, or an `EvaluatorFactory`."""

@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from calipers.result import describe_error
+from calipers.data.result import describe_error
 
 Origin: TypeAlias = Literal["entry point", "file", "class"]
 """How a plugin was found."""

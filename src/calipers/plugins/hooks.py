@@ -4,8 +4,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from calipers.data.lifecycle import RunHook
 from calipers.errors import PluginError
-from calipers.lifecycle import RunHook
 
 from .plugin import PluginBase, defines
 

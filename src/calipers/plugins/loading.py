@@ -12,10 +12,10 @@ import msgspec
 
 from calipers import agents
 from calipers import evaluators as built_in
+from calipers.data.jsonable import safe_repr
+from calipers.data.lifecycle import RunHook
 from calipers.errors import PluginError
-from calipers.interrupt import is_interrupt
-from calipers.lifecycle import RunHook
-from calipers.plain import safe_repr
+from calipers.process.interrupt import is_interrupt
 from calipers.views.formats import check_view_name
 
 from .discovery import Candidate
@@ -145,6 +145,6 @@ def _evaluators_of(
         for other in loaded.values():
             if called in other.evaluators:
                 raise PluginError(f"the plugin {other.name!r} provides an evaluator called {called!r}, too")
-        if called in built_in.__all__ or called in agents.__all__:
+        if called in dir(built_in) or called in dir(agents):
             raise PluginError(f"Calipers itself has a {called!r}: give the evaluator a name of its own")
     return found

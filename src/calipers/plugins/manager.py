@@ -19,14 +19,14 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
+from calipers.data.evaluator_styles import as_evaluator
+from calipers.data.jsonable import safe_repr
+from calipers.data.lifecycle import RunHook
+from calipers.data.result import describe_error
 from calipers.errors import InvalidOptionError, PluginError
-from calipers.interrupt import is_interrupt, is_main, take_back
-from calipers.lifecycle import RunHook
-from calipers.plain import safe_repr
-from calipers.result import describe_error
-from calipers.styles import as_evaluator
-from calipers.task import TaskLike, is_task
-from calipers.threads import settled
+from calipers.process.interrupt import is_interrupt, is_main, take_back
+from calipers.process.user_code import settled
+from calipers.run.task import TaskLike, is_task
 from calipers.views.view import View, is_view
 
 from .discovery import Candidate, Found, find_classes, find_entry_points, find_in_directory

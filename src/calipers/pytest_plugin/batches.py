@@ -23,15 +23,15 @@ from typing import Any, Final
 
 import pytest
 
-from calipers.dataset import Dataset, EvaluateOptions
 from calipers.errors import CalipersError
 from calipers.pytest_plugin.evaluating import defaults, kept, on_asyncio, unlost
 from calipers.pytest_plugin.marker import Marked, case_of, read_mark
 from calipers.pytest_plugin.output import Said, divided
 from calipers.pytest_plugin.session import SESSION
-from calipers.report import Report
-from calipers.runner import DEFAULT_CONCURRENCY
-from calipers.task import TaskLike, is_task
+from calipers.report.report import Report
+from calipers.run.dataset import Dataset, EvaluateOptions
+from calipers.run.runner import DEFAULT_CONCURRENCY
+from calipers.run.task import TaskLike, is_task
 from calipers.testing.assertions import missing_passes
 from calipers.views.outcome import Record
 

@@ -1,7 +1,7 @@
 """What the fixtures `evaluate` and `evaluate_case` are: an evaluation that the session takes note of.
 
 Called, they block until the evaluation is done, in ordinary and in async tests alike, and all of them share one event loop; for async
-tests another thread runs it (see `calipers.loop`). What a task shares with an async test (a client, a lock) belongs to the test's
+tests another thread runs it (see `calipers.process.loop`). What a task shares with an async test (a client, a lock) belongs to the test's
 own event loop; `await evaluate.on_loop(...)` stays on that one.
 
 `on_loop` needs the event loop of asyncio: a test that anyio runs on trio has none.
@@ -17,15 +17,15 @@ from contextlib import contextmanager
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from calipers.case import Case
-from calipers.dataset import Dataset, EvaluateOptions
+from calipers.data.case import Case
+from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.errors import CalipersError, InvalidOptionError, UnassertedWarning
-from calipers.interrupt import held_back
-from calipers.project import find_project
+from calipers.files.project import find_project
+from calipers.process.interrupt import held_back
 from calipers.pytest_plugin.session import Session
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.task import Invokable, TaskLike
+from calipers.report.report import Report
+from calipers.run.dataset import Dataset, EvaluateOptions
+from calipers.run.task import Invokable, TaskLike
 
 if TYPE_CHECKING:
     import pytest
@@ -69,8 +69,12 @@ class Evaluate:
                 here.
         """
         __tracebackhide__ = True
-        with measuring(self._session):
-            report = dataset.evaluate_sync(task, **self._with_defaults(options))
+        with unlost(self._session):
+            try:
+                report = dataset.evaluate_sync(task, **self._with_defaults(options))
+            except CalipersError as error:
+                raise error.with_traceback(None) from None  # a mistake in the call: where is no news, what is
+            self._session.evaluated = True
             return kept(self._session, report)
 
     async def on_loop(
@@ -82,8 +86,12 @@ class Evaluate:
         """The same on the event loop of an async test."""
         __tracebackhide__ = True
         on_asyncio("evaluate.on_loop")
-        with measuring(self._session):
-            report = await dataset.evaluate(task, **self._with_defaults(options))
+        with unlost(self._session):
+            try:
+                report = await dataset.evaluate(task, **self._with_defaults(options))
+            except CalipersError as error:
+                raise error.with_traceback(None) from None
+            self._session.evaluated = True
             return kept(self._session, report)
 
     def __repr__(self) -> str:
@@ -129,8 +137,12 @@ class EvaluateCase:
             **options: those of `Dataset.evaluate` without `repeat` and `keep`; they come before those of the marker.
         """
         __tracebackhide__ = True
-        with measuring(self._session):
-            report = self._alone().evaluate_sync(task, **self._with_defaults(options))
+        with unlost(self._session):
+            try:
+                report = self._alone().evaluate_sync(task, **self._with_defaults(options))
+            except CalipersError as error:
+                raise error.with_traceback(None) from None
+            self._session.evaluated = True
             return _only(kept(self._session, report, items=self._items))
 
     async def on_loop(
@@ -139,8 +151,12 @@ class EvaluateCase:
         """The same on the event loop of an async test."""
         __tracebackhide__ = True
         on_asyncio("evaluate_case.on_loop")
-        with measuring(self._session):
-            report = await self._alone().evaluate(task, **self._with_defaults(options))
+        with unlost(self._session):
+            try:
+                report = await self._alone().evaluate(task, **self._with_defaults(options))
+            except CalipersError as error:
+                raise error.with_traceback(None) from None
+            self._session.evaluated = True
             return _only(kept(self._session, report, items=self._items))
 
     def _alone(self) -> Dataset[Any, Any, Any]:
@@ -174,22 +190,6 @@ def on_asyncio(what: str) -> None:
             "evaluate(dataset, task) or evaluate_case(task), which block and have an event loop of their own, or run the test on "
             "asyncio (with anyio: a fixture anyio_backend that returns 'asyncio')"
         ) from None
-
-
-@contextmanager
-def measuring(session: Session) -> Iterator[None]:
-    """Around a run of a fixture and the note that the session takes of it.
-
-    A Ctrl-C or SIGTERM that comes when the run is over waits for that note. An error that says how the fixture was called wrongly
-    is shown without the lines that found it.
-    """
-    __tracebackhide__ = True
-    with unlost(session):
-        try:
-            yield
-        except CalipersError as error:
-            raise error.with_traceback(None) from None
-        session.evaluated = True
 
 
 @contextmanager

@@ -25,24 +25,24 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Unpack
 import msgspec
 
 from calipers.comparison.cases import RunCase, cases_of, pair_cases
-from calipers.dataset import Dataset, EvaluateOptions
+from calipers.data.record import name_results
 from calipers.errors import InconclusiveWarning, InvalidOptionError, StoreError
+from calipers.files.project import find_project
 from calipers.gate.judging import judge_run
 from calipers.gate.policy import Policy, Rules
 from calipers.gate.verdict import Finding, Verdict
-from calipers.project import find_project
 from calipers.pytest_plugin.evaluating import Evaluate
 from calipers.pytest_plugin.session import Session
 from calipers.pytest_plugin.storing import SESSION_NAME, not_passed, note_outcome
-from calipers.record import name_results
-from calipers.report import Report
+from calipers.report.report import Report
+from calipers.run.dataset import Dataset, EvaluateOptions
+from calipers.run.task import TaskLike
+from calipers.stats.number_text import plural
 from calipers.stores.opening import open_store
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
-from calipers.task import TaskLike
 from calipers.testing.reasons import attempts_lines
 from calipers.views.gate.terminal import verdict_text
-from calipers.views.numbers import plural
 
 if TYPE_CHECKING:
     from calipers.views.outcome import Record

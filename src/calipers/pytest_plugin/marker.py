@@ -21,14 +21,14 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
-from calipers.case import Case
-from calipers.dataset import Dataset, EvaluateOptions
-from calipers.judge import Plan
-from calipers.names import unique
+from calipers.data.case import Case
+from calipers.data.result_names import unique
 from calipers.pytest_plugin.evaluating import NOT_FOR_ONE
 from calipers.pytest_plugin.session import SESSION, SEVERAL_MARKERS, marks_of
-from calipers.task import TaskLike, is_task
-from calipers.work import work_items
+from calipers.run.dataset import Dataset, EvaluateOptions
+from calipers.run.task import TaskLike, is_task
+from calipers.run.work import work_items
+from calipers.scoring.plan import Plan
 
 OWN_OPTIONS = ("task", "repeat", "min_pass", "concurrent")
 """Options of the marker that it does not hand on to `Dataset.evaluate`."""

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from calipers.names import unique
-from calipers.record import ReportCase, ReportCaseFailure, name_results
-from calipers.report import Report
-from calipers.scoring import BlockedLoop
-from calipers.views.numbers import plural
+from calipers.data.record import ReportCase, ReportCaseFailure, name_results
+from calipers.data.result_names import unique
+from calipers.report.report import Report
+from calipers.scoring.scoring import BlockedLoop
+from calipers.stats.number_text import plural
 
 Record = ReportCase | ReportCaseFailure
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from calipers.files.project import find_project
 from calipers.plugins import PluginManager
-from calipers.project import find_project
 
 
 def load_named(names: Sequence[str]) -> PluginManager:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from calipers.attempt import running_attempt
+from calipers.data.attempt import running_attempt
 
 _CAPTURING = "LogCaptureHandler"
 """The class of pytest's handlers that keep log messages for the report of a test."""

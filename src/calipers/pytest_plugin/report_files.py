@@ -9,7 +9,7 @@ from calipers.errors import CalipersError
 from calipers.pytest_plugin.merging import read_runs, report_of_all
 from calipers.pytest_plugin.session import Session
 from calipers.pytest_plugin.storing import SESSION_NAME, store_report
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.views.formats import parse_target, write_report
 from calipers.views.github import commands_off
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from calipers.pytest_plugin.merging import chosen_text, read_runs, report_of_test, runs_by_test
 from calipers.pytest_plugin.session import Session
-from calipers.report import Report
+from calipers.report.report import Report
+from calipers.stats.number_text import number as number_text
+from calipers.stats.number_text import plural
 from calipers.views.headline import alerts, headline, silent
-from calipers.views.numbers import number as number_text
-from calipers.views.numbers import plural
 from calipers.views.page import Page
 from calipers.views.summaries import summary_table
 

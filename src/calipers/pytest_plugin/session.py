@@ -181,7 +181,7 @@ class Session:
         """Let a SIGTERM end the session like Ctrl-C from now on, so that what was measured is reported."""
         if self._hears_sigterm:
             return
-        from calipers.interrupt import terminating
+        from calipers.process.interrupt import terminating
 
         self._hears_sigterm = True
         self._signals.enter_context(terminating())

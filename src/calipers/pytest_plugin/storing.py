@@ -12,11 +12,11 @@ from shlex import quote
 import pytest
 
 from calipers.errors import CalipersError
+from calipers.files.project import find_project
 from calipers.gate.looks import Look, number_of
 from calipers.gate.verdict import Outcome
-from calipers.project import find_project
 from calipers.pytest_plugin.session import Session
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stores.opening import open_store
 from calipers.stores.redaction import hide_keys
 from calipers.stores.run_info import RunInfo

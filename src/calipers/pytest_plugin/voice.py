@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from calipers.errors import CalipersError
-from calipers.loop import run_sync
+from calipers.process.loop import run_sync
 from calipers.pytest_plugin.evaluating import defaults, kept, unlost
 from calipers.pytest_plugin.session import SESSION
 from calipers.pytest_plugin.voice_hooks import CACHE_DIR

@@ -4,16 +4,15 @@ import inspect
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
+from calipers.data.jsonable import safe_repr
+from calipers.data.result import EvaluatorSpec
 from calipers.errors import InvalidOptionError, NotApplicableError
-from calipers.plain import safe_repr
-from calipers.result import EvaluatorSpec
 
 from .branches import mark_branches
 from .environment import Environment
 from .evaluator import Evaluator
 from .graph import Graph, numbered_turns
-from .metrics import GraphMetrics, MeasuredRollouts
-from .metrics_files import metrics_data
+from .metrics import GraphMetrics, MeasuredRollouts, metrics_data
 from .moderators.moderating import as_moderator, read_scores
 from .outcome import goal_of, success_of
 from .summary import goals_of, summarize_metrics

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from calipers.threads import call_in_thread
+from calipers.process.user_code import call_in_thread
 
 
 def is_async(function: Callable[..., Any]) -> bool:

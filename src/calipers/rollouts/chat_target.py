@@ -17,12 +17,12 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from calipers.agents.adapters.json_reply import read_count, read_text, read_tool_calls
+from calipers.data.redaction import without
+from calipers.data.retry import Retry
+from calipers.data.trace import LLMCall, Trace
 from calipers.errors import AgentConnectionError, AgentReplyError, InvalidOptionError
-from calipers.http.concealment import shown_address
-from calipers.http.request import Request, check_seconds, is_address
-from calipers.redaction import without
-from calipers.retry import Retry
-from calipers.trace import LLMCall, Trace
+from calipers.models.concealment import shown_address
+from calipers.models.http_request import Request, check_seconds, is_address
 
 from .players import Message, Reply, turn_seed
 from .targets import as_dicts, check_cost

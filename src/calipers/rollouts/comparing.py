@@ -19,13 +19,13 @@ from typing import Any
 
 import msgspec
 
-from calipers.analysis import Cell, TableResult
+from calipers.data.jsonable import plain
 from calipers.errors import InvalidRolloutError
-from calipers.plain import plain
-from calipers.report import Report
+from calipers.report.analysis import Cell, TableResult
+from calipers.report.report import Report
 from calipers.stats import Difference, compare_paired, permutation_test
 from calipers.stats.interval import check_confidence
-from calipers.views.numbers import confidence_text, number, plural
+from calipers.stats.number_text import confidence_text, number, plural
 
 from .graph import Graph
 from .outcome import (

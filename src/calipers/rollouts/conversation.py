@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from calipers.attempt import inside_part, running_attempt
-from calipers.trace import ToolCall, Trace, Turn, TurnType, joined
+from calipers.data.attempt import inside_part, running_attempt
+from calipers.data.trace import ToolCall, Trace, Turn, TurnType, joined
 
 from .graph import Graph, Node
 from .outcome import as_text

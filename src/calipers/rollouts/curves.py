@@ -13,7 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, get_args
 
-from calipers.analysis import (
+from calipers.data.record import ReportCase
+from calipers.errors import InvalidOptionError
+from calipers.report.analysis import (
     Analysis,
     Cell,
     LinePlot,
@@ -21,18 +23,15 @@ from calipers.analysis import (
     PlotPoint,
     ScalarResult,
     TableResult,
+    some,
 )
-from calipers.errors import InvalidOptionError
-from calipers.record import ReportCase
-from calipers.report_evaluator import ReportEvaluator, ReportEvaluatorContext
+from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 from calipers.stats import Interval, mean
 from calipers.stats.interval import check_confidence
-from calipers.views.line_plot import some
-from calipers.views.numbers import number, plural, rate_text
+from calipers.stats.number_text import number, plural, rate_text
 
 from .graph import Graph, numbered_turns
 from .outcome import by_unit, calls_of, goal_of, is_rollout, rollouts_of, succeeded
-from .picture import rollout_tree
 from .setting import settings
 from .spending import PerSuccess, calls_per_success, cost_per_success
 from .success import AttackSuccess, attack_success
@@ -83,6 +82,8 @@ class RolloutCurves(ReportEvaluator):
             calls_per_success(ctx.report, confidence=self.confidence),
         ):
             found += _spending(spent)
+        from calipers.views.rollout_tree import rollout_tree
+
         return [*found, *(rollout_tree(graph) for graph in _lost(graphs)[: self.trees])]
 
     def _overall(self, success: AttackSuccess, graphs: Sequence[Graph[Any, Any]]) -> ScalarResult:

@@ -19,11 +19,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError
-from calipers.evaluation import draw_seed
-from calipers.http.request import check_seconds
-from calipers.loop import run_sync
-from calipers.plain import safe_repr
+from calipers.models.http_request import check_seconds
+from calipers.process.loop import run_sync
+from calipers.run.evaluation import draw_seed
 
 from .conversation import part_of_attempt
 from .graph import Graph, Node

@@ -10,21 +10,21 @@ is left, `evaluate` raises. Both methods run on the event loop, one rollout afte
 called by two threads at once; with `metrics_timeout`, a sync `compute_metrics` runs in threads instead.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
+from calipers.data.jsonable import safe_repr
+from calipers.data.lifecycle import RunHooks
+from calipers.data.retry import Retry
 from calipers.errors import InvalidOptionError
-from calipers.evaluation import Progress
-from calipers.lifecycle import RunHooks
-from calipers.loop import run_sync
-from calipers.plain import safe_repr
-from calipers.report import Report
-from calipers.retry import Retry
+from calipers.process.loop import run_sync
+from calipers.report.report import Report
+from calipers.run.evaluation import Progress
 
 from .graph import Graph
 from .metrics import GraphMetrics, JSONLike, MeasuredRollouts, RolloutFailure
-from .metrics_files import write_csv, write_json, write_parquet
 from .rolling import check, planned_seeds, roll_out
 
 
@@ -164,9 +164,27 @@ class Evaluator(ABC):
         check(rolled)
         return rolled.aggregate
 
-    write_json = staticmethod(write_json)
-    """Write what `evaluate` returned, or any other data, as JSON; see `calipers.rollouts.write_json`."""
-    write_csv = staticmethod(write_csv)
-    """Write a row for every turn, or for every rollout; see `calipers.rollouts.write_csv`."""
-    write_parquet = staticmethod(write_parquet)
-    """The same table with typed columns; see `calipers.rollouts.write_parquet`."""
+    @staticmethod
+    def write_json(data: Any, path: str | os.PathLike[str]) -> None:
+        """Write what `evaluate` returned, or any other data, as JSON; see `calipers.rollouts.write_json`."""
+        from calipers.exchange.metrics_files import write_json
+
+        write_json(data, path)
+
+    @staticmethod
+    def write_csv(
+        data: Any, path: str | os.PathLike[str], *, rows: Literal["turns", "rollouts"] = "turns"
+    ) -> None:
+        """Write a row for every turn, or for every rollout; see `calipers.rollouts.write_csv`."""
+        from calipers.exchange.metrics_files import write_csv
+
+        write_csv(data, path, rows=rows)
+
+    @staticmethod
+    def write_parquet(
+        data: Any, path: str | os.PathLike[str], *, rows: Literal["turns", "rollouts"] = "turns"
+    ) -> None:
+        """The same table with typed columns; see `calipers.rollouts.write_parquet`."""
+        from calipers.exchange.metrics_files import write_parquet
+
+        write_parquet(data, path, rows=rows)

@@ -15,9 +15,9 @@ from typing import Any, Final, Generic
 
 from typing_extensions import TypeVar
 
+from calipers.data.redaction import masked_fields
+from calipers.data.trace import ToolCall, Trace
 from calipers.errors import InvalidRolloutError
-from calipers.redaction import masked_fields
-from calipers.trace import ToolCall, Trace
 
 StateT = TypeVar("StateT", default=str)
 ActionT = TypeVar("ActionT", default=str)

@@ -14,10 +14,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from calipers.data.jsonable import plain
+from calipers.data.trace import Trace
+from calipers.data.trace_json import read_trace, trace_data
 from calipers.errors import InvalidRolloutError, InvalidTraceError
-from calipers.plain import plain
-from calipers.trace import Trace
-from calipers.trace_data import read_trace, trace_data
 
 from .graph import Graph, Node, numbered_turns, tree_of
 

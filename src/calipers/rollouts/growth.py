@@ -15,9 +15,9 @@ from typing import Any, Literal, TypeAlias
 
 from calipers.agents.evidence import tools_reached
 from calipers.agents.recording import Recording
+from calipers.data.result import describe_error
+from calipers.data.trace import Trace
 from calipers.errors import AgentTimeoutError, RolloutError
-from calipers.result import describe_error
-from calipers.trace import Trace
 
 from .bill import Bill
 from .calling import ask, is_blocking

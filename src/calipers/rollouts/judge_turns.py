@@ -28,18 +28,17 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator_output import Abstention, read_parts
+from calipers.data.evaluator_styles import as_evaluator
+from calipers.data.result import EvaluatorSpec, Scalar
+from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError, InvalidOutputError
-from calipers.names import unique
-from calipers.output import Abstention, read_parts
-from calipers.result import EvaluatorSpec, Scalar
-from calipers.styles import as_evaluator
 
 from .branches import mark_branches
 from .evaluator import Evaluator
 from .graph import Graph, numbered_turns
-from .metrics import GraphMetrics, MeasuredRollouts
-from .metrics_files import metrics_data
+from .metrics import GraphMetrics, MeasuredRollouts, metrics_data
 from .outcome import goal_of
 from .summary import goals_of, summarize_metrics
 

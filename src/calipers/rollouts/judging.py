@@ -21,12 +21,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator_output import read_output
+from calipers.data.evaluator_styles import as_evaluator
+from calipers.data.jsonable import safe_repr
+from calipers.data.result import Skipped
 from calipers.errors import InvalidOptionError, InvalidRolloutError, NotAnEvaluatorError
-from calipers.output import read_output
-from calipers.plain import safe_repr
-from calipers.result import Skipped
-from calipers.styles import as_evaluator
 
 from .calling import ask, is_blocking
 from .graph import Node

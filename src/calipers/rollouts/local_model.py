@@ -23,9 +23,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from calipers.data.trace import LLMCall, Trace
 from calipers.errors import AgentReplyError, InvalidOptionError, MissingExtraError
-from calipers.threads import call_in_thread
-from calipers.trace import LLMCall, Trace
+from calipers.process.user_code import call_in_thread
 
 from .players import Message, Reply, turn_seed
 from .targets import as_dicts

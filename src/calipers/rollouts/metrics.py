@@ -67,3 +67,9 @@ class MeasuredRollouts(list[GraphMetrics]):
         """What a summary should say of the rollouts that are not in the list: `n_failed` and `n_not_run`, if above 0."""
         counts = {"n_failed": len(self.failures), "n_not_run": self.not_run}
         return {name: count for name, count in counts.items() if count}
+
+
+def metrics_data(metrics: GraphMetrics) -> dict[str, Any]:
+    """The metrics of a rollout as they stand in a file: with the seed, where it is known."""
+    seed = {} if metrics.seed is None else {"seed": metrics.seed}
+    return {**seed, "overall": metrics.overall, "per_turn": metrics.per_turn}

@@ -14,10 +14,10 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
+from calipers.data.evaluator_output import read_scalar
+from calipers.data.jsonable import plain, safe_repr
 from calipers.errors import InvalidOutputError, InvalidRolloutError
-from calipers.output import read_scalar
-from calipers.plain import plain, safe_repr
-from calipers.report import Report
+from calipers.report.report import Report
 
 from .graph import Graph, Node, numbered_turns
 from .graph_data import read_graph

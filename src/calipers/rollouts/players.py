@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from calipers.trace import Trace
+from calipers.data.trace import Trace
 
 from .graph import Node
 

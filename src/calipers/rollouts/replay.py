@@ -24,14 +24,14 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from calipers.case import Case
-from calipers.context import EvaluatorContext
-from calipers.dataset import Dataset
+from calipers.data.case import Case
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator
+from calipers.data.jsonable import plain, safe_repr
+from calipers.data.result import EvaluationReason, Skipped
 from calipers.errors import InvalidOptionError, InvalidRolloutError
-from calipers.evaluator import Evaluator
-from calipers.plain import plain, safe_repr
-from calipers.result import EvaluationReason, Skipped
-from calipers.views.numbers import plural
+from calipers.run.dataset import Dataset
+from calipers.stats.number_text import plural
 
 from .environment import Environment
 from .graph import Graph

@@ -15,16 +15,16 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
-from calipers.attempt import running_attempt
-from calipers.case import Case
-from calipers.dataset import Dataset
+from calipers.data.attempt import running_attempt
+from calipers.data.case import Case
+from calipers.data.evaluator_styles import RolloutEvaluator, as_evaluator
+from calipers.data.jsonable import safe_repr
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluatorFailure
+from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError, InvalidOutputError, InvalidRolloutError, RolloutError
-from calipers.names import unique
-from calipers.plain import safe_repr
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.result import EvaluatorFailure
-from calipers.styles import RolloutEvaluator, as_evaluator
+from calipers.report.report import Report
+from calipers.run.dataset import Dataset
 
 from .environment import Environment
 from .graph import Graph

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calipers.attempt import current_attempt, increment_eval_metric
+from calipers.data.attempt import current_attempt, increment_eval_metric
+from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidCaseError, InvalidOptionError, RolloutError
-from calipers.evaluation import draw_seed
-from calipers.plain import safe_repr
+from calipers.run.evaluation import draw_seed
 
 from .environment import Environment
 from .graph import Graph

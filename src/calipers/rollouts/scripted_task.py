@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
-from calipers.attempt import running_attempt
+from calipers.data.attempt import running_attempt
 from calipers.errors import TaskContractError
-from calipers.loop import run_sync
-from calipers.task import Task, as_task
+from calipers.process.loop import run_sync
+from calipers.run.task import Task, as_task
 
 from .calling import is_async
 from .environment import Environment

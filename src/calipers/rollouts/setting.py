@@ -12,8 +12,8 @@ An environment notes them in `Graph.metadata`:
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from calipers.styles import as_evaluator
-from calipers.views.numbers import plural
+from calipers.data.evaluator_styles import as_evaluator
+from calipers.stats.number_text import plural
 
 from .graph import Graph
 from .judging import wanted_by

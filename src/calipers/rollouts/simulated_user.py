@@ -14,8 +14,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
+from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
-from calipers.plain import safe_repr
 
 from .bill import is_priced
 from .players import Attack, Message, SoFar

@@ -16,7 +16,7 @@ from calipers.errors import InvalidRolloutError
 from calipers.stats import ratio_of_totals, upper_bound
 from calipers.stats.clusters import independent_groups
 from calipers.stats.interval import check_confidence
-from calipers.views.numbers import confidence_text, number, plural
+from calipers.stats.number_text import confidence_text, number, plural
 
 from .graph import Graph
 from .outcome import (

@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from calipers.data.jsonable import loaded_types, safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
-from calipers.plain import loaded_types, safe_repr
 
 from .calling import is_async
 from .graph import Node

@@ -24,7 +24,7 @@ import msgspec
 from calipers.errors import InvalidOptionError
 from calipers.stats import Estimate, Interval, pass_at_k, rate, rate_from_counts, upper_bound
 from calipers.stats.interval import check_confidence
-from calipers.views.numbers import confidence_text, percent, plural, rate_text
+from calipers.stats.number_text import confidence_text, percent, plural, rate_text
 
 from .graph import Graph
 from .outcome import (

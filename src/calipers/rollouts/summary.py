@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
+from calipers.data.evaluator_output import read_scalar
 from calipers.errors import InvalidOptionError, InvalidOutputError
-from calipers.output import read_scalar
 from calipers.stats import Interval, mean, quantiles, rate
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)

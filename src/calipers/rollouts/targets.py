@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from calipers.data.jsonable import safe_repr
+from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError, InvalidRolloutError
-from calipers.plain import safe_repr
-from calipers.trace import Trace
 
 from .calling import is_async, is_blocking
 from .players import Message, Reply, Target

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Final, Literal
 
+from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
-from calipers.plain import safe_repr
 
 from .bill import is_priced
 from .calling import ask, is_async, is_blocking

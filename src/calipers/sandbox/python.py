@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from calipers.errors import SandboxError
-from calipers.loop import run_sync
+from calipers.process.loop import run_sync
 from calipers.sandbox.child import Ending, hold
 from calipers.sandbox.detection import best_confinement_async
 from calipers.sandbox.limits import DEFAULT_LIMITS, Limits

@@ -17,7 +17,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self, TypeAlias, cast, get_args
 
-from calipers.redaction import masked
+from calipers.data.redaction import masked
 
 from .attributes import from_json, to_json
 from .query import SpanQuery, SpanStatus, compile_query, walk_ancestors, walk_descendants

@@ -10,13 +10,13 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from calipers.data.record import ReportCase
+from calipers.data.result import EvaluatorSpec
+from calipers.data.result_names import Names
 from calipers.errors import StoreError
-from calipers.names import Names
-from calipers.record import ReportCase
-from calipers.report import Report, after_attempts
-from calipers.result import EvaluatorSpec
-from calipers.runner import KEPT_FAILED
-from calipers.summary import Tally, Totals
+from calipers.report.report import Report, after_attempts
+from calipers.report.summary import Tally, Totals
+from calipers.run.runner import KEPT_FAILED
 
 from .not_judged import NOT_JUDGED
 from .packing import Record, unpack
@@ -44,7 +44,7 @@ class Counted(msgspec.Struct, kw_only=True):
     unjudged: dict[str, int]
     """By its name: how many finished attempts an evaluator has yet to judge that was added by scoring."""
     shared_keys: list[str] = []
-    """The keys that several evaluators give; see `calipers.names`."""
+    """The keys that several evaluators give; see `calipers.data.result_names`."""
 
 
 def count(judged: Callable[[bool], Judged], evaluators: Sequence[StoredEvaluator]) -> Counted:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from calipers.data.record import ReportCase
 from calipers.errors import StoreError
 from calipers.identity.fingerprint import differences
-from calipers.record import ReportCase
 
 from .notes import attempt_notes, cell_notes
 from .opening import open_store

@@ -5,11 +5,11 @@ from typing import Any
 
 from typing_extensions import override
 
-from calipers.attempt import Attempt
-from calipers.context import EvaluatorContext
-from calipers.judge import Plan
-from calipers.result import EvaluationResult
-from calipers.scoring import Earlier, NotedScoring
+from calipers.data.attempt import Attempt
+from calipers.data.context import EvaluatorContext
+from calipers.data.result import EvaluationResult
+from calipers.scoring.plan import Plan
+from calipers.scoring.scoring import Earlier, NotedScoring
 
 from .notes import attempt_notes
 from .packing import facts_of, unpack_cells

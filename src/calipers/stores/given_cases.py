@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from calipers.case import Case
-from calipers.dataset import Dataset
+from calipers.data.case import Case
 from calipers.identity.cases import case_key
-from calipers.judge import Plan
-from calipers.work import work_items
+from calipers.run.dataset import Dataset
+from calipers.run.work import work_items
+from calipers.scoring.plan import Plan
 
 from .records import StoredAttempt
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from calipers.case import Case
+from calipers.data.case import Case
 from calipers.identity.cases import CodeInValues, case_key, code_key
 from calipers.identity.evaluators import evaluator_identity
 from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown, digest, raw_digest
 from calipers.identity.libraries import Libraries
 from calipers.identity.values import NoFormError, held, written
-from calipers.judge import Judge, Plan
-from calipers.work import REMEMBERED_NAMES, Work
+from calipers.run.work import REMEMBERED_NAMES, Work
+from calipers.scoring.plan import Judge, Plan
 
 from .panel import plain_spec
 from .run_info import StoredEvaluator

@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from calipers.attempt import Attempt
+from calipers.data.attempt import Attempt
+from calipers.data.evaluator_styles import RolloutEvaluator
+from calipers.data.jsonable import are_plain
+from calipers.data.record import ReportCase, ReportCaseFailure, told_calls
+from calipers.data.redaction import masked
+from calipers.data.reuse import Recalled, Reuse
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
 from calipers.identity.libraries import Libraries
 from calipers.identity.tasks import task_identity, with_hooks
-from calipers.journal import Keeping, Setup
-from calipers.judge import Judge
-from calipers.plain import are_plain
-from calipers.recalled import Recalled, Reuse
-from calipers.record import ReportCase, ReportCaseFailure, told_calls
-from calipers.redaction import masked
-from calipers.report import Report
+from calipers.report.report import Report
+from calipers.run.journal import Keeping, Setup
+from calipers.run.work import Work
+from calipers.scoring.plan import Judge
 from calipers.spans import SpanTree
-from calipers.styles import RolloutEvaluator
-from calipers.work import Work
 
 from .counting import not_all_judged
 from .identities import Columns, Keys, setting_key

@@ -2,7 +2,7 @@
 
 A later run combines them with those it computes itself, so they must be what `compute_metrics` returned: NaN a number and
 not its name, a tuple a tuple, the key 1 no text. What JSON has no word for stands as an object with one key that begins with
-a dollar sign. Everything else is as `calipers.plain` makes it.
+a dollar sign. Everything else is as `calipers.data.jsonable` makes it.
 """
 
 import types
@@ -11,7 +11,7 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any, Final
 
-from calipers.plain import plain
+from calipers.data.jsonable import plain
 
 _NUMBER: Final = "$number"
 _TUPLE: Final = "$tuple"

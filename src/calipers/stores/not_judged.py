@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from calipers.result import EvaluatorFailure
+from calipers.data.result import EvaluatorFailure
 
 from .records import StoredCell
 from .run_info import StoredEvaluator

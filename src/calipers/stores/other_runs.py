@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from calipers.data.reuse import Recalled
 from calipers.errors import StoreDamagedError
-from calipers.recalled import Recalled
-from calipers.work import Work
+from calipers.run.work import Work
 
 from .recalling import Recaller
 from .records import Known

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from calipers.analysis import Aggregate, Analysis
+from calipers.report.analysis import Aggregate, Analysis
 
 from .counting import bare_report
 from .store import Store

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from calipers.data.jsonable import plain
 from calipers.identity.fingerprint import digest
 from calipers.identity.values import written
-from calipers.plain import plain
 
 """Nesting beyond this is not looked at; a little further down, plain data of it is only its `repr`."""
 

@@ -11,11 +11,9 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
-from calipers.errors import InvalidTraceError, StoreDamagedError, StoreError
-from calipers.names import Names
-from calipers.plain import plain
-from calipers.record import Failure, ReportCase, ReportCaseFailure
-from calipers.result import (
+from calipers.data.jsonable import plain
+from calipers.data.record import Failure, ReportCase, ReportCaseFailure
+from calipers.data.result import (
     EvaluationResult,
     EvaluatorFailure,
     EvaluatorSpec,
@@ -23,7 +21,9 @@ from calipers.result import (
     Scalar,
     SkippedEvaluation,
 )
-from calipers.trace_data import read_trace, trace_data
+from calipers.data.result_names import Names
+from calipers.data.trace_json import read_trace, trace_data
+from calipers.errors import InvalidTraceError, StoreDamagedError, StoreError
 
 from .blobs import LARGEST_INLINE
 from .not_judged import not_judged

@@ -10,9 +10,9 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from calipers.data.jsonable import plain
+from calipers.data.result import EvaluationResult, EvaluatorSpec, Scalar
 from calipers.errors import StoreError
-from calipers.plain import plain
-from calipers.result import EvaluationResult, EvaluatorSpec, Scalar
 
 from .run_info import StoredEvaluator
 

@@ -5,10 +5,10 @@ trace, nothing that a later run would have to know of it. Whether one is like th
 is little to do. What `keeping` and `packing` do with any attempt, step by step, gives the same.
 """
 
-from calipers.attempt import Attempt
-from calipers.plain import are_plain
-from calipers.record import ReportCase
-from calipers.work import Work
+from calipers.data.attempt import Attempt
+from calipers.data.jsonable import are_plain
+from calipers.data.record import ReportCase
+from calipers.run.work import Work
 
 from .blobs import LARGEST_INLINE
 from .packing import Given, Output, Record, encode, pack_facts, searchable

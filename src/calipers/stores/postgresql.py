@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from typing_extensions import override
 
 from calipers.errors import MissingExtraError, StoreError, StoreMissingError, StoreUnavailableError
-from calipers.forks import keep_for_ever, no_more_forks, tell_of_forks
+from calipers.process.forks import keep_for_ever, no_more_forks, tell_of_forks
 
 from .schema import VERSION, migrations
 from .sql import Columns, Row, Session, marks

@@ -21,15 +21,15 @@ from typing import Any
 
 import msgspec
 
-from calipers.context import rollout_of
+from calipers.data.context import rollout_of
+from calipers.data.evaluator_styles import RolloutEvaluator
+from calipers.data.record import ReportCase, is_other_loop, told_calls
+from calipers.data.reuse import Cell, Recalled
 from calipers.errors import SpanTreeRecordingError
 from calipers.identity.cases import CodeInValues
-from calipers.judge import Judge
-from calipers.recalled import Cell, Recalled
-from calipers.record import ReportCase, is_other_loop, told_calls
+from calipers.run.work import Work
+from calipers.scoring.plan import Judge
 from calipers.spans import SpanTree
-from calipers.styles import RolloutEvaluator
-from calipers.work import Work
 
 from .identities import Columns, setting_key
 from .kept_metrics import read_metrics

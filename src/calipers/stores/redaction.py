@@ -27,9 +27,9 @@ from typing import Any, Final
 
 import msgspec
 
+from calipers.data.redaction import REDACTED
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.identity.fingerprint import digest
-from calipers.redaction import REDACTED
 
 from .records import StoredAttempt, StoredCell
 from .run_info import StoredEvaluator

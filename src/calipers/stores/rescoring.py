@@ -20,28 +20,28 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from typing_extensions import override
 
-from calipers.attempt import Attempt
-from calipers.case import Case
-from calipers.dataset import Dataset
+from calipers.data.attempt import Attempt
+from calipers.data.case import Case
+from calipers.data.evaluator_styles import RolloutEvaluator, as_evaluator
+from calipers.data.record import ReportCase
+from calipers.data.result import describe_error
+from calipers.data.retry import Retry, as_retry
+from calipers.data.reuse import Recalled, Reuse
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
-from calipers.evaluation import Counts, Progress
 from calipers.identity.evaluators import evaluator_identity
 from calipers.identity.fingerprint import Unknown
-from calipers.interrupt import on_interrupt
-from calipers.judge import Judge, Plan
-from calipers.loop import run_sync
-from calipers.recalled import Recalled, Reuse
-from calipers.record import ReportCase
-from calipers.report import Report, after_attempts
-from calipers.report_evaluator import run_report_evaluators
-from calipers.result import describe_error
-from calipers.retry import Retry, as_retry
-from calipers.runner import Options, Record, Run
+from calipers.process.interrupt import on_interrupt
+from calipers.process.loop import run_sync
+from calipers.report.report import Report, after_attempts
+from calipers.report.report_evaluator import run_report_evaluators
+from calipers.run.dataset import Dataset
+from calipers.run.evaluation import Counts, Progress
+from calipers.run.runner import Options, Record, Run
+from calipers.run.task import Task
+from calipers.run.work import Work, WorkQueue
+from calipers.run.workers import LoopWorkers
+from calipers.scoring.plan import Judge, Plan
 from calipers.spans import SpanTree
-from calipers.styles import RolloutEvaluator, as_evaluator
-from calipers.task import Task
-from calipers.work import Work, WorkQueue
-from calipers.workers import LoopWorkers
 
 from .found import Found, FoundScoring
 from .given_cases import GivenCases

@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
+from calipers.data.jsonable import plain
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.identity.code import VARIABLE
 from calipers.identity.fingerprint import AnyIdentity, Identity, differences
-from calipers.journal import Setup
-from calipers.plain import plain
-from calipers.work import Work
+from calipers.run.journal import Setup
+from calipers.run.work import Work
 
 from .packing import facts_of
 from .run_info import RunInfo, StoredEvaluator

@@ -24,8 +24,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from calipers.result import EvaluatorSpec
-from calipers.summary import Totals
+from calipers.data.result import EvaluatorSpec
+from calipers.report.summary import Totals
 
 Status: TypeAlias = Literal["running", "finished", "interrupted", "failed"]
 """What became of a run: `interrupted` ended early on purpose, `failed` by an error."""

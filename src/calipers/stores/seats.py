@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from calipers.judge import Judge, Plan
-from calipers.record import ReportCase
-from calipers.styles import RolloutEvaluator
-from calipers.work import Work
+from calipers.data.evaluator_styles import RolloutEvaluator
+from calipers.data.record import ReportCase
+from calipers.run.work import Work
+from calipers.scoring.plan import Judge, Plan
 
 from .counting import unjudged_by
 from .identities import Columns

@@ -8,10 +8,10 @@ from typing import Any, get_args
 import msgspec
 from typing_extensions import override
 
+from calipers.data.jsonable import plain
 from calipers.errors import InvalidOptionError, StoreDamagedError, StoreError
 from calipers.gate.looks import Look
-from calipers.plain import plain
-from calipers.report import Report
+from calipers.report.report import Report
 
 from .counting import Counted, ending_of
 from .panel import plain_spec

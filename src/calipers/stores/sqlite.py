@@ -22,7 +22,7 @@ from urllib.parse import quote
 from typing_extensions import override
 
 from calipers.errors import StoreError, StoreMissingError, StoreUnavailableError
-from calipers.forks import keep_for_ever, no_more_forks, tell_of_forks
+from calipers.process.forks import keep_for_ever, no_more_forks, tell_of_forks
 
 from .schema import VERSION, migrations
 from .sql import Columns, Row, Session, marks

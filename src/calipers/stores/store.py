@@ -14,12 +14,12 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from calipers.comparison.yardstick import KnownEvaluators
+from calipers.data.record import name_results
+from calipers.data.result_names import Names
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.gate.looks import Look
-from calipers.names import Names
-from calipers.record import name_results
-from calipers.report import Report
-from calipers.summary import Totals
+from calipers.report.report import Report
+from calipers.report.summary import Totals
 
 from .counting import (
     KEEPS,

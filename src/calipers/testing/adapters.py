@@ -14,13 +14,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from calipers.data.jsonable import safe_repr
+from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
-from calipers.loop import run_sync
-from calipers.plain import safe_repr
+from calipers.process.loop import run_sync
+from calipers.process.user_code import call_in_thread
 from calipers.testing.finding import AdapterRule, ConformanceError, Finding
 from calipers.testing.outcome import error_text
-from calipers.threads import call_in_thread
-from calipers.trace import Trace
 
 REQUESTS = ("Hello.", "What can you do?", "Grüße aus 東京")
 """What an agent is asked if nothing else is given."""

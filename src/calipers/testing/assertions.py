@@ -11,15 +11,15 @@ from typing import Literal, TypeVar, overload
 
 from calipers.comparison.cases import cases_of
 from calipers.comparison.columns import Columns, passes
-from calipers.context import InputsT, MetadataT, OutputT
+from calipers.data.context import InputsT, MetadataT, OutputT
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import Kind
 from calipers.errors import InvalidOptionError
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.result import Kind
+from calipers.report.report import Report
+from calipers.report.summary import Summary
 from calipers.stats import Estimate, rate
-from calipers.summary import Summary
+from calipers.stats.number_text import METHODS, confidence_text, mean_text, number, percent, plural, rate_text
 from calipers.testing.reasons import attempts_lines
-from calipers.views.numbers import METHODS, confidence_text, mean_text, number, percent, plural, rate_text
 from calipers.views.outcome import Record, silences
 from calipers.views.text import fit
 

@@ -26,17 +26,17 @@ from typing import Any
 
 import msgspec
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator
+from calipers.data.evaluator_output import Judgement
+from calipers.data.evaluator_styles import RolloutEvaluator, as_evaluator
+from calipers.data.jsonable import plain, safe_repr
+from calipers.data.result import EvalVerdict, kind_of
 from calipers.errors import InvalidOptionError, NotAnEvaluatorError
-from calipers.evaluator import Evaluator
-from calipers.judge import make_plan
-from calipers.loop import run_sync
-from calipers.output import Judgement
-from calipers.plain import plain, safe_repr
-from calipers.report import Report
-from calipers.report_evaluator import run_report_evaluators
-from calipers.result import EvalVerdict, kind_of
-from calipers.styles import RolloutEvaluator, as_evaluator
+from calipers.process.loop import run_sync
+from calipers.report.report import Report
+from calipers.report.report_evaluator import run_report_evaluators
+from calipers.scoring.plan import make_plan
 from calipers.testing.context import odd_contexts, ordinary_contexts
 from calipers.testing.finding import ConformanceError, Finding, Rule
 from calipers.testing.judging import evaluate_one

@@ -9,17 +9,17 @@ from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
-from calipers.attempt import Attempt
-from calipers.case import Case
-from calipers.context import EvaluatorContext, InputsT, MetadataT, OutputT
+from calipers.data.attempt import Attempt
+from calipers.data.case import Case
+from calipers.data.context import EvaluatorContext, InputsT, MetadataT, OutputT
+from calipers.data.evaluator_output import read_scalar
+from calipers.data.result import EvaluationReason, EvaluationResult, EvaluatorSpec, Scalar
+from calipers.data.trace import LLMCall, ToolCall, Trace
 from calipers.errors import SpanTreeRecordingError
 from calipers.matching.match import CallLike
-from calipers.output import read_scalar
-from calipers.result import EvaluationReason, EvaluationResult, EvaluatorSpec, Scalar
-from calipers.scoring import Scoring
+from calipers.run.task import settle
+from calipers.scoring.scoring import Scoring
 from calipers.spans import SpanNode, SpanTree
-from calipers.task import settle
-from calipers.trace import LLMCall, ToolCall, Trace
 
 _ABSENT: Final[Any] = object()
 """Stands for an argument that was not given, since `None` can be one."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from calipers.data.trace import ToolCall
 from calipers.testing.loopback import LoopbackServer, Received, Reply, cut
-from calipers.trace import ToolCall
 from calipers.voice.audio import Audio
 
 _GARBAGE = b"<html>this is not what you asked for"

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from calipers.attempt import Attempt
-from calipers.case import Case
-from calipers.context import EvaluatorContext
-from calipers.judge import make_plan
-from calipers.loop import run_sync
-from calipers.record import ReportCase
-from calipers.scoring import Scoring
+from calipers.data.attempt import Attempt
+from calipers.data.case import Case
+from calipers.data.context import EvaluatorContext
+from calipers.data.record import ReportCase
+from calipers.process.loop import run_sync
+from calipers.scoring.plan import make_plan
+from calipers.scoring.scoring import Scoring
 
 
 def evaluate_one(

@@ -28,8 +28,8 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 
 import msgspec
 
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
-from calipers.trace import ToolCall
 from calipers.voice.audio import Audio
 
 Fault: TypeAlias = Literal["silence", "stall", "disconnect", "garbage", "bad_arguments", "error"]

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from inspect import isawaitable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator
+from calipers.data.evaluator_output import Judgement, read_output
+from calipers.data.jsonable import safe_repr
+from calipers.data.result import EvalResult, EvalVerdict, Skipped, describe_error
 from calipers.errors import InvalidOutputError
-from calipers.evaluator import Evaluator
-from calipers.loop import elsewhere, run_sync
-from calipers.output import Judgement, read_output
-from calipers.plain import safe_repr
-from calipers.result import EvalResult, EvalVerdict, Skipped, describe_error
+from calipers.process.loop import elsewhere, run_sync
 
 Kind: TypeAlias = Literal["judged", "skipped", "raised", "illegal", "exit", "late"]
 """How a call ended; `exit` is what a run would not survive."""

@@ -16,9 +16,9 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError
-from calipers.loop import run_sync
-from calipers.plain import safe_repr
+from calipers.process.loop import run_sync
 from calipers.rollouts.calling import ask, is_blocking
 from calipers.rollouts.graph import Node
 from calipers.rollouts.moderators.moderating import as_moderator, scores_of

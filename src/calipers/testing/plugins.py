@@ -21,18 +21,18 @@ from typing import Any
 
 import msgspec
 
-from calipers.case import Case
-from calipers.context import EvaluatorContext
-from calipers.dataset import Dataset
+from calipers.data.case import Case
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator_styles import as_evaluator
+from calipers.data.jsonable import safe_repr
 from calipers.errors import NotAnEvaluatorError, ViewError
 from calipers.files.parameters import parameters_of
-from calipers.plain import safe_repr
 from calipers.plugins import LoadedPlugin, PluginBase, PluginManager, PluginType, ViewPlugin
 from calipers.plugins.hooks import DETAILS
 from calipers.plugins.plugin import defines
-from calipers.report import Report
-from calipers.report_evaluator import ReportEvaluator
-from calipers.styles import as_evaluator
+from calipers.report.report import Report
+from calipers.report.report_evaluator import ReportEvaluator
+from calipers.run.dataset import Dataset
 from calipers.testing.conformance import Conformance, check_evaluator
 from calipers.testing.finding import ConformanceError, Finding, PluginRule
 from calipers.testing.outcome import error_text

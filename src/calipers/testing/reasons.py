@@ -11,10 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from calipers.plain import safe_repr
-from calipers.record import ReportCase, ReportCaseFailure
+from calipers.data.jsonable import safe_repr
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.stats.number_text import number, plural
 from calipers.views.calls import calls_line
-from calipers.views.numbers import number, plural
 from calipers.views.outcome import Record, reason_lines
 from calipers.views.repeats import alike, name_of
 from calipers.views.text import fit, fit_value

@@ -19,8 +19,8 @@ from typing import Any
 
 import msgspec
 
+from calipers.data.jsonable import safe_repr
 from calipers.errors import CalipersError, InvalidOptionError
-from calipers.plain import safe_repr
 
 
 class NoAnswerError(CalipersError, LookupError):

@@ -12,11 +12,11 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from calipers.data.jsonable import safe_repr
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationResult, EvaluatorSpec
 from calipers.errors import StoreError
-from calipers.plain import safe_repr
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorSpec
+from calipers.report.report import Report
 from calipers.stores.packing import Record, pack, unpack
 from calipers.stores.panel import Panel
 from calipers.stores.records import StoredCell

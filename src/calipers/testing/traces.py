@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from calipers.context import NO_TOOL_CALLS, not_recorded
+from calipers.data.context import NO_TOOL_CALLS, not_recorded
+from calipers.data.jsonable import safe_repr
+from calipers.data.trace import ToolCall, Trace
 from calipers.errors import InvalidOptionError
-from calipers.plain import safe_repr
-from calipers.trace import ToolCall, Trace
-from calipers.views.numbers import plural
+from calipers.stats.number_text import plural
 from calipers.views.text import fit
 
 _SHOWN = 10

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from calipers.analysis import (
+from calipers.report.analysis import (
     Aggregate,
     CalibrationCurve,
     ConfusionMatrix,
@@ -14,13 +14,14 @@ from calipers.analysis import (
     ScalarResult,
     TableResult,
     TreePlot,
+    some,
 )
-from calipers.report import Report
+from calipers.report.report import Report
+from calipers.stats.number_text import interval_line, mean_text, number, percent, plural, rate_text
 
 from .aggregate import aggregate_rows
 from .grid import Cell, Column, grid
-from .line_plot import line_plot, some
-from .numbers import interval_line, mean_text, number, percent, plural, rate_text
+from .line_plot import line_plot
 from .page import Page
 from .tree_plot import tree_plot
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
-from calipers.record import Failure, ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorFailure
+from calipers.data.record import Failure, ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationResult, EvaluatorFailure
+from calipers.report.report import Report
+from calipers.stats.number_text import number, plural, seconds
 
 from .calls import ExpectedCalls, calls_line
-from .numbers import number, plural, seconds
 from .outcome import Record, reason_lines, why
 from .page import Page
 from .repeats import alike, name_of

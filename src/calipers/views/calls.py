@@ -6,11 +6,11 @@ The text is as the trace has it. Each view makes it safe in its own way.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calipers.plain import safe_repr
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.trace import ToolCall
+from calipers.data.jsonable import safe_repr
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.trace import ToolCall
+from calipers.stats.number_text import plural
 
-from .numbers import plural
 from .text import held_text
 
 _CALLS = 20

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from calipers.record import ReportCaseFailure
-from calipers.report import Report
+from calipers.data.record import ReportCaseFailure
+from calipers.report.report import Report
+from calipers.stats.number_text import plural
 
-from .numbers import plural
 from .outcome import Record, complaints, count_missed, missed
 from .page import Page
 

@@ -25,12 +25,12 @@ from typing import Any, Self
 
 import msgspec
 
+from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase
 from calipers.errors import CalipersError
-from calipers.plain import plain
-from calipers.record import ReportCase
-from calipers.report import Report
+from calipers.process.atomic_file import write_whole
+from calipers.report.report import Report
 
-from .atomic import write_whole
 from .outcome import Record
 
 _IN_MEMORY = 1 << 23

@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError
-from calipers.plain import safe_repr
-from calipers.report import Report
+from calipers.process.atomic_file import write_whole
+from calipers.report.report import Report
 
-from .atomic import write_whole
 from .csv_file import csv_lines
 from .github import report_annotations
 from .json_file import json_bytes, read_json

@@ -14,10 +14,10 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase
 from calipers.errors import MissingExtraError
-from calipers.plain import plain
-from calipers.record import ReportCase
-from calipers.report import Report
+from calipers.report.report import Report
 
 from .csv_file import unique_titles
 from .outcome import Record

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from calipers.report import Report
+from calipers.report.report import Report
+from calipers.stats.number_text import plural
 
 from .markdown import LIMIT, claims, report_markdown
-from .numbers import plural
 from .outcome import Record, complaints, count_missed, missed, reason_lines, run_problems, silences
 from .text import fit, fit_value, visible
 from .transcript import seen

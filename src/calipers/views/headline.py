@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stats import Estimate
+from calipers.stats.number_text import METHODS, confidence_text, plural, rate_text, seconds
 
-from .numbers import METHODS, confidence_text, plural, rate_text, seconds
 from .outcome import silences
 from .page import Page
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
+from calipers.data.jsonable import plain
 from calipers.errors import ReportFormatError
-from calipers.plain import plain
-from calipers.report import Report
-from calipers.summary import Tally
+from calipers.report.report import Report
+from calipers.report.summary import Tally
 
 _BOM = b"\xef\xbb\xbf"
 

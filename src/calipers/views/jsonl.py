@@ -22,14 +22,14 @@ from typing import IO, Any, Self
 
 import msgspec
 
+from calipers.data.record import ReportCase, ReportCaseFailure, name_results
+from calipers.data.result_names import Names
 from calipers.errors import CalipersError, ReportFormatError
-from calipers.names import Names
-from calipers.record import ReportCase, ReportCaseFailure, name_results
-from calipers.report import FORMAT_VERSION, Report
-from calipers.summary import Tally
+from calipers.report.report import FORMAT_VERSION, Report
+from calipers.report.summary import Tally
+from calipers.stats.number_text import plural
 
 from .json_file import counted_data, parse_json
-from .numbers import plural
 from .outcome import Record
 
 

@@ -23,12 +23,12 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from calipers.plain import plain
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
+from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.report.report import Report
 from calipers.stats import Estimate
+from calipers.stats.number_text import number, plural
 
-from .numbers import number, plural
 from .outcome import (
     Outcome,
     Record,

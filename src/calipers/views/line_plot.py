@@ -1,19 +1,18 @@
 """Lines in the terminal: the points of each, with their intervals side by side on one scale."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from calipers.analysis import LinePlot
+from calipers.report.analysis import LinePlot, some
 from calipers.stats import Interval
+from calipers.stats.number_text import interval_line, mean_text, number, rate_text
 
 from .grid import Cell, Column, grid
-from .numbers import interval_line, mean_text, number, rate_text
 from .page import Page
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    from collections.abc import Iterator
 
-_T = TypeVar("_T")
+    from rich.text import Text
 
 _POINTS = 12
 """Points of a line that are shown."""
@@ -65,14 +64,6 @@ def span(analysis: LinePlot) -> tuple[float, float]:
             if point.interval is not None:
                 shown += [point.interval.low, point.interval.high]
     return min(shown, default=0.0), max(shown, default=1.0)
-
-
-def some(points: Sequence[_T], most: int) -> list[_T]:
-    """Both ends of a line and points evenly between them."""
-    if len(points) <= most:
-        return list(points)
-    last = len(points) - 1
-    return [points[round(i * last / (most - 1))] for i in range(most)]
 
 
 def _share(value: float, low: float, high: float) -> float:

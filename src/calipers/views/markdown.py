@@ -14,16 +14,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from calipers.errors import InvalidOptionError
-from calipers.report import Report
+from calipers.report.report import Report
+from calipers.report.summary import Summary
 from calipers.stats import Estimate
 from calipers.stats.interval import check_confidence
-from calipers.summary import Summary
+from calipers.stats.number_text import (
+    confidence_text,
+    interval_line,
+    mean_text,
+    percent,
+    plural,
+    rate_text,
+    seconds,
+)
 
 from .analyses import analyses
 from .calls import calls_line
 from .headline import alerts, headline, silent, title
 from .notes import footnote, measures, warnings
-from .numbers import confidence_text, interval_line, mean_text, percent, plural, rate_text, seconds
 from .outcome import Record, complaints, count_missed, missed, no_result, reason_lines
 from .page import Page
 from .repeats import alike, name_of

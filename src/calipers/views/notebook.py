@@ -10,9 +10,10 @@ from html import escape
 from typing import Any
 
 from calipers.comparison.comparison import Comparison
+from calipers.data.trace import Trace, Turn
 from calipers.gate.verdict import Verdict
-from calipers.report import Report
-from calipers.trace import Trace, Turn
+from calipers.report.report import Report
+from calipers.stats.number_text import plural, seconds
 
 from .comparison.html import comparisons_html
 from .comparison.words import lead
@@ -26,7 +27,6 @@ from .html.sentences import WIDE
 from .html.static_page import static_page
 from .html.traces import TURNS, VALUE, embedded_turn
 from .html.values import shown_value
-from .numbers import plural, seconds
 from .outcome import count_dropped
 from .text import fit
 from .transcript import rollout_transcript

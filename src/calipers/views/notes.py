@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from calipers.data.evaluator import Expectation
 from calipers.errors import OtherLoopError
-from calipers.evaluator import Expectation
-from calipers.report import Report
-from calipers.scoring import TASK
+from calipers.report.report import Report
+from calipers.report.summary import Summary
+from calipers.scoring.scoring import TASK
+from calipers.stats.number_text import METHODS, confidence_text, number, plural, seconds
 from calipers.stats.quantiles import values_for_quantile
-from calipers.summary import Summary
 
-from .numbers import METHODS, confidence_text, number, plural, seconds
 from .page import Page
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ The texts are as the report has them. Each view makes them safe in its own way.
 
 from typing import Any, Literal, TypeAlias, assert_never
 
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.result import EvaluationResult
-from calipers.summary import Summary
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationResult
+from calipers.report.report import Report
+from calipers.report.summary import Summary
+from calipers.stats.number_text import number, plural
 
 from .calls import ExpectedCalls
-from .numbers import number, plural
 
 LISTED = 20
 """Lines of a reason that is a list, such as the edit script of an agent's calls."""

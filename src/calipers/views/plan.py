@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from calipers.planning import Plan
+from calipers.gate.plan import Plan
+from calipers.stats.number_text import confidence_text, number, plural, seconds
 
-from .numbers import confidence_text, number, plural, seconds
 from .text import fit
 
 FORMAT_VERSION = 1

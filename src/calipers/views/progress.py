@@ -15,16 +15,16 @@ from threading import Event, Lock, Thread, Timer
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
-from calipers.loop import GRACE_SECONDS
+from calipers.process.loop import GRACE_SECONDS
+from calipers.stats.number_text import seconds
 
-from .numbers import seconds
 from .page import Page
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-    from calipers.evaluation import Counts
+    from calipers.run.evaluation import Counts
 
 DELAY = 0.5
 """Seconds before the bar appears."""

@@ -7,11 +7,11 @@ said about them. How long they took does not count, nor do the scores and labels
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from calipers.plain import safe_repr
-from calipers.record import ReportCase
+from calipers.data.jsonable import safe_repr
+from calipers.data.record import ReportCase
+from calipers.stats.number_text import plural
 
 from .calls import calls_line
-from .numbers import plural
 from .outcome import Record, complaints
 from .text import held_text
 

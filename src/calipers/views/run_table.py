@@ -19,17 +19,17 @@ from typing import Final
 
 import msgspec
 
+from calipers.data.jsonable import plain
 from calipers.errors import InvalidOptionError
-from calipers.plain import plain
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stats import Estimate
 from calipers.stats.interval import check_confidence
+from calipers.stats.number_text import confidence_text, mean_text, rate_text, seconds
 
 from .comparison.words import COST
 from .csv_file import table_lines
 from .formats import Target, write_chunks
 from .markdown import code
-from .numbers import confidence_text, mean_text, rate_text, seconds
 from .text import fit, visible
 
 _NAME = 80

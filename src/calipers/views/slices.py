@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from calipers.report import Report
-from calipers.summary import Slice
+from calipers.report.report import Report
+from calipers.report.summary import Slice
+from calipers.stats.number_text import confidence_text, interval_line, plural, rate_text
 
 from .grid import Cell, Column, grid
-from .numbers import confidence_text, interval_line, plural, rate_text
 from .page import Page
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from calipers.report.summary import Summary
 from calipers.stats import Estimate
-from calipers.summary import Summary
+from calipers.stats.number_text import confidence_text, interval_line, mean_text, percent, rate_text
 
 from .grid import Cell, Column, grid
-from .numbers import confidence_text, interval_line, mean_text, percent, rate_text
 from .outcome import no_result
 from .page import Page
 

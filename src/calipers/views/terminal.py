@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 from calipers.errors import InvalidOptionError
-from calipers.report import PrintOptions, Report
+from calipers.report.report import PrintOptions, Report
 from calipers.stats.interval import check_confidence
 
 from .analyses import analyses

@@ -10,7 +10,7 @@ The result is one line. It is still data: a view that knows markup of its own (H
 
 from typing import Any
 
-from calipers.plain import safe_repr
+from calipers.data.jsonable import safe_repr
 
 _MARKS = 3
 """Marks that one letter may carry: Hebrew, Thai and Vietnamese need no more."""

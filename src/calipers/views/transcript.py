@@ -10,16 +10,16 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from calipers.data.jsonable import plain, safe_repr
+from calipers.data.record import ReportCase
+from calipers.data.result import EvaluationResult
+from calipers.data.trace import Turn, TurnType
+from calipers.data.trace_json import read_trace
+from calipers.data.user_turn import TurnEvaluator
 from calipers.errors import InvalidTraceError
-from calipers.plain import plain, safe_repr
-from calipers.record import ReportCase
-from calipers.result import EvaluationResult
-from calipers.trace import Turn, TurnType
-from calipers.trace_data import read_trace
-from calipers.user_turn import TurnEvaluator
+from calipers.stats.number_text import number
 
 from .calls import call_text
-from .numbers import number
 from .outcome import Record, values
 from .text import held_text
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from calipers.analysis import TreePlot
+from calipers.report.analysis import TreePlot
+from calipers.stats.number_text import plural
 
-from .numbers import plural
 from .page import Page
 
 if TYPE_CHECKING:

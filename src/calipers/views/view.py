@@ -16,11 +16,11 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
+from calipers.data.jsonable import safe_repr
+from calipers.data.result import describe_error
 from calipers.errors import ViewError
-from calipers.interrupt import is_interrupt
-from calipers.plain import safe_repr
-from calipers.report import Report
-from calipers.result import describe_error
+from calipers.process.interrupt import is_interrupt
+from calipers.report.report import Report
 
 
 class ReportWriter(Protocol):

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from calipers.errors import InvalidAudioError, InvalidOptionError
-from calipers.views.atomic import write_whole
+from calipers.process.atomic_file import write_whole
 
 from . import compressed
 from . import wav as wav_file

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import groupby
 
-from calipers.report import Report
+from calipers.report.report import Report
 
 from .result import EvalResult
 

@@ -32,8 +32,8 @@ from typing import Any, BinaryIO
 import msgspec
 
 from calipers.errors import InvalidOptionError, TaskContractError
-from calipers.threads import call_in_thread
-from calipers.views.atomic import write_whole
+from calipers.process.atomic_file import write_whole
+from calipers.process.user_code import call_in_thread
 
 from .audio import Audio
 from .checks import check_part

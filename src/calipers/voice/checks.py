@@ -7,9 +7,9 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from calipers.case import Case
-from calipers.dataset import Dataset
+from calipers.data.case import Case
 from calipers.errors import InvalidOptionError
+from calipers.run.dataset import Dataset
 
 
 def check_part(part: object, protocol: type, noun: str, method: str) -> None:

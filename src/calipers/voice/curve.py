@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calipers.case import Case
+from calipers.data.case import Case
 from calipers.errors import InvalidOptionError
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stats import Estimate
 
 from .checks import check_cases, refuse_name

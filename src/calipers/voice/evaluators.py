@@ -27,7 +27,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from typing import Any, Literal
 
-from calipers import embeddings
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError, NotApplicableError
 from calipers.matching import (
     CallComparison,
@@ -41,7 +41,7 @@ from calipers.matching import (
     compare_calls,
 )
 from calipers.matching.assignment import best_pairs
-from calipers.trace import ToolCall
+from calipers.models import embeddings
 
 from .contrast import contrast
 from .expectation import expected_calls, made_calls

@@ -11,10 +11,10 @@ part of what is expected.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from calipers.context import are_tool_calls
+from calipers.data.context import are_tool_calls
+from calipers.data.trace import ToolCall, Trace
 from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.matching import read_call
-from calipers.trace import ToolCall, Trace
 
 from .response import AgentResponse
 

@@ -17,10 +17,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from calipers.context import are_tool_calls
+from calipers.data.context import are_tool_calls
+from calipers.data.trace import Trace
 from calipers.errors import TaskContractError
-from calipers.threads import call_in_thread
-from calipers.trace import Trace
+from calipers.process.user_code import call_in_thread
 
 from .audio import Audio
 from .protocols import TextAgent

@@ -18,9 +18,9 @@ from typing import Any
 
 import msgspec
 
-from calipers.case import Case
+from calipers.data.case import Case
 from calipers.errors import InvalidOptionError, MissingExtraError
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stats import Estimate, PairedDifference, mean, paired_difference
 
 from .checks import check_cases, refuse_name

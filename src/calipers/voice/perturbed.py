@@ -6,7 +6,7 @@
 from typing import Any
 
 from calipers.errors import InvalidOptionError
-from calipers.threads import call_in_thread
+from calipers.process.user_code import call_in_thread
 
 from .audio import Audio
 from .cache import said

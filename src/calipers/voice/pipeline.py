@@ -18,10 +18,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
-from calipers.attempt import increment_eval_metric, running_attempt, set_eval_attribute
-from calipers.case import Case
-from calipers.context import are_tool_calls
-from calipers.dataset import Dataset
+from calipers.data.attempt import increment_eval_metric, running_attempt, set_eval_attribute
+from calipers.data.case import Case
+from calipers.data.context import are_tool_calls
+from calipers.data.evaluator_output import read_parts
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationReason, check_score
+from calipers.data.result_names import unique
+from calipers.data.trace import ToolCall, Trace
 from calipers.errors import (
     AgentReplyError,
     AgentTimeoutError,
@@ -29,13 +33,9 @@ from calipers.errors import (
     InvalidOutputError,
     TaskContractError,
 )
-from calipers.interrupt import Terminated
-from calipers.names import unique
-from calipers.output import read_parts
-from calipers.record import ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.result import EvaluationReason, check_score
-from calipers.trace import ToolCall, Trace
+from calipers.process.interrupt import Terminated
+from calipers.report.report import Report
+from calipers.run.dataset import Dataset
 
 from .audio import Audio
 from .batch import BatchResult, SingleRunResult

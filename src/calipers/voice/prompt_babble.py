@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from calipers.errors import InvalidOptionError
-from calipers.loop import run_sync
+from calipers.process.loop import run_sync
 
 from .audio import Audio
 from .cache import said

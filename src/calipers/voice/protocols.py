@@ -6,8 +6,8 @@ Each part may be sync or async: `await` is used where there is something to awai
 from collections.abc import Awaitable
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from calipers.result import EvaluationReason
-from calipers.trace import ToolCall
+from calipers.data.result import EvaluationReason
+from calipers.data.trace import ToolCall
 
 from .audio import Audio
 from .response import AgentResponse

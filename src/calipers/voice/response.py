@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
-from calipers.redaction import masked
-from calipers.trace import ToolCall, secrets_of
+from calipers.data.redaction import masked
+from calipers.data.trace import ToolCall, secrets_of
 
 _T = TypeVar("_T", "AgentResponse", "ResponseProblem")
 

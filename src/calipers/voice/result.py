@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from calipers.data.result import check_score
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 from calipers.matching import CallOf
-from calipers.result import check_score
-from calipers.trace import ToolCall
 
 if TYPE_CHECKING:
     from .audio import Audio

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
+from calipers.data.record import ReportCase
 from calipers.errors import InvalidOptionError
-from calipers.record import ReportCase
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stats import Estimate, Interval, clustered_interval, clustered_variance
 from calipers.stats.clusters import cluster_degrees, effective_size, independent_groups
 from calipers.stats.interval import wilson_of_rate

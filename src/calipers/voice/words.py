@@ -14,8 +14,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError, MissingExtraError
-from calipers.trace import ToolCall
 
 from .demo.spelling import number_words, spoken_words
 

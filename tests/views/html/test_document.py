@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calipers import Case, Dataset, Report, ToolCall, Trace
-from calipers.analysis import (
+from calipers.data.record import Failure
+from calipers.errors import InvalidOptionError
+from calipers.report.analysis import (
     Aggregate,
     CalibrationCurve,
     ConfusionMatrix,
@@ -19,9 +21,7 @@ from calipers.analysis import (
     ScalarResult,
     TableResult,
 )
-from calipers.errors import InvalidOptionError
-from calipers.record import Failure
-from calipers.scoring import BlockedLoop
+from calipers.scoring.scoring import BlockedLoop
 from calipers.stats import CalibrationBin, Interval, PrecisionRecallPoint, RocPoint, wilson
 from calipers.views.html import report_html, write_html
 from calipers.views.html.document import _SCRIPTS

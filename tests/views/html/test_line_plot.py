@@ -4,8 +4,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from calipers.analysis import LinePlot, PlotLine, PlotPoint
-from calipers.report import Report
+from calipers.report.analysis import LinePlot, PlotLine, PlotPoint
+from calipers.report.report import Report
 from calipers.stats import Interval, wilson
 from calipers.views.html.analyses import analyses_section
 from calipers.views.html.line_plot import line_plot

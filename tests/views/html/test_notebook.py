@@ -8,10 +8,10 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.comparison import compare_reports
+from calipers.data.trace import ToolCall, Trace
 from calipers.evaluators import EqualsExpected
 from calipers.gate import Policy, Rules, judge_run
 from calipers.rollouts import Graph, Node
-from calipers.trace import ToolCall, Trace
 
 HOSTILE = "</p></iframe><script>alert(1)</script><img src=x onerror=alert(2)>\"'"
 

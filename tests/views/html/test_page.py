@@ -6,10 +6,10 @@ import re
 import pytest
 
 from calipers import Case, Dataset, LLMCall, Skipped, ToolCall, Trace, Turn, as_evaluator
-from calipers.analysis import TableResult
+from calipers.report.analysis import TableResult
+from calipers.stats.number_text import number, seconds
 from calipers.views.html import write_html
 from calipers.views.html.records import embedded_records
-from calipers.views.numbers import number, seconds
 
 LETTER = "Dear Ada,\n\nyour order A-1 left on 3 May.\nIt will arrive soon.\n\nKind regards\nOrder desk\n1\n2\n3\n4\n5"
 

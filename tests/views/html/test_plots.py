@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.analysis import CalibrationCurve
+from calipers.report.analysis import CalibrationCurve
 from calipers.stats import CalibrationBin, mean, rate, wilson
 from calipers.views.html.plots import Scale, calibration_plot, curve_plot, mean_plot, rate_plot, share_bar
 

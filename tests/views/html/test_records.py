@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.plain import plain
-from calipers.record import Failure
-from calipers.result import EvalVerdict
+from calipers.data.jsonable import plain
+from calipers.data.record import Failure
+from calipers.data.result import EvalVerdict
 from calipers.views.html.records import embedded_json, embedded_records
 
 DANGEROUS = st.text(

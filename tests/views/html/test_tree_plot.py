@@ -1,8 +1,8 @@
 import re
 from xml.etree import ElementTree as ET
 
-from calipers.analysis import TreeNode, TreePlot
-from calipers.report import Report
+from calipers.report.analysis import TreeNode, TreePlot
+from calipers.report.report import Report
 from calipers.views.html.analyses import analyses_section
 from calipers.views.html.document import report_html
 from calipers.views.html.tree_plot import tree_plot

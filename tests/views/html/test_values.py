@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.plain import plain
+from calipers.data.jsonable import plain
 from calipers.views.html.values import json_text, shown_pair, shown_text, shown_value
 
 PLAIN = st.recursive(

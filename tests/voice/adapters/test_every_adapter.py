@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from calipers.data.trace import ToolCall
 from calipers.errors import (
     AgentConnectionError,
     AgentError,
@@ -27,7 +28,6 @@ from calipers.testing import (
     Reply,
     WebSocketAgentServer,
 )
-from calipers.trace import ToolCall
 from calipers.voice import run_concurrent
 from calipers.voice.adapters import (
     GeminiAgent,

@@ -2,9 +2,9 @@
 
 import pytest
 
+from calipers.data.trace import ToolCall
 from calipers.errors import AgentConnectionError, AgentTimeoutError
 from calipers.testing import GeminiLiveServer, Reply
-from calipers.trace import ToolCall
 from calipers.voice.adapters import GeminiLiveAgent
 
 CALL = {"toolCall": {"functionCalls": [{"id": "1", "name": "book", "args": {"to": "LA"}}]}}

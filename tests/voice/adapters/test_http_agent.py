@@ -5,9 +5,9 @@ import sys
 import httpx
 import pytest
 
+from calipers.data.trace import ToolCall
 from calipers.errors import AgentReplyError, InvalidOptionError, MissingExtraError
 from calipers.testing import HttpAgentServer, Reply
-from calipers.trace import ToolCall
 from calipers.voice.adapters import HttpAgent
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import JsonResponseParser

@@ -2,9 +2,9 @@
 
 import pytest
 
+from calipers.data.trace import ToolCall
 from calipers.errors import AgentReplyError, AgentTimeoutError
 from calipers.testing import OpenAIRealtimeServer, Reply
-from calipers.trace import ToolCall
 from calipers.voice.adapters import OpenAIRealtimeAgent
 
 CALLS = [ToolCall("book", {"to": "LA"}), ToolCall("pay")]

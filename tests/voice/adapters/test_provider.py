@@ -5,8 +5,8 @@ from types import SimpleNamespace as Thing
 
 import pytest
 
+from calipers.data.trace import ToolCall
 from calipers.errors import AgentConnectionError, AgentReplyError, AgentTimeoutError, InvalidOptionError
-from calipers.trace import ToolCall
 from calipers.voice.adapters import GeminiAgent, GeminiLiveAgent, OpenAIAgent, OpenAIRealtimeAgent
 from calipers.voice.adapters.provider import ask_sdk, key_for, laid_over
 

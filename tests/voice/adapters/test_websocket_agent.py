@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from calipers.data.trace import ToolCall
 from calipers.errors import (
     AgentConnectionError,
     AgentReplyError,
@@ -13,7 +14,6 @@ from calipers.errors import (
     MissingExtraError,
 )
 from calipers.testing import Reply, WebSocketAgentServer
-from calipers.trace import ToolCall
 from calipers.voice.adapters import WebSocketAgent
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import JsonResponseParser

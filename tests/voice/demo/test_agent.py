@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
-from calipers.trace import ToolCall
 from calipers.voice.audio import Audio
 from calipers.voice.demo.agent import OfflineAgent
 from calipers.voice.demo.commands import Command, CommandGrammar

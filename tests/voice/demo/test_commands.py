@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
-from calipers.trace import ToolCall
 from calipers.voice.demo.commands import Command, CommandGrammar
 
 DOORS = CommandGrammar(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.trace import ToolCall
+from calipers.data.trace import ToolCall
 from calipers.voice.parsers import (
     AnthropicResponseParser,
     GeminiResponseParser,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from calipers.trace import ToolCall
+from calipers.data.trace import ToolCall
 from calipers.voice.parsers import JsonResponseParser
 from calipers.voice.parsers.json_fields import steps
 

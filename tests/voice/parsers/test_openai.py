@@ -4,7 +4,7 @@ from types import SimpleNamespace as Thing
 
 import pytest
 
-from calipers.trace import ToolCall
+from calipers.data.trace import ToolCall
 from calipers.voice.parsers import OpenAIResponseParser
 
 PARSER = OpenAIResponseParser()

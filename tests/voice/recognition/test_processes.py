@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from calipers.errors import CalipersError, InvalidOptionError
-from calipers.threads import call_in_thread
+from calipers.process.user_code import call_in_thread
 from calipers.voice.recognition.decoder import SAMPLE_RATE, Decoder, Vocabulary
 from calipers.voice.recognition.processes import Listeners, decode
 from calipers.voice.synthesizers.espeak import EspeakSynthesizer

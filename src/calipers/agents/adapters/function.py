@@ -16,8 +16,8 @@ from typing_extensions import TypeVar
 from calipers.agents.evidence import Found, tools_reached
 from calipers.agents.recorder import TraceRecorder
 from calipers.agents.recording import Recording
+from calipers.data.trace import Trace
 from calipers.errors import TaskContractError
-from calipers.trace import Trace
 
 AnswerT = TypeVar("AnswerT", default=Any)
 

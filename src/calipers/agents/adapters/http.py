@@ -3,7 +3,7 @@
 An agent that cannot be reached, answers late, with an error or with what is no answer raises an `AgentError`, never an
 empty trace. Nothing is tried again here: a run has `retry=` for that.
 
-All adapters share the connections of their event loop, which are closed with it: see `calipers.http.sessions`.
+All adapters share the connections of their event loop, which are closed with it: see `calipers.models.http_sessions`.
 """
 
 import json
@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 from calipers.agents.event_log import Event, turn_of
 from calipers.agents.recorder import TraceRecorder
 from calipers.agents.recording import Recording
+from calipers.data.redaction import without
+from calipers.data.trace import ToolCall, Trace
 from calipers.errors import AgentError, AgentReplyError, InvalidOptionError
-from calipers.http.concealment import shown_address
-from calipers.http.request import Reply, Request, check_address, check_seconds
-from calipers.http.sessions import load_aiohttp
-from calipers.redaction import without
-from calipers.trace import ToolCall, Trace
+from calipers.models.concealment import shown_address
+from calipers.models.http_request import Reply, Request, check_address, check_seconds
+from calipers.models.http_sessions import load_aiohttp
 
 from .json_reply import Path, read_count, read_text, read_tool_calls, shown
 

@@ -9,10 +9,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
+from calipers.data.jsonable import safe_repr
+from calipers.data.result import describe_error
+from calipers.data.trace import ToolCall
 from calipers.errors import AgentReplyError, InvalidTraceError
-from calipers.plain import safe_repr
-from calipers.result import describe_error
-from calipers.trace import ToolCall
 
 Path: TypeAlias = str | Callable[[Any], Any]
 """Where something is in an answer: keys and positions between dots, or a function of the answer."""

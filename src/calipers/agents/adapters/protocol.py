@@ -3,7 +3,7 @@
 from collections.abc import Awaitable
 from typing import Any, Protocol, runtime_checkable
 
-from calipers.trace import Trace
+from calipers.data.trace import Trace
 
 
 @runtime_checkable

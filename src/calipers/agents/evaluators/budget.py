@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from calipers.agents.evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
+from calipers.data.result import EvalResult
+from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
-from calipers.result import EvalResult
-from calipers.trace import Trace
 
 from .options import check_count, check_positive, check_share
 from .scale import Scale, skip

@@ -20,13 +20,13 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from calipers.agents.evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
-from calipers.case import Case
-from calipers.context import EvaluatorContext
+from calipers.data.case import Case
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator, EvaluatorLike, changed_fields
+from calipers.data.evaluator_styles import as_evaluator
+from calipers.data.result import EvalResult, EvaluatorSpec, EvalVerdict
+from calipers.data.trace import Trace
 from calipers.errors import CalipersError, InvalidOptionError
-from calipers.evaluator import Evaluator, EvaluatorLike, changed_fields
-from calipers.result import EvalResult, EvaluatorSpec, EvalVerdict
-from calipers.styles import as_evaluator
-from calipers.trace import Trace
 
 from .options import check_items, check_positive, check_share
 from .part import context_of, judge

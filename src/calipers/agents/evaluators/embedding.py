@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 from calipers.agents.evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
-from calipers.embeddings import cosine_similarity, embed
+from calipers.data.evaluator import Expectation
+from calipers.data.result import EvalResult
+from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError, InvalidOutputError
-from calipers.evaluator import Expectation
-from calipers.result import EvalResult
-from calipers.trace import Trace
+from calipers.models.embeddings import cosine_similarity, embed
 
 from .options import check_share
 from .scale import Scale, skip
@@ -38,7 +38,7 @@ class EmbeddingSimilarityEvaluator(BaseEvaluator):
     threshold: float = 0.8
     """The similarity from which on a result is PASS. What is close depends on the embedding: measure yours."""
     embed: Callable[[list[str]], Vectors | Awaitable[Vectors]] | None = None
-    """A function, sync or async, that gives a vector for each of a list of texts; default: `calipers.embeddings.embed`."""
+    """A function, sync or async, that gives a vector for each of a list of texts; default: `calipers.models.embeddings.embed`."""
     partial_threshold: float | None = field(default=None, kw_only=True)
     """The similarity from which on a result is PARTIAL; default: three quarters of the threshold."""
     name: str = field(default="embedding-similarity", kw_only=True)
@@ -74,7 +74,7 @@ class EmbeddingSimilarityEvaluator(BaseEvaluator):
 
 
 async def text_similarity(a: str, b: str, function: Callable[[list[str]], Any] | None = None) -> float:
-    """How close two texts are by the vectors that a function gives, or by those of `calipers.embeddings`.
+    """How close two texts are by the vectors that a function gives, or by those of `calipers.models.embeddings`.
 
     Raises:
         InvalidOutputError: the function did not give a vector for each text.

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from calipers.agents.evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
+from calipers.data.result import EvalResult
+from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
 from calipers.evaluators.fence import code_in
 from calipers.evaluators.json_text import (
@@ -21,8 +23,6 @@ from calipers.evaluators.json_text import (
     describe_violations,
     parse_json,
 )
-from calipers.result import EvalResult
-from calipers.trace import Trace
 
 from .scale import ALL_OR_SOME
 

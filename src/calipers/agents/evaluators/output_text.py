@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from calipers.agents.evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
-from calipers.result import EvalResult
-from calipers.trace import Trace
+from calipers.data.result import EvalResult
+from calipers.data.trace import Trace
 
 from .options import check_count
 from .scale import ALL_OR_NOTHING

@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from calipers.agents.test_case import TestCase
-from calipers.context import EvaluatorContext
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator
+from calipers.data.evaluator_output import Judgement, read_output
+from calipers.data.result import EvalResult, EvalVerdict, Skipped, describe_error
+from calipers.data.trace import Trace
 from calipers.errors import InvalidOutputError, SpanTreeRecordingError
-from calipers.evaluator import Evaluator
-from calipers.output import Judgement, read_output
-from calipers.result import EvalResult, EvalVerdict, Skipped, describe_error
-from calipers.trace import Trace
 
 from .scale import Scale
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from calipers.agents.evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
+from calipers.data.result import EvalResult
+from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
 from calipers.evaluators.pattern import compile_pattern, is_found
-from calipers.result import EvalResult
-from calipers.trace import Trace
 
 from .options import check_items, check_positive, instead
 from .scale import ALL_OR_SOME, skip, some_of, weighted_share

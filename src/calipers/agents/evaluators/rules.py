@@ -18,12 +18,12 @@ from typing import Any, Final, NamedTuple
 
 from calipers.agents.evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
+from calipers.data.result import EvalResult
+from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
 from calipers.evaluators.json_text import parse_json
 from calipers.evaluators.pattern import compile_pattern, is_found
 from calipers.evaluators.showing import show
-from calipers.result import EvalResult
-from calipers.trace import Trace
 
 from .options import check_count, check_items, check_positive, check_share, instead
 from .scale import Scale, skip, some_of, weighted_share

@@ -14,8 +14,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from calipers.data.result import EvalResult, EvalVerdict
 from calipers.evaluators.showing import shorten
-from calipers.result import EvalResult, EvalVerdict
 
 _SHOWN = 5
 """How many things a reason lists."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from calipers.agents.evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
-from calipers.context import NO_TOOL_CALLS, not_recorded
+from calipers.data.context import NO_TOOL_CALLS, not_recorded
+from calipers.data.result import EvalResult
+from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
 from calipers.matching import match_calls
-from calipers.result import EvalResult
-from calipers.trace import Trace
 
 from .options import check_items
 from .scale import ALL_OR_SOME, skip

@@ -20,11 +20,11 @@ from typing import Any, Final, Literal, TypeAlias, assert_never, get_args
 
 from calipers.agents.evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
+from calipers.data.result import EvalResult
+from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
 from calipers.matching import CallsMatch, match_calls
 from calipers.matching.call import SAME_TOOL
-from calipers.result import EvalResult
-from calipers.trace import Trace
 
 from .embedding import Vectors, text_similarity
 from .options import check_items, check_positive, check_share, instead
@@ -62,7 +62,7 @@ class TraceComparisonEvaluator(BaseEvaluator):
     ignore_arguments: Sequence[str] = field(default=(), kw_only=True)
     """Names of arguments that do not count, such as ids and times that differ from run to run."""
     embed: Callable[[list[str]], Vectors | Awaitable[Vectors]] | None = field(default=None, kw_only=True)
-    """A function, sync or async, that gives a vector for each of a list of texts, such as `calipers.embeddings.embed`;
+    """A function, sync or async, that gives a vector for each of a list of texts, such as `calipers.models.embeddings.embed`;
     default: outputs are compared by their words."""
     name: str = field(default="trace-compare", kw_only=True)
 

@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from calipers.errors import InvalidOptionError, InvalidRolloutError
-from calipers.interrupt import is_interrupt
+from calipers.process.interrupt import is_interrupt
 
 from .moderating import as_moderator, check_texts, scores_of
 

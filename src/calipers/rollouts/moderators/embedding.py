@@ -1,6 +1,6 @@
 """`EmbeddingModerator`: how close a text is in meaning to examples of what it should not be.
 
-The model is that of `calipers.embeddings`: it comes with a package, needs no network, and takes well under a millisecond
+The model is that of `calipers.models.embeddings`: it comes with a package, needs no network, and takes well under a millisecond
 a sentence. It is a rough judge. It knows which words a text has, not how they are put together: to refuse a thing is close
 to doing it. Give examples of both sides, close to what your target really says, and measure the moderator on texts of
 your own before you believe it.
@@ -12,8 +12,8 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from calipers.embeddings import cosine_similarity, embed
 from calipers.errors import InvalidOptionError
+from calipers.models.embeddings import cosine_similarity, embed
 
 from .moderating import TextModerator
 

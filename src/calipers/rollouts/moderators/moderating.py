@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
-from calipers.loop import run_sync
-from calipers.plain import safe_repr
+from calipers.process.loop import run_sync
 from calipers.rollouts.calling import ask, is_async, is_blocking
 
 _SHAPES = """A moderator is one of:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calipers.comparison.cases import Record, RunCase
 from calipers.comparison.yardstick import written
-from calipers.plain import plain
-from calipers.record import ReportCase
-from calipers.views.numbers import number, seconds
+from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase
+from calipers.stats.number_text import number, seconds
 from calipers.views.text import is_unicode, visible
 from calipers.views.transcript import seen
 

@@ -6,9 +6,9 @@ from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
 from calipers.comparison.flips import Flip
 from calipers.comparison.rank import ranks
+from calipers.stats.number_text import confidence_text, percent, plural
 from calipers.views.html.markup import Content, Markup, element, join
 from calipers.views.html.static_page import static_page
-from calipers.views.numbers import confidence_text, percent, plural
 from calipers.views.text import fit
 
 from .plots import Span, spans

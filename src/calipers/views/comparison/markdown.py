@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
 from calipers.comparison.rank import ranks
+from calipers.stats.number_text import confidence_text, percent, plural
 from calipers.views.markdown import LIMIT, code, code_block
-from calipers.views.numbers import confidence_text, percent, plural
 from calipers.views.text import fit
 
 from .plots import spans, text_plot

@@ -13,8 +13,8 @@ from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons
 from calipers.comparison.rank import ranks
 from calipers.errors import InvalidOptionError
+from calipers.stats.number_text import confidence_text, percent, plural
 from calipers.views.grid import Cell, Column, grid, headers_that_fit
-from calipers.views.numbers import confidence_text, percent, plural
 from calipers.views.page import Page
 
 from .plots import spans, text_plot

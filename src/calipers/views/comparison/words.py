@@ -22,7 +22,7 @@ from calipers.comparison.comparison import Comparison
 from calipers.comparison.conclusion import Comes, Conclusion
 from calipers.comparison.flips import Flip
 from calipers.comparison.labels import LabelChange
-from calipers.views.numbers import confidence_text, number, percent, plural, rate_text, seconds
+from calipers.stats.number_text import confidence_text, number, percent, plural, rate_text, seconds
 from calipers.views.text import fit
 
 COST = re.compile(r"(?:^|[^a-z])(?:costs?|price|usd|eur|dollars?|cents?)(?:$|[^a-z])")

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from calipers.gate.verdict import Finding, Outcome, Verdict
+from calipers.stats.number_text import confidence_text, plural
 from calipers.views.comparison.plots import text_plot
-from calipers.views.numbers import confidence_text, plural
 from calipers.views.page import Page
 
 from .plots import MEETS, MISSES, WIDTH, span_of

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calipers.analysis import (
+from calipers.data.jsonable import plain
+from calipers.report.analysis import (
     Aggregate,
     Analysis,
     CalibrationCurve,
@@ -15,14 +16,13 @@ from calipers.analysis import (
     ScalarResult,
     TableResult,
     TreePlot,
+    some,
 )
-from calipers.plain import plain
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stats import Interval
+from calipers.stats.number_text import mean_text, number, percent, plural, rate_text
 from calipers.views.aggregate import aggregate_rows
 from calipers.views.analyses import correction_rows
-from calipers.views.line_plot import some
-from calipers.views.numbers import mean_text, number, percent, plural, rate_text
 
 from .headline import DOT
 from .line_plot import line_plot

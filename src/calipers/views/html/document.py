@@ -17,9 +17,9 @@ from pathlib import Path
 from string import Template
 
 from calipers.errors import InvalidOptionError
-from calipers.report import Report
+from calipers.process.atomic_file import write_whole
+from calipers.report.report import Report
 from calipers.stats.interval import check_confidence
-from calipers.views.atomic import write_whole
 
 from .analyses import analyses_section
 from .headline import alerts, heading, headline, silent

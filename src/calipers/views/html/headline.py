@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from calipers.report import Report
+from calipers.report.report import Report
 from calipers.stats import Estimate
+from calipers.stats.number_text import METHODS, confidence_text, plural, rate_text, seconds
 from calipers.views import headline as terminal_headline
-from calipers.views.numbers import METHODS, confidence_text, plural, rate_text, seconds
 from calipers.views.outcome import count_dropped
 from calipers.views.text import fit
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from calipers.analysis import LinePlot, PlotLine, PlotPoint
+from calipers.report.analysis import LinePlot, PlotLine, PlotPoint
+from calipers.stats.number_text import mean_text, number, percent, plural, rate_text
 from calipers.views.line_plot import span
-from calipers.views.numbers import mean_text, number, percent, plural, rate_text
 
 from .markup import Markup, element
 from .plots import Scale

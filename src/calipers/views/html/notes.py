@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from calipers.report import Report
-from calipers.summary import Summary
+from calipers.report.report import Report
+from calipers.report.summary import Summary
+from calipers.stats.number_text import plural
 from calipers.views import notes as terminal_notes
 from calipers.views.causes import cause_title, causes
-from calipers.views.numbers import plural
 from calipers.views.outcome import Record, complaints, count_dropped, count_missed, missed, reason_lines
 from calipers.views.repeats import alike, name_of
 from calipers.views.text import fit

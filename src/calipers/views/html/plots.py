@@ -6,9 +6,9 @@ Colours and strokes come from the page's style sheet, by class. Each drawing say
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from calipers.analysis import CalibrationCurve
+from calipers.report.analysis import CalibrationCurve
 from calipers.stats import Estimate
-from calipers.views.numbers import confidence_text, mean_text, number, rate_text
+from calipers.stats.number_text import confidence_text, mean_text, number, rate_text
 
 from .markup import Markup, element, join
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from calipers.plain import plain
-from calipers.record import Failure, ReportCase, ReportCaseFailure
-from calipers.report import Report
-from calipers.result import EvaluationResult, EvaluatorFailure, Kind, SkippedEvaluation, kind_of
-from calipers.summary import Summary
-from calipers.views.numbers import number
+from calipers.data.jsonable import plain
+from calipers.data.record import Failure, ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationResult, EvaluatorFailure, Kind, SkippedEvaluation, kind_of
+from calipers.report.report import Report
+from calipers.report.summary import Summary
+from calipers.stats.number_text import number
 from calipers.views.outcome import Record, outcome_of
 from calipers.views.transcript import transcript_of
 

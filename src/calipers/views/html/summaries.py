@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from calipers.report import Report
+from calipers.report.report import Report
+from calipers.report.summary import Summary
 from calipers.stats import Estimate
-from calipers.summary import Summary
-from calipers.views.numbers import confidence_text, mean_text, percent, rate_text
+from calipers.stats.number_text import confidence_text, mean_text, percent, rate_text
 from calipers.views.outcome import count_dropped, no_result
 from calipers.views.slices import shown_slices
 from calipers.views.text import fit

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from calipers.plain import plain
-from calipers.trace import LLMCall, ToolCall, Trace, Turn
+from calipers.data.jsonable import plain
+from calipers.data.trace import LLMCall, ToolCall, Trace, Turn
 from calipers.views.outcome import Record
 
 from .values import shown_text, shown_value

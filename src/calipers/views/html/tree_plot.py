@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from calipers.analysis import TreeNode, TreePlot
-from calipers.views.numbers import plural
+from calipers.report.analysis import TreeNode, TreePlot
+from calipers.stats.number_text import plural
 from calipers.views.text import fit
 
 from .markup import Markup, element

@@ -9,7 +9,7 @@ What is longer than the limit is cut; the whole length is kept, so that the page
 import json
 from typing import Any
 
-from calipers.plain import plain
+from calipers.data.jsonable import plain
 
 _WIDTH = 88
 """Characters of JSON that may stand on one line."""

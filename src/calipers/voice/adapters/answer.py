@@ -4,10 +4,10 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from calipers.data.redaction import without
 from calipers.errors import AgentReplyError, AgentTimeoutError
-from calipers.http.concealment import shown_text
-from calipers.http.request import Request
-from calipers.redaction import without
+from calipers.models.concealment import shown_text
+from calipers.models.http_request import Request
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 

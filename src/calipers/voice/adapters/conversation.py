@@ -18,9 +18,9 @@ from calipers.errors import (
     InvalidOptionError,
     MissingExtraError,
 )
-from calipers.http.concealment import secrets_of, shown_address, shown_text
-from calipers.http.request import check_seconds, is_address
-from calipers.views.numbers import plural
+from calipers.models.concealment import secrets_of, shown_address, shown_text
+from calipers.models.http_request import check_seconds, is_address
+from calipers.stats.number_text import plural
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 

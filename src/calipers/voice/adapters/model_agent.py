@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, ClassVar
 
-from calipers.http.concealment import shown_address
-from calipers.http.request import Request, check_address
+from calipers.models.concealment import shown_address
+from calipers.models.http_request import Request, check_address
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 

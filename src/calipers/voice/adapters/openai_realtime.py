@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from calipers.errors import AgentReplyError
-from calipers.http.concealment import shown_text
+from calipers.models.concealment import shown_text
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import OpenAIResponseParser
 from calipers.voice.parsers.draft import excerpt, read

@@ -12,7 +12,7 @@ from calipers.errors import (
     AgentTimeoutError,
     InvalidOptionError,
 )
-from calipers.http.concealment import shown_text
+from calipers.models.concealment import shown_text
 from calipers.voice.response import AgentResponse
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from calipers.errors import InvalidOptionError
-from calipers.http.request import check_seconds
+from calipers.models.http_request import check_seconds
 from calipers.voice.checks import check_part
 from calipers.voice.protocols import ResponseParser
 

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from calipers.http.concealment import shown_address
+from calipers.models.concealment import shown_address
 
 
 def shown_agent(agent: Any) -> str:

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
-from calipers.trace import ToolCall
 
 from .spelling import spoken_words
 

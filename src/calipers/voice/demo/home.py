@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from calipers.trace import ToolCall
+from calipers.data.trace import ToolCall
 
 from .commands import Command, CommandGrammar
 from .spelling import number_words

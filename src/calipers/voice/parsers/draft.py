@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from calipers.plain import safe_repr
-from calipers.trace import ToolCall
+from calipers.data.jsonable import safe_repr
+from calipers.data.trace import ToolCall
 from calipers.voice.response import AgentResponse, ProblemKind, ResponseProblem, unreadable_call
 
 _PLAIN = (str, bytes, bytearray, int, float, list, tuple, type(None))

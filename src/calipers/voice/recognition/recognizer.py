@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from calipers.errors import InvalidAudioError, InvalidOptionError
-from calipers.threads import call_in_thread
+from calipers.process.user_code import call_in_thread
 from calipers.voice.audio import Audio
 
 from .decoder import SAMPLE_RATE, Vocabulary

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from calipers.errors import InvalidOptionError
-from calipers.threads import call_in_thread
+from calipers.process.user_code import call_in_thread
 from calipers.voice.audio import Audio
 
 from .espeak_engine import PARAMETERS, engine_version, speak, variant_names, voice_names

@@ -1,0 +1,31 @@
+from calipers.data.attempt import current_attempt as current_attempt
+from calipers.data.attempt import increment_eval_metric as increment_eval_metric
+from calipers.data.attempt import record_trace as record_trace
+from calipers.data.attempt import set_eval_attribute as set_eval_attribute
+from calipers.data.case import Case as Case
+from calipers.data.context import EvaluatorContext as EvaluatorContext
+from calipers.data.evaluator import Evaluator as Evaluator
+from calipers.data.evaluator_output import EvaluatorOutput as EvaluatorOutput
+from calipers.data.evaluator_styles import as_evaluator as as_evaluator
+from calipers.data.lifecycle import CaseLifecycle as CaseLifecycle
+from calipers.data.record import ReportCase as ReportCase
+from calipers.data.record import ReportCaseFailure as ReportCaseFailure
+from calipers.data.result import EvalResult as EvalResult
+from calipers.data.result import EvaluationReason as EvaluationReason
+from calipers.data.result import EvaluationResult as EvaluationResult
+from calipers.data.result import EvaluatorFailure as EvaluatorFailure
+from calipers.data.result import EvalVerdict as EvalVerdict
+from calipers.data.result import Skipped as Skipped
+from calipers.data.retry import Retry as Retry
+from calipers.data.trace import LLMCall as LLMCall
+from calipers.data.trace import ToolCall as ToolCall
+from calipers.data.trace import Trace as Trace
+from calipers.data.trace import Turn as Turn
+from calipers.data.user_turn import UserTurn as UserTurn
+from calipers.errors import CalipersError as CalipersError
+from calipers.errors import known as known
+from calipers.report.report import CaseGroup as CaseGroup
+from calipers.report.report import Report as Report
+from calipers.run.dataset import Dataset as Dataset
+
+__version__: str

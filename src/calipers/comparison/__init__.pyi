@@ -1,0 +1,14 @@
+from calipers.comparison.cases import ChangedCase as ChangedCase
+from calipers.comparison.cases import Pairing as Pairing
+from calipers.comparison.change import Change as Change
+from calipers.comparison.comparison import Comparison as Comparison
+from calipers.comparison.comparison import Side as Side
+from calipers.comparison.comparison import compare_many as compare_many
+from calipers.comparison.comparison import compare_reports as compare_reports
+from calipers.comparison.conclusion import Conclusion as Conclusion
+from calipers.comparison.flips import Flip as Flip
+from calipers.comparison.labels import LabelChange as LabelChange
+from calipers.comparison.labels import LabelMove as LabelMove
+from calipers.comparison.rank import Rank as Rank
+from calipers.comparison.rank import ranks as ranks
+from calipers.comparison.yardstick import ChangedEvaluator as ChangedEvaluator

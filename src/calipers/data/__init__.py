@@ -1,0 +1,1 @@
+"""The nouns: cases, attempts, traces, results and records, the shapes of evaluators, and what of them is JSON."""

@@ -1,0 +1,291 @@
+"""One execution of one case, and what code inside of it can ask and note.
+
+An `Attempt` holds output or error, duration, metrics, attributes and trace. It knows nothing of evaluators, so that an old attempt
+can be judged again.
+"""
+
+import hashlib
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, overload
+
+import msgspec
+
+from calipers.data.case import Case
+from calipers.data.jsonable import safe_repr
+from calipers.data.reuse import Recalled
+from calipers.data.trace import Trace, joined
+from calipers.errors import NO_DEFAULT, DefaultT, InvalidOptionError, InvalidTraceError, NotKnownError
+
+
+class Recorded(Protocol):
+    """Part of an attempt that is or was recorded: a recording of an agent, a conversation."""
+
+    @property
+    def trace(self) -> Trace:
+        """What happened in it, so far or in all."""
+        ...
+
+
+class RecordedCalls(Recorded, Protocol):
+    """The part of an attempt that holds the calls of marked tools outside of any other part."""
+
+    def end(self) -> None:
+        """Record nothing more."""
+
+
+class Attempt(msgspec.Struct):
+    """One execution of one case."""
+
+    case: Case[Any, Any, Any]
+    inputs: Any
+    """What the task is given: the case's inputs, or a copy of them where the case is repeated."""
+    name: str
+    """The case's name, with `[i/n]` when the case is repeated."""
+    case_name: str
+    """The case's name without the repeat."""
+    repeat_index: int
+    """Which repeat, from 1."""
+    run_seed: int
+    metrics: dict[str, int | float]
+    attributes: dict[str, Any]
+    output: Any = None
+    error: BaseException | None = None
+    duration: float = 0.0
+    """Seconds, of the last try alone."""
+    tries: int = 1
+    """How often the task was called: more than one when it was retried."""
+    earlier: float = 0.0
+    """Seconds that the tries before the last one took, and the pauses after them."""
+    trace: Trace | None = None
+    recorded: list[Recorded] = []
+    """The parts of it that were recorded, in the order in which they began. Their traces make its trace."""
+    function: Any = None
+    """The task's function; `None` in an attempt built by hand."""
+    calls: RecordedCalls | None = None
+    """That of the parts which holds the calls of marked tools outside of the others; `None` while there are none."""
+    spans: Any = None
+    """A `SpanTree`, or the error that says why there is none."""
+    trace_id: str | None = None
+    span_id: str | None = None
+    recalled: Recalled | None = None
+    """What an earlier run knows of it; `None` if it is to be made."""
+    seed_was_read: bool = False
+    """Whether anybody asked for the seed: then the output may depend on it."""
+    case_was_read: bool = False
+    """Whether the task looked at its case, with all that this says beside its content, or at its name."""
+    name_was_read: bool = False
+    """Whether it looked at the name with the repeat."""
+    changed_from: Any = None
+    """What the output was, as plain data, where an evaluator changed it; `None` also where no journal is kept."""
+    hidden: bool = False
+    """Whether what looks like a secret was taken out of what its record and its spans tell."""
+    asked: dict[str, frozenset[str]] | None = None
+    """What its evaluators looked at beyond the attempt, by their names; `None` where no journal is kept."""
+
+    @property
+    def trace_so_far(self) -> Trace | None:
+        """The trace; of a task that was given up while it was recorded, what it had done by then."""
+        return joined([part.trace for part in self.recorded]) if self.recorded else self.trace
+
+    @property
+    def takes_parts(self) -> bool:
+        """Whether this code runs outside of a part that tells all there is to tell."""
+        return not _INSIDE.get()
+
+    def record(self, part: Recorded) -> None:
+        """Make something that is recorded a part of the attempt, unless this code runs inside of another part."""
+        if self.takes_parts:
+            with _COUNTING:
+                self.recorded.append(part)
+
+    def attach(self, part: Recorded) -> None:
+        """Take over the trace of a part that has come to its end."""
+        if any(part is each for each in self.recorded):
+            self.trace = self.trace_so_far
+
+    @property
+    def seed(self) -> int:
+        """A seed for this attempt alone: the same for the same run seed, case name and repeat, in any order."""
+        self.seed_was_read = True
+        return self.derived_seed()
+
+    def derived_seed(self) -> int:
+        """The seed, for those whose use of it changes no output."""
+        text = f"{self.run_seed}\0{self.case_name}\0{self.repeat_index}"
+        return int.from_bytes(
+            hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big"
+        )
+
+
+class Notes:
+    """What an evaluator counts and notes while it judges; it stands with the evaluator's result, not with the attempt's metrics."""
+
+    __slots__ = ("attributes", "metrics", "used")
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget it."""
+        self.metrics: dict[str, int | float] = {}
+        self.attributes: dict[str, Any] = {}
+        self.used = False
+        """Whether there is something."""
+
+
+_CURRENT: ContextVar[Attempt | Notes | None] = ContextVar("calipers_attempt", default=None)
+_COUNTING = threading.Lock()
+_INSIDE: ContextVar[bool] = ContextVar("calipers_inside_part", default=False)
+"""Whether this code runs inside of a part of an attempt that tells all there is to tell."""
+
+
+@contextmanager
+def inside_part() -> Iterator[None]:
+    """A block in which recordings are no parts of the attempt: what surrounds them tells what they recorded."""
+    token = _INSIDE.set(True)
+    try:
+        yield
+    finally:
+        _INSIDE.reset(token)
+
+
+@overload
+def current_attempt() -> Attempt: ...
+
+
+@overload
+def current_attempt(default: DefaultT) -> Attempt | DefaultT: ...
+
+
+def current_attempt(default: Any = NO_DEFAULT) -> Any:
+    """The attempt this code runs in, or `default` outside a run. Its `seed` is there for tasks that draw at random.
+
+    A task that looks here at its case, its name or the seed is called again by a run that reuses results, if these are
+    others then.
+
+    Raises:
+        NotKnownError: outside a run, without a default.
+    """
+    attempt = running_attempt()
+    if attempt is not None:
+        return _Watched(attempt)
+    if default is NO_DEFAULT:
+        raise NotKnownError(
+            "this code does not run in an attempt of an evaluation: current_attempt(None) gives None here"
+        )
+    return default
+
+
+def running_attempt() -> Attempt | None:
+    """The same, for those whose use of it changes no output."""
+    current = _CURRENT.get()
+    return current if isinstance(current, Attempt) else None
+
+
+def take_notes(notes: Notes) -> None:
+    """Let what is counted and noted from here on, in the current context, go into these notes."""
+    _CURRENT.set(notes)
+
+
+def judging_notes() -> Notes:
+    """The notes of the current context, which are empty."""
+    notes = _CURRENT.get()
+    if type(notes) is not Notes:
+        notes = Notes()
+        _CURRENT.set(notes)
+    elif notes.used:
+        notes.clear()
+    return notes
+
+
+class _Watched:
+    """An attempt as its task sees it: what the task looks at beyond its inputs is noted."""
+
+    __slots__ = ("_attempt",)
+
+    def __init__(self, attempt: Attempt) -> None:
+        object.__setattr__(self, "_attempt", attempt)
+
+    def __getattr__(self, name: str) -> Any:
+        attempt = object.__getattribute__(self, "_attempt")
+        if name == "run_seed":
+            attempt.seed_was_read = True
+        elif name in {"case", "name", "case_name"}:
+            attempt.case_was_read = True
+            attempt.name_was_read = attempt.name_was_read or name == "name"
+        return getattr(attempt, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(object.__getattribute__(self, "_attempt"), name, value)
+
+    def __repr__(self) -> str:
+        attempt = object.__getattribute__(self, "_attempt")
+        attempt.seed_was_read = attempt.case_was_read = attempt.name_was_read = True
+        return repr(attempt)
+
+
+def increment_eval_metric(name: str, amount: float) -> None:
+    """Add to a metric of the current attempt: tokens, calls, money. Outside a run it does nothing.
+
+    What an evaluator counts stands in the `metadata` of its result, under "metrics". Safe in threads the task starts with its context. A metric that never moves from zero is not created.
+    """
+    if isinstance(amount, bool) or not isinstance(amount, int | float) or not math.isfinite(amount):
+        raise InvalidOptionError(f"metric {name!r} grows by a finite number, got {amount!r}")
+    attempt = _CURRENT.get()
+    if attempt is not None:
+        with _COUNTING:
+            total = attempt.metrics.get(name, 0) + amount
+            if total != 0 or name in attempt.metrics:
+                attempt.metrics[name] = total
+                if type(attempt) is Notes:
+                    attempt.used = True
+
+
+def set_eval_attribute(name: str, value: Any) -> None:
+    """Note something about the current attempt; the last value wins. Outside a run it does nothing.
+
+    What an evaluator notes stands in the `metadata` of its result, under "attributes". What looks like a secret is told as `[redacted]`.
+    """
+    attempt = _CURRENT.get()
+    if attempt is not None:
+        attempt.attributes[name] = value
+        if type(attempt) is Notes:
+            attempt.used = True
+
+
+def record_trace(trace: Trace) -> None:
+    """Attach a trace to the current attempt, for tasks that return something else. Outside a run it does nothing.
+
+    It stands for all that was recorded until then; what is recorded afterwards is added to it.
+
+    Raises:
+        InvalidTraceError: it is no `Trace`.
+    """
+    if not isinstance(trace, Trace):
+        raise InvalidTraceError(f"record_trace takes a Trace, got {safe_repr(trace):.200}")
+    attempt = running_attempt()
+    if attempt is not None:
+        attempt.recorded, attempt.calls = [_Told(trace)], None
+        attempt.trace = trace
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """A part of an attempt that the task told by itself."""
+
+    trace: Trace
+
+
+def begin(attempt: Attempt) -> None:
+    """Make an attempt the current one. A further try starts with nothing counted and nothing noted."""
+    if attempt.tries > 1:
+        attempt.metrics = {}
+        attempt.attributes = {}
+        attempt.trace = None
+        attempt.recorded = []
+        attempt.calls = None
+        attempt.error = None
+    _CURRENT.set(attempt)

@@ -1,0 +1,643 @@
+"""What an agent did: the tools it called, the models it asked, the messages between, and the totals.
+
+A tool call is `ToolCall(name, arguments)`. It may also be built and read as `tool_name`, `tool_input` and
+`tool_output`, the words that trace recorders use. Two calls are equal when name and arguments are: what came back,
+how long it took and which id it carried are circumstances, not identity.
+
+A `Trace` is one execution of an agent. Its `turns` are what happened, in order; `tool_calls` and `llm_calls` are the
+calls among them. Give either: the other follows. Given both, they must agree, and a trace never changes afterwards,
+so they always do. Calls without turns become turns in the order of their timestamps where each has one; where the
+order is not known, requests to models stand before tool calls.
+
+Totals follow from the calls unless they are given. A total of zero says that nothing was measured.
+
+A trace without tool calls may be that of an agent that called nothing, or of one whose calls nothing recorded.
+`records_calls` tells which; where it does not, the calls are unknown, and nothing can be claimed about them. Where only the
+calls of some tools are known to be recorded, `recorded_tools` names these, and of another tool nothing can be claimed.
+
+`joined` makes one trace of several executions, such as the turns of a conversation. A total is the sum of theirs, and
+unknown where one of them did not measure it; so are its calls.
+"""
+
+import contextlib
+import copy
+import os
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from calipers.data.pydantic_field import written_as
+from calipers.data.redaction import masked, masked_fields, secrets_in
+from calipers.errors import InvalidTraceError
+
+
+class ToolCall:
+    """One call of one tool."""
+
+    __slots__ = (
+        "arguments",
+        "call_id",
+        "error",
+        "keep_secrets",
+        "latency_ms",
+        "name",
+        "output",
+        "success",
+        "timestamp",
+    )
+
+    name: str
+    """Which tool."""
+    arguments: dict[str, Any]
+    """By parameter name."""
+    output: Any
+    """What the tool gave back; `None` when it was not recorded."""
+    success: bool
+    """False when the tool failed; follows from `error` where it is not given."""
+    error: str | None
+    """Why it failed."""
+    latency_ms: float | None
+    """How long it took, in milliseconds; `None` when it was not measured."""
+    call_id: str | None
+    """The provider's id of the call."""
+    timestamp: datetime | None
+    """When it began; `None` when it was not recorded."""
+    keep_secrets: bool
+    """Whether reports and stores tell what looks like a secret in it."""
+
+    def __init__(
+        self,
+        name: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        output: Any = None,
+        success: bool | None = None,
+        error: str | None = None,
+        latency_ms: float | None = None,
+        call_id: str | None = None,
+        timestamp: datetime | None = None,
+        keep_secrets: bool = False,
+        tool_name: str | None = None,
+        tool_input: Mapping[str, Any] | None = None,
+        tool_output: Any = None,
+    ) -> None:
+        called = _either("name", name, "tool_name", tool_name)
+        if not isinstance(called, str) or not called:
+            raise InvalidTraceError(
+                f"a tool call needs the tool's name as a non-empty string, got {called!r}"
+            )
+        given = _either("arguments", arguments, "tool_input", tool_input)
+        if given is not None and not isinstance(given, Mapping):
+            raise InvalidTraceError(f"the arguments of tool call {called!r} must be a mapping, got {given!r}")
+        self.name = called
+        self.arguments = dict(given) if given is not None else {}
+        self.output = _either("output", output, "tool_output", tool_output)
+        if success is not None and not isinstance(success, bool):
+            raise InvalidTraceError(
+                f"success of tool call {called!r} must be True or False, got {success!r:.200}"
+            )
+        self.success = error is None if success is None else success
+        self.error = error
+        self.latency_ms = _measured(f"latency_ms of tool call {called!r}", latency_ms)
+        self.call_id = call_id
+        self.timestamp = _moment(f"timestamp of tool call {called!r}", timestamp)
+        self.keep_secrets = keep_secrets
+
+    def without_secrets(self, known: Collection[str] | None = None) -> "ToolCall":
+        """The call as reports and stores tell it; the call itself where it holds no secret.
+
+        Args:
+            known: texts that are known to be secret; default: those under telling names among its arguments.
+        """
+        if self.keep_secrets:
+            return self
+        known = secrets_in(self.arguments) if known is None else known
+        arguments = masked_fields(self.arguments, known)
+        name, output, error = (masked(told, known) for told in (self.name, self.output, self.error))
+        if (
+            name is self.name
+            and arguments is self.arguments
+            and output is self.output
+            and error is self.error
+        ):
+            return self
+        made = copy.copy(self)
+        made.name, made.arguments, made.output, made.error = name, arguments, output, error
+        return made
+
+    @property
+    def tool_name(self) -> str:
+        """`name`, in the words of trace recorders."""
+        return self.name
+
+    @property
+    def tool_input(self) -> dict[str, Any]:
+        """`arguments`, in the words of trace recorders."""
+        return self.arguments
+
+    @property
+    def tool_output(self) -> Any:
+        """`output`, in the words of trace recorders."""
+        return self.output
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ToolCall):
+            return NotImplemented
+        return self.name == other.name and self.arguments == other.arguments
+
+    def __hash__(self) -> int:
+        # Arguments may hold lists and dicts, so only the name takes part: equal calls still hash alike.
+        return hash(self.name)
+
+    def plain_data(self) -> Any:
+        """What is shown of it as data; that secrets are kept says something only where they are."""
+        return {
+            slot: getattr(self, slot)
+            for slot in ToolCall.__slots__
+            if slot != "keep_secrets" or self.keep_secrets
+        }
+
+    def __repr__(self) -> str:
+        return f"ToolCall({self.name!r}, {self.arguments!r})"
+
+    # Where values are validated by pydantic, as in typed dataset files, a mapping of the fields is a call.
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        written = core_schema.plain_serializer_function_ser_schema(_fields_of)
+        return core_schema.no_info_plain_validator_function(_read_call, serialization=written)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: Any, _handler: Any) -> dict[str, Any]:
+        return {
+            "title": "ToolCall",
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "minLength": 1},
+                "arguments": {"type": "object"},
+                "output": {},
+                "success": {"type": "boolean"},
+                "error": {"type": ["string", "null"]},
+                "latency_ms": {"type": ["number", "null"], "minimum": 0},
+                "call_id": {"type": ["string", "null"]},
+                "timestamp": {"type": ["string", "null"], "format": "date-time"},
+            },
+            "required": ["name"],
+            "additionalProperties": False,
+        }
+
+
+def _fields_of(call: ToolCall) -> dict[str, Any]:
+    """What a call says, without what it leaves at its default."""
+    told = {"output": call.output, "error": call.error, "latency_ms": call.latency_ms}
+    told |= {"call_id": call.call_id, "timestamp": call.timestamp}
+    found: dict[str, Any] = {"name": call.name}
+    if call.arguments:
+        found["arguments"] = call.arguments
+    found |= {name: value for name, value in told.items() if value is not None}
+    if call.keep_secrets:
+        found["keep_secrets"] = True
+    if call.success != (call.error is None):
+        found["success"] = call.success
+    return found
+
+
+def _read_call(value: Any) -> ToolCall:
+    """A call from what a file says of it."""
+    if isinstance(value, ToolCall):
+        return value
+    if not isinstance(value, Mapping):
+        raise InvalidTraceError(f"a tool call has a name and may have arguments, got {value!r:.200}")
+    known = ("name", "arguments", *ToolCall.__slots__)
+    if unknown := [key for key in value if key not in known]:
+        raise InvalidTraceError(
+            f"a tool call has no {unknown[0]!r}: it has name, arguments and what came of it"
+        )
+    given = dict(value)
+    if isinstance(given.get("timestamp"), str):
+        with contextlib.suppress(ValueError):  # the call says what is wrong with it
+            given["timestamp"] = datetime.fromisoformat(given["timestamp"])
+    return ToolCall(**given)
+
+
+class LLMCall(msgspec.Struct, kw_only=True):
+    """One request to a language model."""
+
+    model: str
+    """The model's name as the provider knows it."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    input_text: str = ""
+    output_text: str = ""
+    latency_ms: float | None = None
+    """How long it took, in milliseconds; `None` when it was not measured."""
+    metadata: dict[str, Any] = {}
+    call_id: str | None = None
+    """The provider's id of the request."""
+    timestamp: datetime | None = None
+    """When it began; `None` when it was not recorded."""
+
+    def __post_init__(self) -> None:
+        _count(f"input_tokens of a call of {self.model!r}", self.input_tokens)
+        _count(f"output_tokens of a call of {self.model!r}", self.output_tokens)
+        _measured(f"latency_ms of a call of {self.model!r}", self.latency_ms)
+        _moment(f"timestamp of a call of {self.model!r}", self.timestamp)
+
+
+class TurnType(StrEnum):
+    """What kind of thing happened."""
+
+    LLM_CALL = "llm_call"
+    TOOL_CALL = "tool_call"
+    USER_MESSAGE = "user_message"
+    AGENT_MESSAGE = "agent_message"
+
+
+def new_id() -> str:
+    """An id of its own for each trace and turn: 32 hexadecimal digits, as OpenTelemetry has them."""
+    return os.urandom(16).hex()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """One thing that happened: a message, a request to a model, or a call of a tool."""
+
+    turn_type: TurnType = None  # type: ignore[assignment]  # the calls say it
+    """Follows from `llm_call` or `tool_call` where one is given."""
+    content: str = ""
+    """The text of a message."""
+    llm_call: LLMCall | None = None
+    tool_call: ToolCall | None = None
+    turn_id: str = field(default_factory=new_id, compare=False, repr=False)
+    timestamp: datetime | None = None
+    """When it happened; `None` when it was not recorded."""
+
+    def __post_init__(self) -> None:
+        for name, call, wanted in (
+            ("llm_call", self.llm_call, LLMCall),
+            ("tool_call", self.tool_call, ToolCall),
+        ):
+            if call is not None and not isinstance(call, wanted):
+                raise InvalidTraceError(f"{name} must be a {wanted.__name__}, got {call!r:.200}")
+        if self.llm_call is not None and self.tool_call is not None:
+            raise InvalidTraceError(
+                "a turn is one thing: give llm_call or tool_call, and another turn for the other"
+            )
+        meant = (
+            TurnType.LLM_CALL
+            if self.llm_call is not None
+            else TurnType.TOOL_CALL
+            if self.tool_call is not None
+            else None
+        )
+        given: Any = self.turn_type
+        if given is None and meant is None:
+            raise InvalidTraceError(
+                "a turn needs a turn_type, or the call that it is: "
+                f"turn_type is one of {', '.join(kind.value for kind in TurnType)}"
+            )
+        named: Any = meant if given is None else given
+        try:
+            kind = TurnType(named)
+        except ValueError:
+            raise InvalidTraceError(
+                f"turn_type is one of {', '.join(kind.value for kind in TurnType)}, got {given!r}"
+            ) from None
+        if meant is not None and kind is not meant:
+            raise InvalidTraceError(f"a turn with a {meant.value} has that as its turn_type, got {given!r}")
+        if meant is None and kind in {TurnType.LLM_CALL, TurnType.TOOL_CALL}:
+            raise InvalidTraceError(f"a turn of type {kind.value!r} needs its call: give {kind.value}=...")
+        _moment("timestamp of a turn", self.timestamp)
+        object.__setattr__(self, "turn_type", kind)
+
+
+_FROM_CALLS: Final[Any] = None
+"""The default of a total: what the calls add up to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """What one execution of an agent left behind."""
+
+    agent_name: str = ""
+    model: str | None = None
+    """The model the agent asked; default: the one its requests name, if they all name the same."""
+    input_text: str = ""
+    output_text: str = ""
+    turns: Sequence[Turn] = field(default=(), repr=False)
+    """What happened, in order."""
+    llm_calls: Sequence[LLMCall] = ()
+    """The requests to models among the turns."""
+    tool_calls: Sequence[ToolCall] = ()
+    """The calls of tools among the turns."""
+    total_input_tokens: int = _FROM_CALLS
+    total_output_tokens: int = _FROM_CALLS
+    total_latency_ms: float = _FROM_CALLS
+    """Milliseconds: wall-clock time where it was recorded, else the sum of the calls' latencies."""
+    tags: Sequence[str] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    records_calls: bool | None = field(default=None, compare=False, repr=False)
+    """Whether a tool call would be here if one had been made; `None`: not known. Default: true of a list of `tool_calls`,
+    be it empty."""
+    recorded_tools: Sequence[str] | None = field(default=None, compare=False, repr=False)
+    """The tools whose calls would be here, where that is known of these alone; `None`: `records_calls` speaks of all tools."""
+    trace_id: str = field(default_factory=new_id, compare=False, repr=False)
+    created_at: datetime = field(default_factory=_now, compare=False, repr=False)
+    keep_secrets: bool = field(default=False, compare=False, repr=False)
+    """Whether reports and stores tell what looks like a secret in it."""
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        if self.records_calls is None and isinstance(self.tool_calls, list):
+            put(self, "records_calls", True)
+        for name in ("turns", "llm_calls", "tool_calls", "tags"):
+            put(self, name, _tuple(name, getattr(self, name)))
+        if self.recorded_tools is not None:
+            put(self, "recorded_tools", _tuple("recorded_tools", self.recorded_tools))
+        _agree(self)
+        if self.model is None:
+            models = {call.model for call in self.llm_calls}
+            put(self, "model", models.pop() if len(models) == 1 else None)
+        for name, total in _totals(self).items():
+            if getattr(self, name) is None:
+                put(self, name, total)
+        _count("total_input_tokens", self.total_input_tokens)
+        _count("total_output_tokens", self.total_output_tokens)
+        _measured("total_latency_ms", self.total_latency_ms)
+
+    def without_secrets(self) -> "Trace":
+        """The trace as reports and stores tell it; the trace itself where it holds no secret.
+
+        What looks like a secret is `[redacted]`, and so is what repeats a secret among the arguments of a call.
+        """
+        if self.keep_secrets:
+            return self
+        known = secrets_of(self.tool_calls)
+        turns = [_turn_without_secrets(turn, known) for turn in self.turns]
+        told = {name: masked(getattr(self, name), known) for name in _TEXTS}
+        told["metadata"] = masked_fields(self.metadata, known)
+        if all(one is other for one, other in zip(turns, self.turns, strict=True)) and all(
+            value is getattr(self, name) for name, value in told.items()
+        ):
+            return self
+        return replace(self, turns=turns, llm_calls=(), tool_calls=(), **told)
+
+    @property
+    def calls_known(self) -> bool:
+        """Whether the tool calls are known, so that none here means that none was made. Where there is one, they are."""
+        return bool(self.tool_calls) or self.records_calls is True
+
+    def unrecorded(
+        self, names: Iterable[str], *, name_of: Callable[[str], str] | None = None
+    ) -> tuple[str, ...]:
+        """Those of some tools whose calls would not be here: none of them says nothing. A tool with a call here is recorded.
+
+        Args:
+            names: of the tools.
+            name_of: what to compare of a name; default: all of it.
+        """
+        if not self.calls_known:
+            return tuple(dict.fromkeys(names))
+        if self.recorded_tools is None:
+            return ()
+        alike = name_of or str
+        seen = {alike(name) for name in (*self.recorded_tools, *(call.name for call in self.tool_calls))}
+        return tuple(name for name in dict.fromkeys(names) if alike(name) not in seen)
+
+    @property
+    def tokens_measured(self) -> bool:
+        """Whether anything is known about tokens. No request takes none: where all are 0, nobody counted."""
+        return bool(self.total_input_tokens or self.total_output_tokens)
+
+    @property
+    def latency_measured(self) -> bool:
+        """Whether the total time is known. A total of 0 beside calls that took longer says that it is not."""
+        if self.total_latency_ms > 0:
+            return True
+        latencies = [call.latency_ms for call in self.llm_calls]
+        latencies += [call.latency_ms for call in self.tool_calls]
+        return any(latency is not None for latency in latencies) and not any(latencies)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from calipers.views.notebook import trace_cell
+
+        return trace_cell(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trace as plain JSON data; what it holds in places of any shape is made plain."""
+        from calipers.data.trace_json import trace_data
+
+        return trace_data(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Trace":
+        """A trace from what `to_dict` gave.
+
+        Raises:
+            InvalidTraceError: the data is no trace; the message says what is wrong with it.
+        """
+        from calipers.data.trace_json import read_trace
+
+        return read_trace(data)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """How a pydantic model with a field of this type reads and writes it: as `from_dict` and `to_dict` do."""
+        return written_as(cls, cls.from_dict, cls.to_dict)
+
+    def replace(self, **changes: Any) -> "Trace":
+        """A copy with some fields changed, under a new `trace_id`.
+
+        Other calls make other turns, and other turns other calls; totals that followed from the calls follow again.
+        """
+        known = {each.name for each in fields(self)}
+        if unknown := sorted(changes.keys() - known):
+            raise InvalidTraceError(f"a trace has no {unknown[0]!r}; it has {', '.join(sorted(known))}")
+        kept = {name: getattr(self, name) for name in known - changes.keys() - {"trace_id", "created_at"}}
+        if "turns" in changes:
+            dropped = {"llm_calls", "tool_calls"}
+        elif changes.keys() & {"llm_calls", "tool_calls"}:
+            dropped = {"turns"}
+        else:
+            dropped = set()
+        if dropped:
+            dropped |= {name for name, total in _totals(self).items() if getattr(self, name) == total}
+        return Trace(**{name: value for name, value in kept.items() if name not in dropped}, **changes)
+
+
+def secrets_of(calls: Iterable[ToolCall]) -> list[str]:
+    """What stands under telling names among the arguments of some calls, except of those that are to keep it."""
+    return secrets_in([call.arguments for call in calls if not call.keep_secrets])
+
+
+_TEXTS: Final = ("agent_name", "model", "input_text", "output_text", "tags")
+"""What may hold a secret in a trace, besides its turns and its metadata."""
+
+
+def _turn_without_secrets(turn: Turn, known: Collection[str]) -> Turn:
+    content, asked, called = masked(turn.content, known), turn.llm_call, turn.tool_call
+    if asked is not None:
+        texts: dict[str, Any] = {
+            name: masked(getattr(asked, name), known) for name in ("model", "input_text", "output_text")
+        }
+        texts["metadata"] = masked_fields(asked.metadata, known)
+        if any(value is not getattr(asked, name) for name, value in texts.items()):
+            asked = msgspec.structs.replace(asked, **texts)
+    if called is not None:
+        called = called.without_secrets(known)
+    if content is turn.content and asked is turn.llm_call and called is turn.tool_call:
+        return turn
+    return replace(turn, content=content, llm_call=asked, tool_call=called)
+
+
+def joined(traces: Sequence[Trace]) -> Trace:
+    """Several executions, one after the other, as one: all their turns, the first input and the last output.
+
+    Raises:
+        InvalidTraceError: there are none.
+    """
+    if not traces:
+        raise InvalidTraceError("there are no traces to join")
+    if len(traces) == 1:
+        return traces[0]
+    keeps = any(trace.keep_secrets for trace in traces)
+    if keeps:  # one of them: of the others they are taken out here
+        traces = [trace.without_secrets() for trace in traces]
+    counted = all(trace.tokens_measured for trace in traces)
+    timed = all(trace.latency_measured for trace in traces)
+    models = {trace.model for trace in traces}
+    names = list(dict.fromkeys(trace.agent_name for trace in traces if trace.agent_name))
+    metadata: dict[str, Any] = {}
+    for trace in traces:
+        metadata |= trace.metadata
+    return Trace(
+        agent_name=", ".join(names),
+        model=models.pop() if len(models) == 1 else None,
+        input_text=traces[0].input_text,
+        output_text=traces[-1].output_text,
+        turns=[turn for trace in traces for turn in trace.turns],
+        total_input_tokens=sum(trace.total_input_tokens for trace in traces) if counted else 0,
+        total_output_tokens=sum(trace.total_output_tokens for trace in traces) if counted else 0,
+        total_latency_ms=sum(trace.total_latency_ms for trace in traces) if timed else 0,
+        tags=list(dict.fromkeys(tag for trace in traces for tag in trace.tags)),
+        metadata=metadata,
+        records_calls=True if all(trace.calls_known for trace in traces) else None,
+        recorded_tools=_recorded_tools(traces),
+        created_at=traces[0].created_at,
+        keep_secrets=keeps,
+    )
+
+
+def _recorded_tools(traces: Sequence[Trace]) -> Sequence[str] | None:
+    """The tools whose calls are recorded in several executions. One that tells nothing of its calls adds none."""
+    limited = [
+        trace.recorded_tools if trace.calls_known else ()
+        for trace in traces
+        if trace.recorded_tools is not None or not trace.calls_known
+    ]
+    return sorted({name for each in limited for name in each or ()}) if limited else None
+
+
+def _totals(trace: Trace) -> dict[str, float]:
+    """What the calls add up to."""
+    latencies = [call.latency_ms for call in trace.llm_calls]
+    latencies += [call.latency_ms for call in trace.tool_calls]
+    return {
+        "total_input_tokens": sum(call.input_tokens for call in trace.llm_calls),
+        "total_output_tokens": sum(call.output_tokens for call in trace.llm_calls),
+        "total_latency_ms": sum(latency for latency in latencies if latency is not None),
+    }
+
+
+def _agree(trace: Trace) -> None:
+    """Make the turns of the calls, or the calls of the turns; where both are given, see that they agree."""
+    put = object.__setattr__
+    if not trace.turns:
+        put(trace, "turns", _turns_of(trace.llm_calls, trace.tool_calls))
+        return
+    for name, kind in (("llm_calls", "llm_call"), ("tool_calls", "tool_call")):
+        among = tuple(call for turn in trace.turns if (call := getattr(turn, kind)) is not None)
+        given = getattr(trace, name)
+        if given and given != among:
+            raise InvalidTraceError(
+                f"turns and {name} contradict each other: the turns have {list(among)!r:.200}, "
+                f"{name} is {list(given)!r:.200}; give one of them, and the other follows"
+            )
+        put(trace, name, among)
+
+
+def _turns_of(llm_calls: Sequence[LLMCall], tool_calls: Sequence[ToolCall]) -> tuple[Turn, ...]:
+    turns = [Turn(llm_call=call, timestamp=call.timestamp) for call in llm_calls]
+    turns += [Turn(tool_call=call, timestamp=call.timestamp) for call in tool_calls]
+    if all(turn.timestamp for turn in turns) and _in_order(llm_calls) and _in_order(tool_calls):
+        turns.sort(key=lambda turn: _utc(turn.timestamp))
+    return tuple(turns)
+
+
+def _in_order(calls: Sequence[LLMCall] | Sequence[ToolCall]) -> bool:
+    """Whether sorting by time would keep these calls as they are listed."""
+    times = [_utc(call.timestamp) for call in calls]
+    return times == sorted(times)
+
+
+def _utc(moment: datetime | None) -> datetime:
+    """A time that can be compared with any other; one without a zone is taken for universal time."""
+    assert moment is not None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+_ITEMS: dict[str, type] = {"turns": Turn, "llm_calls": LLMCall, "tool_calls": ToolCall}
+_ITEMS |= {"tags": str, "recorded_tools": str}
+
+
+def _tuple(name: str, given: Any) -> tuple[Any, ...]:
+    kind = _ITEMS[name]
+    if not given and type(given) is tuple:
+        return given
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidTraceError(f"{name} must be a list of {kind.__name__}, got {given!r:.200}")
+    for item in given:
+        if not isinstance(item, kind):
+            raise InvalidTraceError(f"{name} must hold {kind.__name__} objects, got {item!r:.200}")
+    return tuple(given)
+
+
+def _either(word: str, value: Any, other_word: str, other: Any) -> Any:
+    """The value under whichever of the two words it was given."""
+    if value is not None and other is not None:
+        raise InvalidTraceError(
+            f"{word}={value!r} and {other_word}={other!r} are two words for one thing: give one of them"
+        )
+    return other if value is None else value
+
+
+def _count(what: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidTraceError(f"{what} must be a whole number from 0, got {value!r}")
+
+
+def _measured(what: str, value: Any) -> Any:
+    if value is None:
+        return None
+    # An integer too large for a float is no time, and whoever divides by a budget would trip over it.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
+        raise InvalidTraceError(f"{what} must be a finite number of milliseconds from 0, got {value!r}")
+    return value
+
+
+def _moment(what: str, value: Any) -> Any:
+    if value is not None and not isinstance(value, datetime):
+        raise InvalidTraceError(f"{what} must be a datetime or None, got {value!r:.200}")
+    return value

@@ -1,0 +1,148 @@
+"""A trace as plain JSON data, and back, so that stored reports keep what an agent did.
+
+The turns hold the calls, so that nothing is written twice. A field that has its default is left out. What a trace holds
+in places of any shape (arguments, outputs, metadata) is made plain, and comes back as plain data; a time comes back as a
+time. What is read must make a trace: what `Trace`, `Turn` and the calls refuse, the reader refuses.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+from calipers.data.jsonable import plain
+from calipers.data.trace import LLMCall, ToolCall, Trace, Turn
+from calipers.errors import InvalidTraceError
+
+_T = TypeVar("_T")
+
+_ALWAYS: Final[Any] = object()
+"""Instead of a default: the field is written whatever it holds."""
+
+# The fields of each noun that are written one by one, with the value that is left out.
+_TRACE: Final[dict[str, Any]] = {
+    "agent_name": "",
+    "model": None,
+    "input_text": "",
+    "output_text": "",
+    "total_input_tokens": _ALWAYS,
+    "total_output_tokens": _ALWAYS,
+    "total_latency_ms": _ALWAYS,
+    "tags": [],
+    "metadata": {},
+    "records_calls": None,
+    "recorded_tools": None,
+    "trace_id": _ALWAYS,
+    "created_at": _ALWAYS,
+    "keep_secrets": False,
+}
+_TURN: Final[dict[str, Any]] = {"turn_type": _ALWAYS, "content": "", "turn_id": _ALWAYS, "timestamp": None}
+_CALL: Final[dict[str, Any]] = {"latency_ms": None, "call_id": None, "timestamp": None}
+_LLM_CALL: Final[dict[str, Any]] = {
+    "model": _ALWAYS,
+    "input_tokens": 0,
+    "output_tokens": 0,
+    "input_text": "",
+    "output_text": "",
+    "metadata": {},
+    **_CALL,
+}
+_TOOL_CALL: Final[dict[str, Any]] = {
+    "name": _ALWAYS,
+    "arguments": {},
+    "output": None,
+    "error": None,
+    "keep_secrets": False,
+    **_CALL,
+}
+_TIMES = frozenset({"timestamp", "created_at"})
+
+
+def trace_data(trace: Trace) -> dict[str, Any]:
+    """The trace as plain data."""
+    return _told(trace, _TRACE) | {"turns": [_turn_data(turn) for turn in trace.turns]}
+
+
+def _turn_data(turn: Turn) -> dict[str, Any]:
+    found = _told(turn, _TURN)
+    if turn.llm_call is not None:
+        found["llm_call"] = _told(turn.llm_call, _LLM_CALL)
+    if turn.tool_call is not None:
+        found["tool_call"] = _tool_call_data(turn.tool_call)
+    return found
+
+
+def _tool_call_data(call: ToolCall) -> dict[str, Any]:
+    follows = bool(call.success) is (call.error is None)
+    return _told(call, _TOOL_CALL) | ({} if follows else {"success": bool(call.success)})
+
+
+def _told(noun: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an object that say something."""
+    found: dict[str, Any] = {}
+    for name, silent in fields.items():
+        value = getattr(noun, name)
+        if name == "latency_ms" and isinstance(value, float) and not math.isfinite(value):
+            continue  # a call may be changed after it was made; a time that is none was not measured
+        data = plain(value)
+        # By type as well: an output of 0 or False is not one of None, and 1 is not True.
+        if type(data) is not type(silent) or data != silent:
+            found[name] = data
+    return found
+
+
+# ---------------------------------------------------------------------- back
+
+
+def read_trace(data: Any) -> Trace:
+    """The trace that `trace_data`, or `plain`, made data of. Keys that a trace does not have are passed over.
+
+    Raises:
+        InvalidTraceError: the data is no trace; the message says what is wrong with it.
+    """
+    given = _given("a trace", data, (*_TRACE, "turns", "llm_calls", "tool_calls"))
+    for name, read in (("turns", _read_turn), ("llm_calls", _read_llm_call), ("tool_calls", _read_tool_call)):
+        if name in given:
+            given[name] = _read_list(name, given[name], read)
+    return Trace(**given)
+
+
+def _read_turn(data: Any) -> Turn:
+    given = _given("a turn", data, (*_TURN, "llm_call", "tool_call"))
+    for name, read in (("llm_call", _read_llm_call), ("tool_call", _read_tool_call)):
+        if given.get(name) is not None:
+            given[name] = read(given[name])
+    return Turn(**given)
+
+
+def _read_llm_call(data: Any) -> LLMCall:
+    given = _given("a request to a model", data, _LLM_CALL)
+    if "model" not in given:
+        raise InvalidTraceError(f"a request to a model needs the model's name, got {data!r:.200}")
+    return LLMCall(**given)
+
+
+def _read_tool_call(data: Any) -> ToolCall:
+    return ToolCall(**_given("a tool call", data, (*_TOOL_CALL, "success")))
+
+
+def _given(what: str, data: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The known keys of an object, with times as times."""
+    if not isinstance(data, Mapping):
+        raise InvalidTraceError(f"{what} is stored as an object, got {data!r:.200}")
+    return {name: _read_time(data[name]) if name in _TIMES else data[name] for name in names if name in data}
+
+
+def _read_time(data: Any) -> Any:
+    """A time in ISO 8601 as a time; anything else, which nobody wrote for one, as it is."""
+    try:
+        return datetime.fromisoformat(data)
+    except (TypeError, ValueError):
+        return data
+
+
+def _read_list(name: str, data: Any, read: Callable[[Any], _T]) -> tuple[_T, ...]:
+    if not isinstance(data, list):
+        raise InvalidTraceError(f"{name} are stored as a list, got {data!r:.200}")
+    # A tuple: an empty list would say that calls were looked for, which only `records_calls` says of what is stored.
+    return tuple(read(item) for item in data)

@@ -1,0 +1,190 @@
+"""Agents, synthesizers and parsers by the names that files give them.
+
+A name is that of a kind (`http`), or `module:Name` if the caller allowed the module. A part with a method `wrong_options`, which
+gives pairs of an option and what is wrong with it, is asked for them, so that a file tells beforehand what would fail every run. Options are the fields of the class that
+a file can hold, and their texts may refer to variables of the environment (`${NAME}`); a secret may not stand there itself.
+What is found under `module:Name` is a class, which is made with the options, or a finished part; a function is an agent, as
+with `@agent`.
+"""
+
+import dataclasses
+import inspect
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from calipers.data.redaction import without
+from calipers.errors import MissingExtraError
+from calipers.files.allowed_modules import import_allowed
+from calipers.files.arguments import read_arguments, read_spec
+from calipers.files.environment import filled, referred, refuse_secrets
+from calipers.files.parameters import Parameter, parameters_of
+from calipers.files.problem import Problems, Steps, shorten, suggest
+from calipers.voice.function_agent import FunctionAgent
+from calipers.voice.protocols import Agent, ResponseParser, Synthesizer, TextAgent
+
+AGENTS: Mapping[str, str] = {
+    "offline": "calipers.voice.demo:OfflineAgent",
+    "http": "calipers.voice.adapters:HttpAgent",
+    "websocket": "calipers.voice.adapters:WebSocketAgent",
+    "openai": "calipers.voice.adapters:OpenAIAgent",
+    "openai_realtime": "calipers.voice.adapters:OpenAIRealtimeAgent",
+    "gemini": "calipers.voice.adapters:GeminiAgent",
+    "gemini_live": "calipers.voice.adapters:GeminiLiveAgent",
+}
+"""Kinds of agents, and where they are."""
+
+SYNTHESIZERS: Mapping[str, str] = {"espeak": "calipers.voice.synthesizers:EspeakSynthesizer"}
+"""Kinds of synthesizers, and where they are."""
+
+PARSERS: Mapping[str, str] = {
+    "json": "calipers.voice.parsers:JsonResponseParser",
+    "openai": "calipers.voice.parsers:OpenAIResponseParser",
+    "gemini": "calipers.voice.parsers:GeminiResponseParser",
+    "anthropic": "calipers.voice.parsers:AnthropicResponseParser",
+}
+"""Kinds of parsers, and where they are."""
+
+_NOT_IN_FILES = frozenset({"client", "aggregate", "grammar", "pronunciations"})
+"""Options that are objects or functions, and those that are of use with such a one only."""
+OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("response_timeout", "request_timeout", "read_timeout", "task_timeout"), ("timeout",)),
+    **dict.fromkeys(
+        ("connect_timeout", "connection_timeout", "opening_timeout"), ("open_timeout", "timeout")
+    ),
+    "open_timeout": ("timeout",),
+    "system_prompt": ("instructions",),
+    "system_instruction": ("instructions",),
+    "address": ("url", "base_url"),
+}
+"""What others call an option, where spelling alone would suggest another one or none."""
+_SECRET = frozenset({"api_key", "headers"})
+"""Options whose values no message repeats."""
+
+
+class NamedParts:
+    """Makes the parts that a file names."""
+
+    def __init__(
+        self, allow_modules: Sequence[str] = (), *, environ: Mapping[str, str] | None = None
+    ) -> None:
+        self.allow_modules = allow_modules
+        """Modules from which a file may take parts."""
+        self.environ = environ
+        """Variables that a file may refer to; `None` for those of the process."""
+
+    def agent(self, spec: Any, steps: Steps, problems: Problems) -> Any:
+        """The agent that a file names, or `None`; what is wrong is added to the problems."""
+        made = self._made(AGENTS, "agent", spec, steps, problems)
+        if made is None or isinstance(made, Agent | TextAgent):
+            return made
+        if inspect.isroutine(made):
+            return FunctionAgent(made)
+        problems.add(
+            steps, "this is no agent: it has no method run(audio) and no method run_text(text)", made
+        )
+        return None
+
+    def synthesizer(self, spec: Any, steps: Steps, problems: Problems) -> Any:
+        """The synthesizer that a file names, or `None`; what is wrong is added to the problems."""
+        made = self._made(SYNTHESIZERS, "synthesizer", spec, steps, problems)
+        if made is None or isinstance(made, Synthesizer):
+            return made
+        problems.add(steps, "this is no synthesizer: it has no method synthesize(text)", made)
+        return None
+
+    def parser(self, spec: Any, steps: Steps, problems: Problems) -> Any:
+        """The parser that a file names, or `None`; what is wrong is added to the problems."""
+        made = self._made(PARSERS, "parser", spec, steps, problems)
+        if made is None or isinstance(made, ResponseParser):
+            return made
+        problems.add(steps, "this is no parser: it has no method parse(raw)", made)
+        return None
+
+    def _made(self, kinds: Mapping[str, str], what: str, spec: Any, steps: Steps, problems: Problems) -> Any:
+        article = "an" if what == "agent" else "a"
+        name, given, at = read_spec(spec, steps, problems, what=f"{article} {what}")
+        found = None if name is None else self._find(name, kinds, what, steps, problems)
+        if found is None:
+            return None
+        if not inspect.isclass(found):
+            if given != {}:
+                problems.add(at, f"{name} is made already: it takes no options", of_key=True)
+                return None
+            return found
+        before = len(problems.found)
+        if isinstance(given, dict):
+            refuse_secrets(given, at, problems)
+        kind: Any = found
+        try:
+            parameters = part_parameters(kind) if name in kinds else parameters_of(kind)
+            given = _without_other_words(given, parameters, at, problems)
+            arguments = read_arguments(parameters, given, at, problems, read=self._read)
+            arguments = {key: self._filled(value, (*at, key), problems) for key, value in arguments.items()}
+            made = kind(**arguments) if len(problems.found) == before else None
+            for option, message in getattr(made, "wrong_options", tuple)():
+                where = (*at, option) if isinstance(given, dict) and option in given else at
+                problems.add(where, without(message, referred(given, environ=self.environ)))
+            return made if len(problems.found) == before else None
+        except MissingExtraError:
+            raise  # nothing is wrong with the file
+        except Exception as error:  # whatever a constructor checks
+            message = str(error).partition("\n")[0] or type(error).__name__
+            problems.add(at, without(message, referred(given, environ=self.environ)))
+            return None
+
+    def _find(self, name: str, kinds: Mapping[str, str], what: str, steps: Steps, problems: Problems) -> Any:
+        if name in kinds:
+            module, _, attribute = kinds[name].partition(":")
+            return getattr(import_module(module), attribute)
+        if ":" in name:
+            return import_allowed(name, self.allow_modules, steps, problems, what=f"{what}s")
+        hint = suggest(name, kinds) or f"; there are {', '.join(kinds)}, and your own as module:Name"
+        problems.add(steps, f"no {what} is called {shorten(name)}{hint}")
+        return None
+
+    def _read(self, parameter: Parameter, value: Any, steps: Steps, problems: Problems) -> Any:
+        if parameter.name == "parser" and value is not None:
+            return self.parser(value, steps, problems)
+        if parameter.name in _SECRET:
+            quiet = Problems("")
+            found = parameter.read(value, steps, quiet)
+            for problem in quiet.found:
+                problems.add(steps, problem.message)
+            return found
+        return parameter.read(value, steps, problems)
+
+    def _filled(self, value: Any, steps: Steps, problems: Problems) -> Any:
+        return filled(value, steps, problems, environ=self.environ)
+
+
+def _without_other_words(
+    given: Any, parameters: Sequence[Parameter], steps: Steps, problems: Problems
+) -> Any:
+    """The options without those that are called otherwise, which are added to the problems with their names here."""
+    if not isinstance(given, dict):
+        return given
+    known = {parameter.name for parameter in parameters}
+    wrong = [key for key in given if isinstance(key, str) and key in OTHER_WORDS and key not in known]
+    for key in wrong:
+        meant = next((name for name in OTHER_WORDS[key] if name in known), None)
+        hint = f" (did you mean {meant!r}?)" if meant else f"; it takes {', '.join(known)}"
+        problems.add((*steps, key), f"no parameter is called {key!r}{hint}", of_key=True)
+    return {key: value for key, value in given.items() if key not in wrong}
+
+
+def part_parameters(kind: Any) -> list[Parameter]:
+    """The options of a part that a file can hold."""
+    if not dataclasses.is_dataclass(kind):
+        return list(parameters_of(kind))
+    return [
+        Parameter(
+            field.name,
+            # What is only imported for type checkers is a client, or the like.
+            Any if isinstance(field.type, str) else field.type,
+            required=field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
+            by_position=not field.kw_only,
+        )
+        for field in dataclasses.fields(kind)
+        if field.init and field.name not in _NOT_IN_FILES
+    ]

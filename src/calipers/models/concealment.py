@@ -1,0 +1,59 @@
+"""What messages may show: addresses without their secrets, texts with `[redacted]` in place of keys."""
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from calipers.data.redaction import is_secret_name, masked_text, without
+
+_EXCERPT = 500
+"""How much of a text a message shows."""
+_SHORTEST = 4
+"""A shorter value is no secret worth the name, and would be found in ordinary words."""
+_TELLING = ("auth", "cookie", "credential", "key", "password", "secret", "session", "signature", "token")
+"""Parts of the names of headers and query parameters that carry secrets, beyond what `is_secret_name` says of any name."""
+_SCHEMES = ("basic", "bearer", "token")
+"""Words in such values that anyone may read."""
+
+
+def shown_address(url: str) -> str:
+    """A URL without user, password, query and fragment: those are where secrets are.
+
+    What has no host is no URL, and is shown as it was written, as far as it holds no secret.
+    """
+    try:
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+    except ValueError:
+        return "<an address that cannot be read>"
+    if host:
+        return f"{parts.scheme}://{host}{parts.path}"
+    return url.partition("#")[0].partition("?")[0].rpartition("@")[2]
+
+
+def secrets_of(url: str, headers: Mapping[str, str] | None, api_key: str | None = None) -> list[str]:
+    """What must not be repeated: the key, the password, and the values of telling headers and query parameters."""
+    found = [api_key or ""]
+    for name, value in (headers or {}).items():
+        if _tells(name):
+            found += [word for word in str(value).split() if word.lower() not in _SCHEMES]
+    try:
+        parts = urlsplit(url)
+        if parts.password:
+            user, password = unquote(parts.username or ""), unquote(parts.password)
+            sent = b64encode(f"{user}:{password}".encode()).decode()
+            found += [parts.password, password, sent]
+        found += [value for name, value in parse_qsl(parts.query) if _tells(name)]
+    except ValueError:
+        pass
+    return sorted({secret for secret in found if len(secret) >= _SHORTEST}, key=len, reverse=True)
+
+
+def shown_text(text: str, secrets: Iterable[str]) -> str:
+    """The beginning of a text, without these secrets and without what looks like a key."""
+    text = masked_text(without(text, secrets))
+    return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
+
+
+def _tells(name: str) -> bool:
+    return is_secret_name(name) or any(part in name.lower() for part in _TELLING)

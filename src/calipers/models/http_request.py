@@ -1,0 +1,214 @@
+"""One request over HTTP, its answer, and every way in which there is none, as an `AgentError`.
+
+Redirects are not followed: what was asked of one address is not told to another. Nothing is tried again: a run has
+`retry=` for that. A key is in no message, even where the server repeats it.
+"""
+
+import asyncio
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit, urlunsplit
+
+from calipers.errors import AgentConnectionError, AgentReplyError, AgentTimeoutError, InvalidOptionError
+from calipers.models.concealment import secrets_of, shown_address, shown_text
+from calipers.models.http_sessions import load_aiohttp, session_of_loop
+
+_LARGE = 2**20
+"""aiohttp wants bodies from this size on in pieces."""
+
+
+class Reply(NamedTuple):
+    """What came back, whatever its status."""
+
+    status: int
+    reason: str
+    """The status in words; empty if the server said none."""
+    body: bytes
+    charset: str | None = None
+    """How text is encoded, where the server says."""
+    location: str | None = None
+    """Where to ask instead."""
+
+    @property
+    def text(self) -> str:
+        """The body as text; what cannot be read is replaced."""
+        try:
+            return self.body.decode(self.charset or "utf-8", errors="replace")
+        except LookupError:  # an encoding that nobody knows
+            return self.body.decode(errors="replace")
+
+
+@dataclass(eq=False)
+class Request:
+    """What to ask, of whom, and for how long."""
+
+    url: str
+    method: str
+    headers: Mapping[str, str] | None
+    """Further headers; they win over what the address and the content say."""
+    content: bytes
+    """The body."""
+    content_type: str = "application/json"
+    timeout: float | None = None
+    """Seconds from the first byte sent to the last received; `None` waits for ever."""
+    api_key: str | None = None
+    """A key among the headers, which no message may show."""
+
+    @property
+    def address(self) -> str:
+        """The URL as messages may show it."""
+        return shown_address(self.url)
+
+    @property
+    def secrets(self) -> list[str]:
+        """What no message may show."""
+        return secrets_of(self.url, self.headers, self.api_key)
+
+    async def send(self, client: Any = None) -> Reply:
+        """The answer, by the session of the event loop, or by an `httpx.AsyncClient` or `aiohttp.ClientSession`.
+
+        Raises:
+            AgentTimeoutError: there was none in time.
+            AgentConnectionError: the agent cannot be reached, or hung up.
+            InvalidOptionError: the address is none, or the request cannot be sent.
+            MissingExtraError: aiohttp is not installed, and no other client is given.
+        """
+        check_seconds("timeout", self.timeout)
+        check_address(self.url)
+        if client is not None and not hasattr(client, "request"):
+            raise InvalidOptionError(
+                f"{client!r:.200} is no client: give an httpx.AsyncClient or aiohttp.ClientSession"
+            )
+        own = await session_of_loop() if client is None else None  # loads aiohttp, before the time counts
+        limit = asyncio.timeout(self.timeout)
+        try:
+            async with limit:
+                if own is not None:
+                    return await self._by_aiohttp(own.client, proxy=own.proxy_for(self.url))
+                if hasattr(client, "aclose"):
+                    return await self._by_httpx(client)
+                return await self._by_aiohttp(client)
+        except TimeoutError as error:
+            waited = f"within {self.timeout:g} s" if limit.expired() else "in time"
+            raise AgentTimeoutError(f"{self.address} did not answer {waited}") from error
+
+    def refusal(self, reply: Reply) -> AgentReplyError | None:
+        """The error that a reply is; `None` if its status says that it is an answer."""
+        if 200 <= reply.status < 300:
+            return None
+        if reply.location is not None and 300 <= reply.status < 400:
+            said = f"it has moved to {shown_address(reply.location)}"
+        else:
+            said = shown_text(reply.text, self.secrets) or "without a word"
+        status = f"{reply.status} {reply.reason}".strip()
+        return AgentReplyError(f"{self.address} answered with status {status}: {said}", status=reply.status)
+
+    async def _by_aiohttp(self, client: Any, **options: Any) -> Reply:
+        aiohttp = load_aiohttp()
+        data = self.content if len(self.content) < _LARGE else BytesIO(self.content)
+        url, headers = self._url_and_headers()
+        options |= {"headers": headers, "allow_redirects": False, "raise_for_status": False}
+        try:
+            async with client.request(self.method, url, data=data, **options) as answer:
+                body = await answer.read()
+        except TimeoutError:
+            raise
+        except aiohttp.InvalidURL as error:
+            raise self._unsendable(error) from None
+        except aiohttp.ClientConnectorError as error:
+            raise self._unreachable(error.__cause__ or error) from self._shown_cause(error)
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._hung_up(error) from self._shown_cause(error)
+        except (TypeError, ValueError) as error:
+            raise self._unsendable(error) from None
+        where = answer.headers.get("location")
+        return Reply(answer.status, answer.reason or "", body, answer.charset, where)
+
+    async def _by_httpx(self, client: Any) -> Reply:
+        import httpx
+
+        url, headers = self._url_and_headers()
+        try:
+            answer = await client.request(
+                self.method, url, content=self.content, headers=headers, follow_redirects=False
+            )
+        except httpx.TimeoutException as error:
+            raise TimeoutError from error
+        except httpx.ConnectError as error:
+            raise self._unreachable(error) from self._shown_cause(error)
+        except (httpx.InvalidURL, httpx.LocalProtocolError, TypeError, ValueError) as error:
+            raise self._unsendable(error) from None
+        except httpx.RequestError as error:
+            raise self._hung_up(error) from self._shown_cause(error)
+        where = answer.headers.get("location")
+        charset = answer.charset_encoding
+        return Reply(answer.status_code, answer.reason_phrase, answer.content, charset, where)
+
+    def _url_and_headers(self) -> tuple[str, dict[str, str]]:
+        headers = dict(self.headers or {})
+        given = {name.lower() for name in headers}
+        if "content-type" not in given:
+            headers["Content-Type"] = self.content_type
+        if "authorization" not in given or "@" not in self.url:
+            return self.url, headers
+        parts = urlsplit(self.url)  # who asks is said once: in a header, or in the address
+        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])), headers
+
+    def _why(self, error: BaseException) -> str:
+        return shown_text(str(error) or type(error).__name__, [*self.secrets, self.url])
+
+    def _shown_cause(self, error: Exception) -> Exception | None:
+        """The error, if a traceback may show it."""
+        return None if any(secret in str(error) for secret in self.secrets) else error
+
+    def _unreachable(self, error: BaseException) -> AgentConnectionError:
+        return AgentConnectionError(
+            f"cannot connect to {self.address} ({self._why(error)}): is the agent running?"
+        )
+
+    def _hung_up(self, error: BaseException) -> AgentConnectionError:
+        return AgentConnectionError(f"{self.address} hung up before it had answered: {self._why(error)}")
+
+    def _unsendable(self, error: BaseException) -> InvalidOptionError:
+        return InvalidOptionError(f"the request to {self.address} cannot be sent: {self._why(error)}")
+
+
+def check_address(url: Any, *, name: str = "url") -> None:
+    """Check an address.
+
+    Raises:
+        InvalidOptionError: it is none that HTTP knows.
+    """
+    if isinstance(url, str) and is_address(url, ("http", "https")):
+        return
+    told = shown_address(url) if isinstance(url, str) else url
+    raise InvalidOptionError(
+        f"the {name} must be the address of an agent, such as 'http://localhost:8000/chat', got {told!r}"
+    )
+
+
+@lru_cache
+def is_address(url: str, schemes: tuple[str, ...]) -> bool:
+    """Whether this is an address with a host and one of these schemes."""
+    try:
+        parts = urlsplit(url)
+        has_place = bool(parts.hostname) and (parts.port is None or parts.port >= 0)
+    except ValueError:  # such as a port of letters
+        return False
+    return has_place and parts.scheme in schemes and url.isprintable()
+
+
+def check_seconds(name: str, seconds: float | None) -> None:
+    """Check a limit of time.
+
+    Raises:
+        InvalidOptionError: it is no positive number; `None` is no limit, and fine.
+    """
+    if seconds is None:
+        return
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        raise InvalidOptionError(f"{name} must be a number of seconds above 0, or None, got {seconds!r}")

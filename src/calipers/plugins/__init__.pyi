@@ -1,0 +1,14 @@
+from calipers.plugins.evaluators import EvaluatorFactory as EvaluatorFactory
+from calipers.plugins.evaluators import UnavailableEvaluator as UnavailableEvaluator
+from calipers.plugins.failure import PluginFailure as PluginFailure
+from calipers.plugins.failure import Source as Source
+from calipers.plugins.loading import LoadedPlugin as LoadedPlugin
+from calipers.plugins.manager import PluginManager as PluginManager
+from calipers.plugins.plugin import AdapterPlugin as AdapterPlugin
+from calipers.plugins.plugin import EvaluatorPlugin as EvaluatorPlugin
+from calipers.plugins.plugin import PluginBase as PluginBase
+from calipers.plugins.plugin import PluginType as PluginType
+from calipers.plugins.plugin import ReporterPlugin as ReporterPlugin
+from calipers.plugins.plugin import StoragePlugin as StoragePlugin
+from calipers.plugins.plugin import StorePlugin as StorePlugin
+from calipers.plugins.plugin import ViewPlugin as ViewPlugin

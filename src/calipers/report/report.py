@@ -1,0 +1,751 @@
+"""All results of one run, as data: what was tried, what came of it, and what it says together.
+
+The headline is `pass_rate()`: the share of cases that passed, where an attempt passes if its task finished, every
+evaluator finished, and every assertion held. Attempts that assert nothing are left out; a failed task never is.
+
+Drawing is the views' job; `print()` is a door to one of them.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
+
+import msgspec
+
+from calipers.data.case import field_tags
+from calipers.data.context import InputsT, MetadataT, OutputT
+from calipers.data.evaluator import Expectation
+from calipers.data.jsonable import plain, safe_repr
+from calipers.data.pydantic_field import written_as
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluatorFailure
+from calipers.data.reuse import Reuse
+from calipers.data.trace import Trace
+from calipers.data.trace_json import read_trace, trace_data
+from calipers.errors import (
+    NO_DEFAULT,
+    DefaultT,
+    InvalidOptionError,
+    InvalidTraceError,
+    NotKnownError,
+    ReportFormatError,
+)
+from calipers.report.analysis import Analysis
+from calipers.report.case_units import CasePasses
+from calipers.report.summary import (
+    Counts,
+    Durations,
+    Infrastructure,
+    Slice,
+    Summary,
+    Tally,
+    Totals,
+    durations,
+    passes,
+    tally,
+)
+from calipers.scoring.scoring import BlockedLoop
+from calipers.stats import Estimate, pass_at_k, pass_hat_k
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+AnalysisT = TypeVar("AnalysisT")
+
+FORMAT_VERSION = 1
+"""The version of `to_dict`; a release reads its own version and every earlier one."""
+
+
+class PrintOptions(TypedDict, total=False):
+    """What of a report to show; see `calipers.views.terminal.print_report` for what the options mean."""
+
+    include_cases: bool | Literal["failed"] | None
+    include_reasons: bool | None
+    include_values: bool
+    include_input: bool | None
+    include_expected_output: bool | None
+    include_output: bool | None
+    include_metadata: bool
+    include_durations: bool
+    include_total_duration: bool
+    include_averages: bool
+    include_errors: bool
+    include_evaluator_failures: bool
+    include_analyses: bool
+    include_removed_cases: bool
+    include_tracebacks: bool
+    include_error_stacktrace: bool
+    max_cases: int | None
+    no_limit: str
+    confidence: float
+
+
+class Averages(msgspec.Struct, kw_only=True):
+    """Plain averages. Repeats of a case are averaged first, then the cases, so each case weighs the same."""
+
+    name: str = "Averages"
+    scores: dict[str, float]
+    labels: dict[str, dict[str, float]]
+    """The share of each label, by name."""
+    metrics: dict[str, float]
+    assertions: float | None
+    """The share of assertions that held; `None` if there were none."""
+    task_duration: float
+    total_duration: float
+
+
+class CaseGroup(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True):
+    """The attempts of one repeated case."""
+
+    name: str
+    inputs: InputsT
+    metadata: MetadataT | None
+    expected_output: OutputT | None
+    runs: list[ReportCase[InputsT, OutputT, MetadataT]]
+    failures: list[ReportCaseFailure[InputsT, OutputT, MetadataT]]
+
+    @property
+    def summary(self) -> Averages | None:
+        """The averages over its runs; `None` if none finished."""
+        return _average(self.runs)
+
+
+def after_attempts(made: int, total: int | None = None) -> str:
+    """How far a run had come: `after 1 attempt`, `after 3 of 9 attempts`."""
+    of = "" if total is None else f" of {total:,}"
+    return f"after {made:,}{of} attempt{'' if (total or made) == 1 else 's'}"
+
+
+class Stopping(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of the rule that could end a run early. Whatever is said of such a run has to allow many looks."""
+
+    why: str | None = None
+    """Why no more attempts were needed; `None` if the rule never said so."""
+    heard: int
+    """Attempts that the rule had heard of when it said so."""
+    total: int
+    """Attempts that there were to make."""
+    saved: int = 0
+    """Those of them that were never begun."""
+    unheard: tuple[str, ...] = ()
+    """The names of attempts that finished when the rule had decided; the decision is not about them."""
+    share: float = 1.0
+    """The part of the doubt that the rule's looks have, all of them together; the rest is for one look at the whole run."""
+    planned: int | None = None
+    """Cases that there were to run, for which the rule's bets were made; `None`: they were made for any number."""
+
+    def __str__(self) -> str:
+        after = after_attempts(self.heard, self.total)
+        if self.why is None:
+            return f"not decided {after}"
+        return f"{self.why} {after}" + (f"; {self.saved:,} task calls saved" if self.saved else "")
+
+
+class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True):
+    """All results of one run."""
+
+    name: str
+    """What was run: the experiment's name, else the task's."""
+    cases: list[ReportCase[InputsT, OutputT, MetadataT]]
+    """Attempts whose task finished, in the dataset's order."""
+    failures: list[ReportCaseFailure[InputsT, OutputT, MetadataT]] = []
+    """Attempts whose task did not."""
+    totals: Totals | None = None
+    """What all attempts say together, where `cases` and `failures` are only some of them (`keep="failed"`)."""
+    analyses: list[Analysis] = []
+    """What report evaluators found."""
+    report_evaluator_failures: list[EvaluatorFailure] = []
+    dataset_name: str | None = None
+    metadata: dict[str, Any] | None = None
+    """What the caller noted about the run."""
+    repeat: int = 1
+    seed: int = 0
+    """From which every attempt's seed, and every random draw of the report, follows."""
+    started_at: str | None = None
+    """When the run began: ISO 8601, UTC."""
+    duration: float | None = None
+    """Seconds the run took."""
+    incomplete: str | None = None
+    """Why the run ended before all cases were done; `None` if it did not."""
+    stopping: Stopping | None = None
+    """What came of the rule that could end the run (`stop_when`), which looked at it many times; `None`: it had none."""
+    unfinished: int = 0
+    """Attempts that were begun and given up when the run ended early."""
+    blocked: dict[str, BlockedLoop] = {}
+    """Synchronous evaluators that held up the event loop, by name; an async task that did is called `(task)`."""
+    unread_expectations: dict[Expectation, int] = {}
+    """Cases that state an expectation which none of their evaluators reads, by what they expect, where that is known."""
+    reuse: Reuse | None = None
+    """How much of it was taken from a store, and under which id it is there; `None`: it was not kept."""
+
+    # ------------------------------------------------------------------ what it says
+
+    @property
+    def experiment_metadata(self) -> dict[str, Any] | None:
+        """The same as `metadata`, which cases have too."""
+        return self.metadata
+
+    @property
+    def interrupted_by(self) -> Literal["Ctrl-C", "SIGTERM"] | None:
+        """What ended the run from outside; `None` if nothing did."""
+        for name in ("Ctrl-C", "SIGTERM"):
+            if self.incomplete is not None and self.incomplete.startswith(f"interrupted by {name}"):
+                return name
+        return None
+
+    def summaries(self, *, confidence: float = 0.95) -> dict[str, Summary]:
+        """One summary per column of results, by name."""
+        totals = self._counted(confidence)
+        if totals is not None:
+            return totals.summaries
+        return self._tally().summaries(confidence=confidence)
+
+    @overload
+    def pass_rate(self, *, confidence: float = 0.95) -> Estimate: ...
+    @overload
+    def pass_rate(self, default: DefaultT, *, confidence: float = 0.95) -> Estimate | DefaultT: ...
+    def pass_rate(self, default: Any = NO_DEFAULT, *, confidence: float = 0.95) -> Any:
+        """The share of cases that passed.
+
+        Args:
+            default: what to return if nothing was asserted, such as `None`.
+            confidence: of the interval.
+
+        Raises:
+            NotKnownError: nothing was asserted, and there is no default.
+        """
+        totals = self._counted(confidence)
+        found = self._tally().pass_rate(confidence=confidence) if totals is None else totals.pass_rate
+        return _or_default(found, default, "pass_rate", "nothing was asserted")
+
+    def analysis(self, kind: type[AnalysisT], *, title: str | None = None) -> AnalysisT:
+        """The analysis of this kind: `report.analysis(ConfusionMatrix).accuracy`.
+
+        Args:
+            kind: the class of the analysis.
+            title: which of several.
+
+        Raises:
+            NotKnownError: there is none, or more than one.
+        """
+        found = [each for each in self.analyses if isinstance(each, kind)]
+        if title is not None:
+            found = [each for each in found if getattr(each, "title", None) == title]
+        if len(found) != 1:
+            there = ", ".join(f"{type(each).__name__} {each.title!r}" for each in self.analyses) or "none"
+            called = "" if title is None else f" called {title!r}"
+            raise NotKnownError(
+                f"the report has {len(found)} analyses of {kind.__name__}{called}, and not one; it has: {there}"
+            )
+        return found[0]
+
+    def slices(self, *, confidence: float = 0.95) -> dict[str, Slice]:
+        """What the cases with each tag say together, by tag, the tag with the most attempts first.
+
+        A case with several tags is in several slices. At most 1,000 tags are counted.
+        """
+        totals = self._counted(confidence)
+        if totals is not None:
+            return totals.slices
+        return self._tally().slices(confidence=confidence)
+
+    def sliced_by(self, *fields: str) -> "Report":
+        """The same report, in which the value of a metadata field is a tag too: `difficulty=hard`.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt, or no case has such a field.
+        """
+        self.check_whole("slices by metadata")
+        records: list[ReportCase | ReportCaseFailure] = [*self.cases, *self.failures]
+        for field in fields:
+            if not any(field_tags(record.metadata, field) for record in records):
+                raise InvalidOptionError(
+                    f"the metadata of no case has a field {field!r} that holds a text, a number or a flag"
+                )
+        return msgspec.structs.replace(
+            self,
+            cases=[msgspec.structs.replace(one, tags=_tags_of(one, fields)) for one in self.cases],
+            failures=[msgspec.structs.replace(one, tags=_tags_of(one, fields)) for one in self.failures],
+            totals=None,
+        )
+
+    @overload
+    def pass_at_k(self, k: int, *, evaluator: str | None = None, confidence: float = 0.95) -> Estimate: ...
+    @overload
+    def pass_at_k(
+        self, k: int, default: DefaultT, *, evaluator: str | None = None, confidence: float = 0.95
+    ) -> Estimate | DefaultT: ...
+    def pass_at_k(
+        self, k: int, default: Any = NO_DEFAULT, *, evaluator: str | None = None, confidence: float = 0.95
+    ) -> Any:
+        """The chance that at least one of `k` attempts at a case passes, by the unbiased estimate.
+
+        Args:
+            k: how many attempts; at most `repeat`.
+            default: what to return if nothing was asserted, such as `None`.
+            evaluator: judge by the assertion of this name alone; default: by the whole attempt.
+            confidence: of the interval.
+
+        Raises:
+            NotKnownError: nothing was asserted, and there is no default.
+        """
+        return self._of_repeats(pass_at_k, k, default, evaluator, confidence)
+
+    @overload
+    def pass_hat_k(self, k: int, *, evaluator: str | None = None, confidence: float = 0.95) -> Estimate: ...
+    @overload
+    def pass_hat_k(
+        self, k: int, default: DefaultT, *, evaluator: str | None = None, confidence: float = 0.95
+    ) -> Estimate | DefaultT: ...
+    def pass_hat_k(
+        self, k: int, default: Any = NO_DEFAULT, *, evaluator: str | None = None, confidence: float = 0.95
+    ) -> Any:
+        """The chance that all of `k` attempts at a case pass (pass^k), by the unbiased estimate; see `pass_at_k`."""
+        return self._of_repeats(pass_hat_k, k, default, evaluator, confidence)
+
+    def _of_repeats(
+        self, estimate: Callable[..., Any], k: int, default: Any, evaluator: str | None, confidence: float
+    ) -> Any:
+        _check_k(k)
+        found = self._passes(evaluator)
+        rate = found and estimate(found[0], k, clusters=found[1], confidence=confidence)
+        why = "nothing was asserted" if evaluator is None else f"no attempt has an assertion {evaluator!r}"
+        return _or_default(rate, default, estimate.__name__, why)
+
+    @overload
+    def durations(self) -> Durations: ...
+    @overload
+    def durations(self, default: DefaultT) -> Durations | DefaultT: ...
+    def durations(self, default: Any = NO_DEFAULT) -> Any:
+        """How long the finished tasks took.
+
+        Raises:
+            NotKnownError: no task finished, and there is no default.
+        """
+        found = durations(self.cases) if self.totals is None else self.totals.durations
+        return _or_default(found, default, "durations", "no task finished")
+
+    def metrics(self, *, confidence: float = 0.95) -> dict[str, Estimate | None]:
+        """The mean of each metric over the finished attempts that have it, by name; `None` for numbers too large to average.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt and comes from a version that did not count metrics.
+        """
+        totals = self._counted(confidence)
+        if totals is not None and totals.metrics is not None:
+            return totals.metrics
+        self.check_whole("metrics")
+        return self._tally().metrics(confidence=confidence)
+
+    def infrastructure(self, *, confidence: float = 0.95) -> Infrastructure | None:
+        """Attempts that got no answer, and the pass rate in other readings; `None` if there are none."""
+        totals = self._counted(confidence)
+        if totals is not None:
+            return totals.infrastructure
+        return self._tally().infrastructure(confidence=confidence)
+
+    def counts(self) -> Counts:
+        """How many attempts the run made, kept or not, and what became of them."""
+        return self._tally().counts() if self.totals is None else self.totals.counts
+
+    def with_totals(self, *, confidence: float = 0.95) -> "Report[InputsT, OutputT, MetadataT]":
+        """The same report with everything it says counted once, for a reader that asks often."""
+        if self.totals is not None:
+            return self
+        totals = self._tally().totals(confidence=confidence)
+        totals.durations = self.durations(None)
+        return msgspec.structs.replace(self, totals=totals)
+
+    def _tally(self) -> Tally:
+        return tally(self.cases, self.failures)
+
+    def _counted(self, confidence: float) -> Totals | None:
+        """The totals, if there are any of this confidence; where every attempt is there, others can be counted."""
+        totals = self.totals
+        if totals is None or confidence == totals.confidence:
+            return totals
+        if self.keeps_all:
+            return None
+        raise InvalidOptionError(
+            f"this report does not keep every attempt, so its intervals stay at confidence="
+            f"{totals.confidence!r}, got {confidence!r}: run with keep='all' to choose another"
+        )
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether `cases` and `failures` are every attempt of the run, and not only those that did not pass."""
+        return self.totals is None or self.totals.counts.attempts == len(self.cases) + len(self.failures)
+
+    def check_whole(self, what: str) -> None:
+        """Refuse to compute something of the attempts where only some are kept.
+
+        Args:
+            what: needs every attempt, in the plural, for the error: `slices by metadata`.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt.
+        """
+        if not self.keeps_all:
+            kept, made = len(self.cases) + len(self.failures), self.counts().attempts
+            raise InvalidOptionError(
+                f"{what} need every attempt, and this report keeps {kept:,} of {made:,}: run with keep='all', or read a "
+                "stored run with Store.report(run)"
+            )
+
+    def _passes(self, assertion: str | None) -> CasePasses | None:
+        self.check_whole("pass@k and pass^k")
+        return passes(self.cases, self.failures, assertion)
+
+    @overload
+    def averages(self) -> Averages: ...
+    @overload
+    def averages(self, default: DefaultT) -> Averages | DefaultT: ...
+    def averages(self, default: Any = NO_DEFAULT) -> Any:
+        """Plain averages over the finished attempts, two-level under repeats.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt; `summaries` and `metrics` are of all of them.
+            NotKnownError: no task finished, and there is no default.
+        """
+        self.check_whole("averages")
+        groups = self.case_groups()
+        found = _average_of([group.summary for group in groups]) if groups else _average(self.cases)
+        return _or_default(found, default, "averages", "no task finished")
+
+    def case_groups(self) -> list[CaseGroup[InputsT, OutputT, MetadataT]]:
+        """The attempts by case; empty when nothing was repeated. Cases that only ever failed come last.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt.
+        """
+        self.check_whole("groups of attempts")
+        if self.repeat == 1:
+            return []
+        groups: dict[str, CaseGroup[InputsT, OutputT, MetadataT]] = {}
+        records: list[
+            ReportCase[InputsT, OutputT, MetadataT] | ReportCaseFailure[InputsT, OutputT, MetadataT]
+        ] = [*self.cases, *self.failures]
+        for record in records:
+            name = record.source_case_name or record.name
+            group = groups.get(name)
+            if group is None:
+                group = groups[name] = CaseGroup(
+                    name=name,
+                    inputs=record.inputs,
+                    metadata=record.metadata,
+                    expected_output=record.expected_output,
+                    runs=[],
+                    failures=[],
+                )
+            if isinstance(record, ReportCase):
+                group.runs.append(record)
+            else:
+                group.failures.append(record)
+        return list(groups.values())
+
+    def __repr__(self) -> str:
+        # Short: a report of many cases must not become megabytes of text in a log or a notebook.
+        if not self.keeps_all:
+            kept, made = len(self.cases) + len(self.failures), self.counts().attempts
+            return f"Report(name={self.name!r}, keeps {kept:,} of {made:,} attempts)"
+        cases = "1 case" if len(self.cases) == 1 else f"{len(self.cases)} cases"
+        failures = "1 failure" if len(self.failures) == 1 else f"{len(self.failures)} failures"
+        return f"Report(name={self.name!r}, {cases}, {failures})"
+
+    # ------------------------------------------------------------------ in and out
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain JSON data, with a version. `from_dict` reads it back.
+
+        Inside the records, what has its default value is left out: a reason not given, an evaluator not skipped.
+        """
+        return {
+            "calipers_report": FORMAT_VERSION,
+            **{name: _part(name, getattr(self, name)) for name in self.__struct_fields__},
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Report":
+        """A report from what `to_dict` gave. Inputs, outputs and what traces hold come back as plain data.
+
+        Raises:
+            ReportFormatError: the data is no stored report, or one of a later version.
+        """
+        version = data.get("calipers_report") if isinstance(data, Mapping) else None
+        if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+            raise ReportFormatError(
+                f"this is no stored report: it has no 'calipers_report' version, got {safe_repr(data):.200}"
+            )
+        if version > FORMAT_VERSION:
+            raise ReportFormatError(
+                f"the report has format version {version}, and this release reads up to {FORMAT_VERSION}: "
+                "install a newer calipers"
+            )
+        try:
+            parts = {name: part for name, part in data.items() if name != "calipers_report"}
+            for name in ("cases", "failures"):
+                if name in parts:
+                    parts[name] = _with_traces(parts[name])
+            report: Report = msgspec.convert(parts, cls)
+        except (msgspec.ValidationError, InvalidTraceError) as error:
+            raise ReportFormatError(f"the stored report is damaged: {error}") from error
+        _check_numbers(report.cases)
+        return report
+
+    def print(
+        self,
+        *,
+        baseline: "Report | None" = None,
+        console: "Console | None" = None,
+        width: int | None = None,
+        **options: Unpack[PrintOptions],
+    ) -> None:
+        """Show the report in the terminal; see `calipers.views.terminal.print_report` for the options.
+
+        With a baseline, show instead what changed since that report; the options that choose parts of a report do not apply.
+        """
+        if baseline is not None:
+            from calipers.comparison.comparison import compare_reports
+            from calipers.views.comparison.terminal import print_comparisons
+
+            confidence = options.get("confidence", 0.95)
+            compared = compare_reports(baseline, self, confidence=confidence)
+            print_comparisons([compared], console=console, width=width)
+            return
+        from calipers.views.terminal import print_report
+
+        print_report(self, console=console, width=width, **options)
+
+    def render(
+        self, *, baseline: "Report | None" = None, width: int = 80, **options: Unpack[PrintOptions]
+    ) -> str:
+        """What `print` shows, as plain text without colours."""
+        if baseline is not None:
+            from calipers.comparison.comparison import compare_reports
+            from calipers.views.comparison.terminal import comparisons_text
+
+            confidence = options.get("confidence", 0.95)
+            return comparisons_text([compare_reports(baseline, self, confidence=confidence)], width=width)
+        from calipers.views.terminal import report_text
+
+        return report_text(self, width=width, **options)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One dict for each attempt, all with the same keys; see `calipers.views.frames` for what they are.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt.
+        """
+        from calipers.views.frames import report_rows
+
+        self.check_whole("rows and frames")
+        return report_rows(self)
+
+    def to_arrow(self) -> Any:
+        """The rows as a `pyarrow.Table`. Needs the extra `parquet`."""
+        from calipers.views.frames import arrow_table
+
+        self.check_whole("rows and frames")
+        return arrow_table(self)
+
+    def to_pandas(self) -> Any:
+        """The rows as a `pandas.DataFrame`. Needs the extra `pandas`."""
+        from calipers.views.frames import pandas_frame
+
+        self.check_whole("rows and frames")
+        return pandas_frame(self)
+
+    def to_polars(self) -> Any:
+        """The rows as a `polars.DataFrame`. Needs the extra `polars`."""
+        from calipers.views.frames import polars_frame
+
+        self.check_whole("rows and frames")
+        return polars_frame(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from calipers.views.notebook import report_cell
+
+        return report_cell(self)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """How a pydantic model with a field of this type reads and writes it: as `from_dict` and `to_dict` do."""
+        return written_as(cls, cls.from_dict, cls.to_dict)
+
+
+def _or_default(found: Any, default: Any, method: str, why: str) -> Any:
+    """What was found, else the default; an error where there is neither."""
+    if found is not None:
+        return found
+    if default is NO_DEFAULT:
+        given = "k, None" if method.startswith(("pass_at", "pass_hat")) else "None"
+        raise NotKnownError(f"{why}, so there is no {method}(): {method}({given}) gives None then")
+    return default
+
+
+def _tags_of(record: ReportCase | ReportCaseFailure, fields: Sequence[str]) -> tuple[str, ...]:
+    more = [tag for field in fields for tag in field_tags(record.metadata, field)]
+    return tuple(dict.fromkeys((*record.tags, *more)))
+
+
+def _check_k(k: Any) -> None:
+    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+        raise InvalidOptionError(f"k must be a whole number of attempts from 1, got {k!r}")
+
+
+_GIVEN = frozenset(
+    {"inputs", "metadata", "expected_output", "expected_tool_calls", "output", "attributes", "arguments"}
+)
+"""Fields that hold what users gave, in any shape."""
+
+
+def _part(name: str, value: Any) -> Any:
+    """A part of the report as plain data."""
+    if name not in _GIVEN:
+        if isinstance(value, tuple | list):
+            return [_part(name, item) for item in value]
+        if isinstance(value, msgspec.Struct):
+            return _record(value)
+        if isinstance(value, Trace):
+            return trace_data(value)
+    return plain(value)
+
+
+def _record(value: msgspec.Struct) -> dict[str, Any]:
+    """The fields of a record, without those that have their default."""
+    tag = value.__struct_config__.tag
+    found: dict[str, Any] = {} if tag is None else {"type": tag}
+    for name, default, may_be_empty in _layout(type(value)):
+        part = getattr(value, name)
+        if part is default or (may_be_empty and not part):
+            continue
+        # Most fields are short texts, flags and numbers: they need no further look.
+        kind = type(part)
+        simple = (kind is str and part.isascii()) or kind is bool or (kind is float and math.isfinite(part))
+        found[name] = part if simple else _part(name, part)
+    return found
+
+
+@functools.cache
+def _layout(kind: type[msgspec.Struct]) -> list[tuple[str, Any, bool]]:
+    """The fields that are stored, with their defaults; `original` lives in memory only."""
+    return [
+        (field.name, field.default, field.default_factory in {dict, list})
+        for field in msgspec.structs.fields(kind)
+        if field.name != "original"
+    ]
+
+
+def _with_traces(records: Any) -> Any:
+    """Stored records with their traces read; whatever else this is, it is not for this function to refuse."""
+    if not isinstance(records, list):
+        return records
+    return [
+        {**record, "trace": _trace_of(record)}
+        if isinstance(record, dict) and record.get("trace") is not None
+        else record
+        for record in records
+    ]
+
+
+def _trace_of(record: dict[str, Any]) -> Trace:
+    try:
+        return read_trace(record["trace"])
+    except InvalidTraceError as error:
+        raise InvalidTraceError(f"the trace of case {record.get('name')!r:.200}: {error}") from None
+
+
+def _check_numbers(cases: Iterable[ReportCase]) -> None:
+    """Refuse what strict JSON cannot hold, and lax JSON lets in."""
+    for case in cases:
+        bad = any(type(metric) is float and not math.isfinite(metric) for metric in case.metrics.values())
+        for result in case.results:
+            value, score = result.value, result.score
+            if type(value) is float and not math.isfinite(value):
+                bad = True
+            if score is not None and not math.isfinite(score):
+                bad = True
+        if bad or not math.isfinite(case.task_duration) or not math.isfinite(case.total_duration):
+            raise ReportFormatError(
+                f"the stored report is damaged: case {case.name!r} has a number that is not finite"
+            )
+
+
+def _average(cases: list[ReportCase]) -> Averages | None:
+    """Averages over attempts, each weighing the same."""
+    if not cases:
+        return None
+    scores: dict[str, list[float]] = {}
+    labels: dict[str, dict[str, float]] = {}
+    metrics: dict[str, list[float]] = {}
+    assertions: list[bool] = []
+    for case in cases:
+        for result in case.results:
+            if isinstance(result.value, bool):
+                assertions.append(result.value)
+            elif isinstance(result.value, str):
+                counts = labels.setdefault(result.name, {})
+                counts[result.value] = counts.get(result.value, 0) + 1
+            else:
+                scores.setdefault(result.name, []).append(result.value)
+        for name, value in case.metrics.items():
+            metrics.setdefault(name, []).append(value)
+    return Averages(
+        scores=_means(scores),
+        labels={name: _shares(counts) for name, counts in labels.items()},
+        metrics=_means(metrics),
+        assertions=_mean(assertions) if assertions else None,
+        task_duration=_mean([case.task_duration for case in cases]),
+        total_duration=_mean([case.total_duration for case in cases]),
+    )
+
+
+def _average_of(averages: Iterable[Averages | None]) -> Averages | None:
+    """Averages of averages, over those that have each key."""
+    found = [one for one in averages if one is not None]
+    if not found:
+        return None
+    held = [one.assertions for one in found if one.assertions is not None]
+    labels: dict[str, dict[str, float]] = {}
+    for name in _keys(one.labels for one in found):
+        shares = [one.labels[name] for one in found if name in one.labels]
+        labels[name] = {label: _mean([s.get(label, 0.0) for s in shares]) for label in _keys(shares)}
+    return Averages(
+        scores=_means(_gather(one.scores for one in found)),
+        labels=labels,
+        metrics=_means(_gather(one.metrics for one in found)),
+        assertions=_mean(held) if held else None,
+        task_duration=_mean([one.task_duration for one in found]),
+        total_duration=_mean([one.total_duration for one in found]),
+    )
+
+
+def _gather(mappings: Iterable[dict[str, float]]) -> dict[str, list[float]]:
+    gathered: dict[str, list[float]] = {}
+    for mapping in mappings:
+        for name, value in mapping.items():
+            gathered.setdefault(name, []).append(value)
+    return gathered
+
+
+def _keys(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
+    return list({name: None for mapping in mappings for name in mapping})
+
+
+def _shares(counts: dict[str, float]) -> dict[str, float]:
+    total = sum(counts.values())
+    return {label: count / total for label, count in counts.items()}
+
+
+def _means(values: Mapping[str, list[float]]) -> dict[str, float]:
+    return {name: _mean(numbers) for name, numbers in values.items()}
+
+
+def _mean(values: Sequence[float]) -> float:
+    try:
+        return math.fsum(values) / len(values)
+    except OverflowError:  # the sum is too large for a float, the mean is not
+        return math.fsum(value / len(values) for value in values)

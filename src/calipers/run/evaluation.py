@@ -1,0 +1,299 @@
+"""One evaluation, from a dataset and a task to a report: what `Dataset.evaluate` does.
+
+It composes what a user could compose alone: a plan of judges, a queue of work, a `Run`, workers, and a `Report`.
+"""
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any, Protocol
+
+import msgspec
+
+from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.redaction import masked_fields
+from calipers.data.result import describe_error
+from calipers.errors import CalipersError, InvalidOptionError, StoreError
+from calipers.process.interrupt import held_back, listening, on_interrupt
+from calipers.report.report import Report, Stopping, after_attempts
+from calipers.report.report_evaluator import run_report_evaluators
+from calipers.run.early_stop import ForeseeingRule, in_random_order
+from calipers.run.journal import Journal, Keeping, Setup
+from calipers.run.runner import Options, Run
+from calipers.run.task import Invokable, Task, as_task
+from calipers.run.work import Unread, WorkQueue, work_items
+from calipers.run.workers import LoopWorkers, ThreadWorkers
+from calipers.scoring.plan import Plan, make_plan
+from calipers.scoring.scoring import NotedScoring, Scoring
+from calipers.spans import span_recorder
+
+
+class Progress(Protocol):
+    """Shows how far a run has come. `counts` may be read at any time, from any thread."""
+
+    def __call__(self, counts: "Counts") -> AbstractContextManager[Any]:
+        """A block during which the progress is shown."""
+        ...
+
+
+class Counts:
+    """How far a run has come."""
+
+    def __init__(self, run: Run, total: int | None) -> None:
+        self._run = run
+        self.total = total
+        """Attempts to make; `None` if the dataset does not tell its length."""
+
+    @property
+    def finished(self) -> int:
+        """Attempts made and judged."""
+        return self._run.finished
+
+    @property
+    def failed(self) -> int:
+        """Finished attempts that did not pass."""
+        return self._run.failed
+
+    @property
+    def in_flight(self) -> int:
+        """Attempts begun and not finished."""
+        return self._run.queue.handed_out - self._run.finished
+
+
+async def evaluate(
+    cases: Iterable[Any],
+    task: Callable[[Any], Any] | Invokable,
+    *,
+    evaluators: Sequence[Any] = (),
+    report_evaluators: Sequence[Any] = (),
+    options: Options,
+    name: str | None = None,
+    task_name: str | None = None,
+    dataset_name: str | None = None,
+    metadata: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+    keeping: Keeping | None = None,
+) -> Report:
+    """Run the task over the cases, judge what comes of it, and report. `keeping` opens the journal of the run."""
+    the_task = task_for(cases, task, name=task_name)
+    plan = make_plan(evaluators)
+    _check(cases, report_evaluators, plan, options)
+    total = len(cases) * options.repeat if isinstance(cases, list) else None
+    name = name or the_task.name
+    told = metadata if metadata is None or options.keep_secrets else masked_fields(dict(metadata))
+    kept: dict[str, Any] = {"dataset_name": dataset_name, "metadata": told}
+
+    def interrupt(by: str) -> None:
+        run.stop(f"interrupted by {by}")
+        workers.stop()
+
+    # From before the store knows of the run: one that ends before its first attempt is marked as interrupted, too.
+    with ExitStack() as hearing:
+        hearing.enter_context(on_interrupt(interrupt))
+        journal = None
+        if keeping is not None:
+            setup = _setup(
+                options, task=task, task_name=the_task.name, name=name, plan=plan, total=total, **kept
+            )
+            journal = keeping(setup)
+            name, options = journal.name, msgspec.structs.replace(options, seed=journal.seed)
+        run = make_run(the_task, cases, plan, options, journal)
+        unread = Unread()
+        if plan.unread and not report_evaluators:  # these may read the cases of the report
+            run.queue.follow(unread.follow)
+        on_loop = the_task.is_async or options.lifecycle is not None or run.announces
+        workers = LoopWorkers(run) if on_loop else ThreadWorkers(run, total)
+        announced = _announced(options, name, dataset_name, total, metadata)
+        async with announced as reports, _kept(journal, reports):
+            started_at, start = datetime.now(UTC), perf_counter()
+            with nullcontext() if progress is None else progress(Counts(run, total)):
+                await workers.finish()
+            hearing.close()
+            report = _reported(
+                run,
+                total,
+                name=name,
+                started_at=started_at.isoformat(),
+                duration=perf_counter() - start,
+                unread_expectations=unread.counts,
+                **kept,
+            )
+            with listening(blocks=False):
+                await run_report_evaluators(
+                    report, report_evaluators, plan, keep_secrets=options.keep_secrets
+                )
+            reports.append(report)
+    return report
+
+
+def _setup(options: Options, **given: Any) -> Setup:
+    """What a run is about to do, for its journal."""
+    return Setup(
+        repeat=options.repeat,
+        seed=options.seed,
+        lifecycle=options.lifecycle,
+        plugins=options.plugins,
+        options=_limits(options),
+        **given,
+    )
+
+
+def _check(cases: Iterable[Any], report_evaluators: Sequence[Any], plan: Plan, options: Options) -> None:
+    """Refuse options that do not go together, or not with these cases."""
+    if options.keep != "all" and report_evaluators:
+        raise InvalidOptionError("report evaluators look at every attempt: keep='all', or leave them out")
+    if options.stop_when is not None and not isinstance(cases, list):
+        raise InvalidOptionError(
+            "stop_when needs the cases in a random order: make the dataset from a list, such as list(cases)"
+        )
+    if isinstance(options.stop_when, ForeseeingRule) and isinstance(cases, list):
+        options.stop_when.check_run(cases, plan.names)
+
+
+def _reported(run: Run, total: int | None, **given: Any) -> Report:
+    """What a run that is over says."""
+    run.settle_names()
+    return Report(
+        cases=[record for record in run.records if isinstance(record, ReportCase)],
+        failures=[record for record in run.records if isinstance(record, ReportCaseFailure)],
+        totals=None if run.tally is None else run.tally.totals(),
+        repeat=run.options.repeat,
+        seed=run.options.seed,
+        incomplete=_incomplete(run, total),
+        stopping=_stopping(run, total),
+        unfinished=run.queue.handed_out - run.finished,
+        blocked=run.scoring.blocked,
+        **given,
+    )
+
+
+@asynccontextmanager
+async def _kept(journal: Journal | None, reports: list[Report]) -> AsyncIterator[None]:
+    """Close the journal when the block is left, with the report that the block made, if it made one."""
+    if journal is None:
+        yield
+        return
+    try:
+        yield
+    except BaseException as error:
+        # What is raised here is what went wrong; that the journal could not be closed either is no news.
+        with held_back(), suppress(Exception):
+            journal.finish(None, broken=isinstance(error, Exception))
+        raise
+    report = reports[0]
+    try:
+        with held_back():
+            report.reuse = journal.finish(report)
+    except CalipersError as error:
+        report.incomplete = report.incomplete or f"not all of it could be stored ({error})"
+
+
+@asynccontextmanager
+async def _announced(
+    options: Options,
+    name: str,
+    dataset_name: str | None,
+    total: int | None,
+    metadata: dict[str, Any] | None,
+) -> AsyncIterator[list[Report]]:
+    """Tell the plugins that a run begins and, when the block is left, that it is over; the block puts its report here."""
+    reports: list[Report] = []
+    if options.plugins is None:
+        yield reports
+        return
+    await options.plugins.dispatch(
+        "on_suite_start",
+        name=name,
+        dataset_name=dataset_name,
+        total=total,
+        repeat=options.repeat,
+        seed=options.seed,
+        metadata=metadata,
+    )
+    try:
+        yield reports
+    finally:
+        await options.plugins.dispatch("on_suite_end", name=name, report=reports[0] if reports else None)
+
+
+def task_for(cases: Iterable[Any], task: Any, *, name: str | None = None) -> Task:
+    """The task as these cases need it: one that answers a scripted user where a case may have turns.
+
+    What the cases of a lazy dataset have is not known yet.
+
+    Raises:
+        TaskContractError: it cannot be called with these cases.
+    """
+    if isinstance(cases, list) and not any(getattr(case, "turns", ()) for case in cases):
+        return as_task(task, name=name)
+    from calipers.rollouts.scripted_task import ScriptedTask
+
+    return as_task(ScriptedTask(task), name=name)
+
+
+def _limits(options: Options) -> dict[str, Any]:
+    """Those options that a stored run keeps."""
+    kept = ("max_concurrency", "task_timeout", "evaluator_timeout", "retry", "retry_evaluators")
+    found = {name: plain(getattr(options, name)) for name in kept}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def make_run(
+    task: Task, cases: Iterable[Any], plan: Plan, options: Options, journal: Journal | None = None
+) -> Run:
+    """The state of a run that has not begun."""
+    wants_spans = plan.needs_spans or (
+        isinstance(cases, list)
+        and any(make_plan(own).needs_spans for case in cases if (own := case.own_evaluators))
+    )
+    items = work_items(cases, plan, repeat=options.repeat)
+    if options.stop_when is not None:
+        items = in_random_order(items, options.seed)
+    scoring = Scoring if journal is None else NotedScoring
+    run = Run(
+        task,
+        WorkQueue(items if journal is None else journal.prepared(items)),
+        scoring(timeout=options.evaluator_timeout, retry=options.retry_evaluators),
+        span_recorder(wants_spans),
+        options,
+        journal,
+        plan.results,
+    )
+    if run.early_stop is not None:
+        run.queue.follow(run.early_stop.follow)
+    return run
+
+
+def _stopping(run: Run, total: int | None) -> Stopping | None:
+    """What became of the rule that may end the run; `None` if it had none."""
+    early_stop = run.early_stop
+    if early_stop is None:
+        return None
+    assert total is not None
+    return Stopping(
+        why=early_stop.why,
+        heard=early_stop.heard,
+        total=total,
+        saved=total - run.queue.handed_out,
+        unheard=tuple(early_stop.unheard),
+        share=float(getattr(run.options.stop_when, "share", 1.0)),
+        planned=getattr(run.options.stop_when, "planned", None),
+    )
+
+
+def _incomplete(run: Run, total: int | None) -> str | None:
+    if run.stopped is not None:
+        return f"{run.stopped} {after_attempts(run.finished, total)}"
+    if run.queue.broken is not None:
+        _, message, _ = describe_error(run.queue.broken)
+        what = "store" if isinstance(run.queue.broken, StoreError) else "dataset"
+        return f"the {what} could not be read any further {after_attempts(run.finished)}: {message}"
+    return None
+
+
+def draw_seed() -> int:
+    """A seed for a run that was given none."""
+    return int.from_bytes(os.urandom(4), "big")

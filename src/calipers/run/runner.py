@@ -1,0 +1,597 @@
+"""Cases in, records out: one run of a task over a dataset.
+
+Workers pull cases; there is no `asyncio` task per case. An async task runs in a few workers on the event loop: a
+new worker is added only when the others are all waiting, so that a thousand slow calls get a thousand workers and a
+million instant ones get a handful. A blocking task runs in threads that loop over the cases themselves (see
+`workers.py`), so that no case pays for a hop between threads.
+
+What goes wrong is data: a task that raises, times out, exits or cancels itself becomes a `ReportCaseFailure`, and the
+other cases go on. Ctrl-C ends the run early; what is finished is kept, and the run says that it is incomplete.
+"""
+
+import asyncio
+import copy
+import os
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
+from inspect import isawaitable
+from time import perf_counter
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from calipers.data.attempt import Attempt, begin
+from calipers.data.case import Case
+from calipers.data.context import EvaluatorContext
+from calipers.data.infrastructure import is_infrastructure
+from calipers.data.lifecycle import CaseLifecycle, LifecycleFactory, RunHook, RunHooks
+from calipers.data.record import (
+    Failure,
+    ReportCase,
+    ReportCaseFailure,
+    hide_secrets,
+    name_results,
+    told_calls,
+)
+from calipers.data.result import describe_error
+from calipers.data.result_names import Names
+from calipers.data.retry import Retry, RetryFunctions
+from calipers.data.reuse import Recalled
+from calipers.errors import AttemptTimeoutError, InvalidOptionError, TaskContractError
+from calipers.process.interrupt import is_interrupt, take_back
+from calipers.process.user_code import call_in_thread, isolated, own_exit, settled
+from calipers.report.summary import Tally
+from calipers.run.early_stop import EarlyStop, StopRule
+from calipers.run.journal import Journal
+from calipers.run.task import Task, promised_coroutine, settle
+from calipers.run.work import Work, WorkQueue
+from calipers.scoring.scoring import TASK, Hold, Scoring, within
+from calipers.spans import SpanCapture, SpanRecorder, SpanTree, usage_metrics
+
+DEFAULT_CONCURRENCY = 100
+"""Async attempts in flight unless `max_concurrency` says otherwise."""
+DEFAULT_THREADS = 32
+"""Blocking attempts in flight unless `max_concurrency` says otherwise."""
+FAIR_SECONDS = 0.01
+"""A worker whose cases never wait gives the event loop a turn this often."""
+
+Record: TypeAlias = ReportCase | ReportCaseFailure
+Keep: TypeAlias = Literal["all", "failed"]
+"""Which attempts a report keeps."""
+_UNCHANGING = (str, int, float, bytes, type(None))
+"""Inputs that need no copy for each repeat."""
+KEPT_FAILED = 1000
+"""How many attempts that did not pass are kept where only those are."""
+
+
+_forks = 0
+"""How many forks lie between this process and the first one that imported this module."""
+
+
+def _count_fork() -> None:
+    global _forks  # noqa: PLW0603 - it is a fact about the process
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How to run."""
+
+    max_concurrency: int | None = None
+    """Attempts in flight; `None` is 100 for an async task and 32 for a blocking one."""
+    task_timeout: float | None = None
+    """Seconds a task may take; a case may allow more or less (`Case.timeout`)."""
+    evaluator_timeout: float | None = None
+    """Seconds each evaluator may take; with it, synchronous evaluators run in threads."""
+    retry: Retry | RetryFunctions | None = None
+    retry_evaluators: Retry | RetryFunctions | None = None
+    """When to ask an evaluator again that raised an exception."""
+    repeat: int = 1
+    """How often to attempt each case."""
+    lifecycle: LifecycleFactory | None = None
+    plugins: RunHooks | None = None
+    """Told when the run and its attempts begin and end."""
+    seed: int = 0
+    keep: Keep = "all"
+    """Which attempts to keep; with "failed", the first thousand that did not pass, and exact totals of all."""
+    keep_secrets: bool = False
+    """Whether records tell what looks like a secret in traces, spans, attributes, reasons, analyses and metadata."""
+    on_record: Callable[[Record], None] | None = None
+    """Called with each finished attempt, in the order they finish."""
+    stop_when: StopRule | None = None
+    """Asked after each attempt whether enough is known; the cases are then begun in a random order."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_concurrency", "repeat"):
+            value = getattr(self, name)
+            if name == "max_concurrency" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise InvalidOptionError(f"{name} must be a whole number from 1, got {value!r}")
+        for name in ("task_timeout", "evaluator_timeout"):
+            value = getattr(self, name)
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float) or not value > 0
+            ):
+                raise InvalidOptionError(f"{name} must be a number of seconds above 0, got {value!r}")
+        for name in ("lifecycle", "on_record", "stop_when"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise InvalidOptionError(f"{name} must be callable, got {value!r}")
+        if isinstance(self.plugins, type) or not isinstance(self.plugins, RunHooks | None):
+            raise InvalidOptionError(f"plugins must be a PluginManager, got {self.plugins!r}")
+        if self.keep not in {"all", "failed"}:
+            raise InvalidOptionError(f"keep must be 'all' or 'failed', got {self.keep!r}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
+            raise InvalidOptionError(f"seed must be a whole number, got {self.seed!r}")
+        for name in ("retry", "retry_evaluators"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, Retry | RetryFunctions):
+                raise InvalidOptionError(f"{name} must be a Retry, such as Retry(attempts=3), got {value!r}")
+
+
+def keep_spans(attempt: Attempt, capture: SpanCapture) -> None:
+    """Give an attempt its spans, once their block is left, and the metrics they tell of; what the task counted itself stands."""
+    attempt.spans = capture.tree_or_error
+    if isinstance(attempt.spans, SpanTree):
+        for name, amount in usage_metrics(attempt.spans).items():
+            attempt.metrics.setdefault(name, amount)
+
+
+class Run:
+    """The state of one run: what is to do, what is done, and how to do one attempt."""
+
+    def __init__(
+        self,
+        task: Task,
+        queue: WorkQueue,
+        scoring: Scoring,
+        spans: SpanRecorder | Exception,
+        options: Options,
+        journal: Journal | None = None,
+        names: Names | None = None,
+    ) -> None:
+        self.task = task
+        self.names = Names() if names is None else names
+        self._changes = 0
+        """Changes of names that the tally has followed."""
+        self.queue = queue
+        self.scoring = scoring
+        self.journal = journal
+        self.on_record = options.on_record
+        self.early_stop = None if options.stop_when is None else EarlyStop(options.stop_when)
+        self.recorder = spans if isinstance(spans, SpanRecorder) else None
+        self.no_spans = None if isinstance(spans, SpanRecorder) else spans
+        """Why no spans are recorded: the error that reading them raises."""
+        self.options = options
+        self.announces = options.plugins is not None and options.plugins.listens(
+            "on_test_start", "on_test_end"
+        )
+        """Whether a plugin has hooks for single attempts."""
+        self.records: list[Record | None] = []
+        """What is kept, each in its place; with `keep="failed"`, in the order they finished."""
+        self.tally = Tally() if options.keep == "failed" else None
+        self.shows_teardown = False
+        """Whether an attempt is kept only because the clean-up after it failed."""
+        self.finished = 0
+        self.failed = 0
+        """Finished attempts that did not pass."""
+        self.stopped: str | None = None
+        """Why the run ended early."""
+        self.stopping = False
+        self._forks = _forks
+
+    def attempt(self, work: Work) -> Attempt:
+        """A fresh attempt for the work."""
+        return Attempt(
+            work.case,
+            work.case.inputs if self.options.repeat == 1 else _copied(work.case.inputs),
+            work.name,
+            work.case_name,
+            work.repeat_index,
+            self.options.seed,
+            {},
+            {},
+            function=self.task.function,
+            spans=self.no_spans,
+            recalled=work.recalled,
+        )
+
+    def leave_child(self) -> None:
+        """End this process if it is a child: a task or evaluator forked and let it return, and it must not go on with the run."""
+        if _forks != self._forks:
+            os._exit(70)
+
+    def keep(self, position: int, record: Record) -> None:
+        """Put a finished record in its place."""
+        if _forks != self._forks:
+            self.leave_child()
+        if self.names.changes:
+            self._name_again(record)
+        passed = record.passed
+        self.finished += 1
+        if passed is False:
+            self.failed += 1
+        if self.on_record is not None:
+            self._tell(record)
+        records = self.records
+        if self.tally is not None:
+            self.tally.add(record)
+            if (passed is False and self.failed <= KEPT_FAILED) or self._shows_failed_teardown(record):
+                records.append(record)
+        elif position == len(records):
+            records.append(record)
+        else:
+            if position > len(records):
+                records.extend([None] * (position + 1 - len(records)))
+            records[position] = record
+        if self.early_stop is not None:
+            self._ask(self.early_stop, position, record)
+
+    def _name_again(self, *records: Record | None) -> None:
+        """Name results that were named before all was known, those that are counted too."""
+        name_results([record for record in records if isinstance(record, ReportCase)], self.names)
+        if self.tally is not None and self._changes != self.names.changes:
+            self.tally.rename(self.names)
+            self._changes = self.names.changes
+
+    def settle_names(self) -> None:
+        """Give all results that are kept the names that they have in the whole run."""
+        if self.names.changes:
+            self._name_again(*self.records)
+
+    def _shows_failed_teardown(self, record: Record) -> bool:
+        """Whether this is the first passed attempt after which the clean-up failed."""
+        if record.teardown_failure is None or record.passed is False or self.shows_teardown:
+            return False
+        self.shows_teardown = True
+        return True
+
+    def _tell(self, record: Record) -> None:
+        """Hand the record to `on_record`. If that fails (a full disk, say), no new work begins, and nothing is lost."""
+        assert self.on_record is not None
+        try:
+            self.on_record(record)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            _, message, _ = describe_error(error)
+            self.stopped = f"on_record failed ({message})"
+            self.on_record = None
+            self.queue.close()
+
+    def _ask(self, early_stop: EarlyStop, position: int, record: Record) -> None:
+        """Begin nothing more if the rule has heard enough, or cannot be asked any more."""
+        try:
+            enough = early_stop.finished(position, record)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            _, message, _ = describe_error(error)
+            self.stopped = self.stopped or f"stop_when failed ({message})"
+            self.early_stop, enough = None, True
+        if enough:
+            self.queue.close()
+
+    def stop(self, why: str | None = None) -> None:
+        """Hand out no more work, and take a cancellation from now on for ours; with a reason, the run ended early."""
+        self.stopping = self.scoring.stopping = True
+        self.stopped = self.stopped or why
+        self.queue.close()
+
+    # ------------------------------------------------------------------ one attempt
+
+    async def work(
+        self, work: Work, attempt: Attempt | None = None, called_at: float | None = None
+    ) -> Record:
+        """Make one attempt on the event loop and judge it; with `called_at`, a thread has called the task already."""
+        start = perf_counter() if called_at is None else called_at
+        if attempt is None:
+            attempt = self.attempt(work)
+        lifecycle = self.options.lifecycle
+        record: Record
+        try:
+            if attempt.recalled is not None:
+                record = await self.recall(attempt, attempt.recalled, work)
+            elif work.problem is not None:
+                attempt.error = work.problem
+                record = self.failure(attempt, work, start)
+            elif lifecycle is not None:
+                record = await self._with_lifecycle(attempt, work, start, lifecycle)
+            else:
+                if called_at is None:
+                    await self._execute(attempt)
+                record = (
+                    await self._judge(attempt, work, start)
+                    if attempt.error is None
+                    else self.failure(attempt, work, start)
+                )
+        except asyncio.CancelledError as error:
+            if self.stopping:
+                raise
+            attempt.error = error
+            record = self.failure(attempt, work, start)
+        me = asyncio.current_task()
+        if me is not None and me.cancelling() and not self.stopping:
+            record = await self._uncancelled(me, attempt, work, record)
+        if not self.options.keep_secrets:
+            self._hide_secrets(attempt, record)
+        return record
+
+    def _hide_secrets(self, attempt: Attempt, record: Record) -> None:
+        """Take what looks like a secret out of what is told of an attempt that has been judged."""
+        attempt.hidden = hide_secrets(record)
+        if self.journal is not None and isinstance(spans := attempt.spans, SpanTree):
+            attempt.spans = spans.without_secrets()
+            attempt.hidden = attempt.hidden or attempt.spans is not spans
+
+    async def _judge(self, attempt: Attempt, work: Work, start: float) -> ReportCase:
+        """Score an attempt whose task finished."""
+        record = await self.scoring.score(attempt, work.plan, self.scoring.context(attempt))
+        record.total_duration = perf_counter() - start
+        return record
+
+    async def _uncancelled(
+        self, me: "asyncio.Task[Any]", attempt: Attempt, work: Work, record: Record
+    ) -> Record:
+        """Take back what cancelled this worker, and was not us; what no code has felt yet is a failure of this attempt."""
+        attempt.error = await take_back(me)
+        if attempt.error is None or record.passed is False:
+            return record
+        return self.failure(attempt, work, perf_counter() - record.total_duration)
+
+    async def journaled(self, work: Work) -> Record:
+        """Make one attempt, judge it, and note it in the journal."""
+        attempt = self.attempt(work)
+        record = await self.work(work, attempt)
+        self.note_down(work, attempt, record)
+        return record
+
+    def note_down(self, work: Work, attempt: Attempt, record: Record) -> None:
+        """Note a finished attempt in the journal, unless that has failed before. If it fails, no new work begins."""
+        self.leave_child()
+        if self.journal is None:
+            return
+        try:
+            self.journal.append(work, attempt, record)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            _, message, _ = describe_error(error)
+            self.stopped = self.stopped or f"the journal failed ({message})"
+            self.journal = None
+            self.queue.close()
+
+    async def recall(self, attempt: Attempt, recalled: Recalled, work: Work) -> Record:
+        """The record of an attempt that an earlier run made, judged by those evaluators that have not judged it yet."""
+        known = recalled.record
+        if isinstance(known, ReportCaseFailure):
+            return known
+        start = perf_counter()
+        attempt.output, attempt.metrics, attempt.attributes = known.output, known.metrics, known.attributes
+        attempt.duration, attempt.tries, attempt.trace = known.task_duration, known.tries, known.trace
+        attempt.trace_id, attempt.span_id, attempt.spans = known.trace_id, known.span_id, recalled.spans
+        record = await self.scoring.score(attempt, work.plan, self.scoring.context(attempt))
+        record.teardown_failure = known.teardown_failure
+        record.total_duration = known.total_duration + (perf_counter() - start if attempt.asked else 0.0)
+        return record
+
+    async def announced(self, work: Work) -> Record:
+        """Make one attempt and judge it, and tell the plugins when it begins and ends."""
+        details = {"test_name": work.name, "case": work.case, "repeat_index": work.repeat_index}
+        await self._tell_plugins("on_test_start", **details)
+        try:
+            record = await (self.work(work) if self.journal is None else self.journaled(work))
+        except GeneratorExit:  # nothing can be awaited any more
+            raise
+        except BaseException:
+            await self._tell_plugins("on_test_end", **details, record=None)
+            raise
+        else:
+            await self._tell_plugins("on_test_end", **details, record=record)
+            return record
+
+    async def _tell_plugins(self, hook: RunHook, **details: Any) -> None:
+        assert self.options.plugins is not None
+        try:
+            await self.options.plugins.dispatch(hook, **details)
+        except asyncio.CancelledError:
+            if self.stopping:
+                raise
+        me = asyncio.current_task()
+        if me is not None and me.cancelling() and not self.stopping:
+            await take_back(me)
+            self.stopped = self.stopped or f"{hook} of a plugin cancelled the tasks of the run"
+
+    def failure(self, attempt: Attempt, work: Work, start: float) -> ReportCaseFailure:
+        """The record of an attempt that did not finish."""
+        case = attempt.case
+        assert attempt.error is not None
+        kind, message, stack = describe_error(attempt.error)
+        return ReportCaseFailure(
+            name=attempt.name,
+            inputs=attempt.inputs,
+            metadata=case.metadata,
+            expected_output=case.expected_output,
+            error_type=kind,
+            error_message=message,
+            error_stacktrace=stack,
+            infrastructure=is_infrastructure(attempt.error),
+            not_run=work.plan.awaiting(case),
+            task_duration=attempt.duration,
+            total_duration=perf_counter() - start,
+            source_case_name=attempt.case_name if attempt.name is not attempt.case_name else None,
+            cluster=case.cluster,
+            tags=case.tags,
+            tries=attempt.tries,
+            has_expected_output=case.has_expected_output,
+            expected_tool_calls=None
+            if case.expected_tool_calls is None
+            else told_calls(case.expected_tool_calls),
+            trace_id=attempt.trace_id,
+            span_id=attempt.span_id,
+            trace=attempt.trace_so_far,
+        )
+
+    def timeout(self, case: Case[Any, Any, Any]) -> float | None:
+        """Seconds the task may take for a case: what the case says, else what the run says."""
+        return self.options.task_timeout if case.timeout is None else case.timeout
+
+    def late(self, case: Case[Any, Any, Any]) -> AttemptTimeoutError:
+        """The error of a task that took too long."""
+        said = (
+            f"task_timeout={self.options.task_timeout:g} s"
+            if case.timeout is None
+            else f"the timeout of its case, {case.timeout:g} s"
+        )
+        return AttemptTimeoutError(f"the task exceeded {said}")
+
+    def ends(self, error: BaseException) -> bool:
+        """Whether what an attempt raised is meant for the run: Ctrl-C, a cancellation of ours, the end of the event loop."""
+        return (
+            is_interrupt(error)
+            or issubclass(type(error), GeneratorExit)  # the error may not say its own class
+            or (self.stopping and issubclass(type(error), asyncio.CancelledError))
+        )
+
+    def broken_off(self, work: Work, error: GeneratorExit) -> Record:
+        """The record of an attempt whose coroutines were closed under it.
+
+        That happens where code under test waits for something that ended with `GeneratorExit`.
+        """
+        attempt = self.attempt(work)
+        attempt.error = own_exit(error)
+        record = self.failure(attempt, work, perf_counter())
+        self.note_down(work, attempt, record)
+        return record
+
+    def _note(self, seconds: float) -> None:
+        self.scoring.note(TASK, seconds, is_async=True)
+
+    async def _execute(self, attempt: Attempt) -> None:
+        """Call an async task until it succeeds or its tries are used up."""
+        retry = self.options.retry
+        timeout = self.timeout(attempt.case)
+        while True:
+            begin(attempt)
+            start = perf_counter()
+            try:
+                coroutine = self._coroutine(attempt)
+                if timeout is None:
+                    output = await isolated(coroutine, copy_context(), self._note)
+                else:
+                    hold = Hold(self.scoring, TASK, is_async=True)
+                    watched = isolated(coroutine, copy_context(), hold.note)
+                    output = await within(timeout, watched, self.late(attempt.case), hold.others)
+                settle(attempt, output)
+            except BaseException as error:
+                if self.ends(error):
+                    raise
+                attempt.error = error
+            if _forks != self._forks:
+                self.leave_child()
+            attempt.duration = perf_counter() - start
+            spent = attempt.earlier + attempt.duration
+            if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries, spent):
+                return
+            pause = retry.pause(attempt.tries, attempt.derived_seed(), attempt.error, spent)
+            await asyncio.sleep(pause)
+            attempt.tries += 1
+            attempt.earlier = spent + pause
+
+    def _coroutine(self, attempt: Attempt) -> Coroutine[Any, Any, Any]:
+        inputs = attempt.inputs
+        task = self.task
+        coroutine = promised_coroutine(task, inputs) if task.is_async else _hop(task, inputs)
+        return coroutine if self.recorder is None else self._traced(self.recorder, attempt, coroutine)
+
+    async def _traced(
+        self, recorder: SpanRecorder, attempt: Attempt, coroutine: Coroutine[Any, Any, Any]
+    ) -> Any:
+        """Await a task's coroutine while its spans are collected."""
+        capture = recorder.attempt(attempt.name)
+        try:
+            with capture:
+                attempt.trace_id, attempt.span_id = capture.trace_id, capture.span_id
+                return await coroutine
+        finally:
+            keep_spans(attempt, capture)
+
+    # ------------------------------------------------------------------ hooks
+
+    async def _with_lifecycle(
+        self, attempt: Attempt, work: Work, start: float, factory: LifecycleFactory
+    ) -> Record:
+        hooks: CaseLifecycle[Any, Any, Any] | None = None
+        record: Record | None = None
+        try:
+            made: CaseLifecycle[Any, Any, Any] = await _or_raise(factory, work.case)
+            hooks = made
+            await _or_raise(made.setup)
+            await self._execute(attempt)
+            if attempt.error is None:
+                ctx = await _prepared(made, self.scoring.context(attempt))
+                record = await self.scoring.score(attempt, work.plan, ctx)
+        except GeneratorExit:  # nothing can be awaited any more
+            raise
+        except BaseException as error:
+            if self.ends(error):
+                # Also on cancellation: what setup opened, teardown closes.
+                await self._teardown(hooks, record)
+                raise
+            attempt.error = error
+        if record is None:
+            record = self.failure(attempt, work, start)
+        broken = await self._teardown(hooks, record)
+        record.teardown_failure = broken
+        record.total_duration = perf_counter() - start
+        return record
+
+    async def _teardown(
+        self, hooks: CaseLifecycle[Any, Any, Any] | None, record: Record | None
+    ) -> Failure | None:
+        """Run the clean-up hook; what it raises becomes data."""
+        if hooks is None:
+            return None
+        _, error = await settled(hooks.teardown, record)
+        if error is None:
+            return None
+        if self.ends(error):
+            raise error
+        kind, message, stack = describe_error(error)
+        return Failure(error_type=kind, error_message=message, error_stacktrace=stack)
+
+
+async def _prepared(hooks: CaseLifecycle[Any, Any, Any], ctx: EvaluatorContext[Any, Any, Any]) -> Any:
+    """The context as the hook returns it."""
+    prepared = await _or_raise(hooks.prepare_context, ctx)
+    if not isinstance(prepared, EvaluatorContext):
+        raise TaskContractError(f"prepare_context must return the context, got {prepared!r}")
+    return prepared
+
+
+def _copied(inputs: Any) -> Any:
+    """Inputs of its own for each repeat, so that a task which changes them does not change the next attempt."""
+    if issubclass(type(inputs), _UNCHANGING):  # by its type: an object may lie about its class
+        return inputs
+    try:
+        return copy.deepcopy(inputs)
+    except Exception:  # some things, such as open connections, have no copy: then there is but one
+        return inputs
+
+
+async def _or_raise(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a hook gives."""
+    value, error = await settled(function, *arguments)
+    if error is not None:
+        raise error
+    return value
+
+
+async def _hop(task: Task, inputs: Any) -> Any:
+    """Call a blocking task in a thread, for runs whose hooks need the event loop around every case."""
+    value = await call_in_thread(task.function, inputs)
+    return await value if isawaitable(value) else value

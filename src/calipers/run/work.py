@@ -1,0 +1,144 @@
+"""The attempts a run has to make, in order: each case once, or `repeat` times.
+
+Cases may come from any iterable and are read one at a time, so a dataset larger than memory runs. An unnamed case is
+called `Case <n>` after its place, or with a suffix if another case has that name. A name that is taken, an item that is
+no case, or evaluators that are none, cost that item alone: it is recorded as a failure.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from calipers.data.case import Case, not_a_case
+from calipers.data.evaluator import Expectation
+from calipers.data.result_names import unique
+from calipers.data.reuse import Recalled
+from calipers.errors import InvalidCaseError
+from calipers.process.interrupt import is_interrupt
+from calipers.scoring.plan import Plan, make_plan
+
+REMEMBERED_NAMES = 100_000
+"""How many names of a lazy dataset are remembered to notice duplicates; memory must not grow with a file's length."""
+
+
+class Work(msgspec.Struct):
+    """One attempt to make. A journal fills in what it knows before the work begins."""
+
+    position: int
+    """Its place in the report."""
+    case: Case[Any, Any, Any]
+    name: str
+    case_name: str
+    repeat_index: int
+    plan: Plan
+    problem: BaseException | None = None
+    """Why it cannot be made."""
+    recalled: Recalled | None = None
+    """What an earlier run knows of it; `None` if it is to be made."""
+    case_key: bytes | None = None
+    """What a journal knows the case's content by; `None` without a journal, or where it cannot be known."""
+    case_code: dict[str, str] | None = None
+    """Digests of the code in what the case holds, by the names of classes and functions; `None` if it holds none, empty
+    if the code cannot be known."""
+    attempt_key: bytes | None = None
+    """What a journal finds attempts of this work by in other runs; `None` where there is no telling."""
+
+
+def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator[Work]:
+    """The attempts for the cases, in order."""
+    # A list is all there: its own names come first, and they were checked for duplicates when the run began.
+    known = (
+        {case.name for case in cases if isinstance(case, Case)}
+        if isinstance(cases, list)
+        else set[str | None]()
+    )
+    taken = {name for name in known if name is not None}
+    position = 0
+    for number, case in enumerate(cases, 1):
+        problem: BaseException | None = None
+        if not isinstance(case, Case):
+            # A reader of files hands on what is wrong with a line in the line's place.
+            problem = case if isinstance(case, Exception) else not_a_case(case, number)
+            case = Case(inputs=None if isinstance(case, Exception) else case)  # noqa: PLW2901 - something to show in the report
+        name = case.name
+        if name is None:
+            name = unique(f"Case {number}", taken)
+        elif name in taken and name not in known:
+            problem = InvalidCaseError(f"duplicate case name: {name!r}")
+            name = unique(f"{name} (item {number})", taken)
+        if len(taken) < REMEMBERED_NAMES:
+            taken.add(name)
+        case_plan = plan
+        if case.evaluators or case.turns:
+            try:
+                case_plan = make_plan(case.own_evaluators, extend=plan)
+            except BaseException as error:
+                if is_interrupt(error):
+                    raise
+                problem = error
+        for again in range(1, repeat + 1):
+            full = name if repeat == 1 else f"{name} [{again}/{repeat}]"
+            yield Work(position, case, full, name, again, case_plan, problem)
+            position += 1
+
+
+class Unread:
+    """Counts the cases that state an expectation which none of their evaluators reads, as work on them begins."""
+
+    def __init__(self) -> None:
+        self.counts: dict[Expectation, int] = {}
+        """Such cases, by what they expect."""
+
+    def follow(self, items: Iterator[Work]) -> Iterator[Work]:
+        """The items, each case counted once. A case without evaluators is not judged at all, which is said elsewhere."""
+        for work in items:
+            if work.repeat_index == 1 and work.plan.unread and work.plan.judges:
+                self._count(work.case, work.plan.unread)
+            yield work
+
+    def _count(self, case: Case[Any, Any, Any], unread: frozenset[Expectation]) -> None:
+        if case.has_expected_output and "expected_output" in unread:
+            self.counts["expected_output"] = self.counts.get("expected_output", 0) + 1
+        if case.expected_tool_calls is not None and "expected_tool_calls" in unread:
+            self.counts["expected_tool_calls"] = self.counts.get("expected_tool_calls", 0) + 1
+
+
+class WorkQueue:
+    """Hands out work to several threads, one item at a time, and stops on request."""
+
+    def __init__(self, items: Iterator[Work]) -> None:
+        self._items = items
+        self._lock = threading.Lock()
+        self._closed = False
+        self.handed_out = 0
+        """Items on which work has begun."""
+        self.broken: BaseException | None = None
+        """What the dataset raised while its cases were read."""
+
+    def follow(self, follower: Callable[[Iterator[Work]], Iterator[Work]]) -> None:
+        """Pass the items through a function as they are handed out; call it before the first one is."""
+        self._items = follower(self._items)
+
+    def next(self) -> Work | None:
+        """The next item, or `None` when there is no more."""
+        with self._lock:
+            if self._closed:
+                return None
+            try:
+                item = next(self._items)
+            except StopIteration:
+                return None
+            except BaseException as error:
+                if is_interrupt(error):
+                    raise
+                self.broken = error
+                self._closed = True
+                return None
+            self.handed_out += 1
+            return item
+
+    def close(self) -> None:
+        """Hand out nothing more."""
+        self._closed = True
