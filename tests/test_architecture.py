@@ -60,7 +60,7 @@ FRONT_DOORS = {
     ("calipers.report.report", "calipers.views.notebook"),
     ("calipers.report.report", "calipers.views.terminal"),
     ("calipers.rollouts.curves", "calipers.views.rollout_tree"),
-    ("calipers.rollouts.evaluator", "calipers.exchange.metrics_files"),
+    ("calipers.rollouts.rollout_evaluator", "calipers.exchange.metrics_files"),
     ("calipers.rollouts.graph", "calipers.views.notebook"),
     ("calipers.data.user_turn", "calipers.evaluators.equality"),
     ("calipers.data.trace", "calipers.views.notebook"),

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 import aiohttp
-from models import SKILL, Model, serving
 
 from calipers import Case, Dataset, Report, known
 from calipers.comparison import compare_many, ranks
@@ -20,6 +19,7 @@ from calipers.exchange import export_run
 from calipers.stores import Store, open_store
 from calipers.views.comparison import write_comparisons
 from calipers.views.run_table import run_table, table_markdown, write_table
+from models import SKILL, Model, serving
 
 REPEAT = 5
 ROUNDS = 3

@@ -10,7 +10,7 @@ from calipers import Case, Dataset, Report, increment_eval_metric
 from calipers.errors import InvalidOptionError
 from calipers.evaluators import ConfusionMatrixEvaluator
 from calipers.report.report_evaluator import ReportEvaluatorContext
-from calipers.rollouts.outcome import rollouts_of
+from calipers.rollouts.rollout_outcome import rollouts_of
 from calipers.stores import open_store, score_again
 from calipers.views.junit import report_junit
 from calipers.voice.transcripts import transcript_errors

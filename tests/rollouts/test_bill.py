@@ -19,7 +19,7 @@ from calipers.rollouts import (
     cost_per_success,
 )
 from calipers.rollouts.bill import Bill, is_priced
-from calipers.rollouts.outcome import cost_of
+from calipers.rollouts.rollout_outcome import cost_of
 
 
 def rollout(target, tester, *, seed=0, depth=3, **options):

@@ -23,7 +23,7 @@ from calipers.rollouts.environment import Environment
 from calipers.rollouts.moderators import LeakModerator
 from calipers.rollouts.players import turn_seeded
 from calipers.rollouts.refusal import is_refusal
-from calipers.rollouts.stopping import OnSuccess
+from calipers.rollouts.stop_conditions import OnSuccess
 from calipers.rollouts.strategies import (
     STRATEGIES,
     AssumedPersona,

@@ -10,11 +10,11 @@ from calipers.errors import InvalidOptionError, NotApplicableError
 
 from .branches import mark_branches
 from .environment import Environment
-from .evaluator import Evaluator
 from .graph import Graph, numbered_turns
 from .metrics import GraphMetrics, MeasuredRollouts, metrics_data
-from .moderators.moderating import as_moderator, read_scores
-from .outcome import goal_of, success_of
+from .moderators.moderator import as_moderator, read_scores
+from .rollout_evaluator import Evaluator
+from .rollout_outcome import goal_of, success_of
 from .summary import goals_of, summarize_metrics
 
 _PLACES = (("problem", "moderator"), ("system", "scorer"), ("moderator",), ("scorer",))

@@ -23,7 +23,7 @@ from calipers.data.attempt import inside_part, running_attempt
 from calipers.data.trace import ToolCall, Trace, Turn, TurnType, joined
 
 from .graph import Graph, Node
-from .outcome import as_text
+from .rollout_outcome import as_text
 
 
 def conversation_trace(graph: Graph[Any, Any], agent_name: str = "") -> Trace:

@@ -31,7 +31,7 @@ from calipers.stats.interval import check_confidence
 from calipers.stats.number_text import number, plural, rate_text
 
 from .graph import Graph, numbered_turns
-from .outcome import by_unit, calls_of, goal_of, is_rollout, rollouts_of, succeeded
+from .rollout_outcome import by_unit, calls_of, goal_of, is_rollout, rollouts_of, succeeded
 from .setting import settings
 from .spending import PerSuccess, calls_per_success, cost_per_success
 from .success import AttackSuccess, attack_success

@@ -28,13 +28,13 @@ from calipers.run.evaluation import draw_seed
 from .conversation import part_of_attempt
 from .graph import Graph, Node
 from .growth import Growth, Rules, derived_seed, first_place
-from .judging import check_reward, check_success, succeeded, wanted_by
-from .moderators.moderating import answering, as_moderator, scores_of
+from .moderators.moderator import answering, as_moderator, scores_of
 from .setting import judge_data, limits_data
 from .simulated_user import ModelUser, SimulatedUser
-from .stopping import StopCondition, as_stop_condition, waits_for_success
+from .stop_conditions import StopCondition, as_stop_condition, waits_for_success
 from .targets import TextTarget, as_target, name_of
 from .testers import as_tester
+from .turn_success import check_reward, check_success, succeeded, wanted_by
 
 
 class Environment:
@@ -60,7 +60,7 @@ class Environment:
         depth: turns of a conversation at most.
         stop: stop conditions; a conversation ends with the first that holds.
         success: what it is that the target gives way: a threshold for the moderator's score of a response, a function, or
-            an evaluator; see `calipers.rollouts.judging`. Default: the threshold 0.5, where there is a moderator.
+            an evaluator; see `calipers.rollouts.turn_success`. Default: the threshold 0.5, where there is a moderator.
         reward: a function that says what a turn is worth; default: the score of the response.
         system_prompt: what the target is told before anything is said.
         opening: what the target says before it is asked.

@@ -23,12 +23,12 @@ from .bill import Bill
 from .calling import ask, is_blocking
 from .conversation import with_recorded
 from .graph import Graph, Node
-from .judging import reward_of, succeeded
-from .moderators.moderating import scores_of
+from .moderators.moderator import scores_of
 from .players import Attack, Message, SoFar, Target, Tester, turn_seeded
-from .stopping import OnSuccess, StopCondition, after_turns, ends_on_success
+from .stop_conditions import OnSuccess, StopCondition, after_turns, ends_on_success
 from .targets import name_of, read_reply
 from .testers import read_attack
+from .turn_success import reward_of, succeeded
 
 _ENDED = "the tester had nothing left to say"
 

@@ -36,10 +36,10 @@ from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError, InvalidOutputError
 
 from .branches import mark_branches
-from .evaluator import Evaluator
 from .graph import Graph, numbered_turns
 from .metrics import GraphMetrics, MeasuredRollouts, metrics_data
-from .outcome import goal_of
+from .rollout_evaluator import Evaluator
+from .rollout_outcome import goal_of
 from .summary import goals_of, summarize_metrics
 
 _COLUMNS = ("turn", "attack", "response", "branch", "parent")

@@ -35,7 +35,8 @@ from calipers.stats.number_text import plural
 
 from .environment import Environment
 from .graph import Graph
-from .outcome import (
+from .players import Attack, SoFar
+from .rollout_outcome import (
     Rollouts,
     as_text,
     attack_name,
@@ -45,9 +46,8 @@ from .outcome import (
     rollouts_of,
     succeeded,
 )
-from .players import Attack, SoFar
 from .setting import judge_words
-from .stopping import OnSuccess
+from .stop_conditions import OnSuccess
 from .targets import TextTarget, as_target, name_of
 
 _FORMATS = (".yaml", ".yml", ".json", ".jsonl")

@@ -20,7 +20,7 @@ from calipers.run.evaluation import draw_seed
 
 from .environment import Environment
 from .graph import Graph
-from .outcome import calls_of, cost_of
+from .rollout_outcome import calls_of, cost_of
 from .targets import name_of
 
 _KEYS = {"goal", "seed"}

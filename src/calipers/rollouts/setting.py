@@ -16,10 +16,10 @@ from calipers.data.evaluator_styles import as_evaluator
 from calipers.stats.number_text import plural
 
 from .graph import Graph
-from .judging import wanted_by
-from .moderators.moderating import FunctionModerator
-from .stopping import StopCondition
+from .moderators.moderator import FunctionModerator
+from .stop_conditions import StopCondition
 from .targets import name_of
+from .turn_success import wanted_by
 
 
 def judge_data(moderator: Any, success: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from calipers.stats.interval import check_confidence
 from calipers.stats.number_text import confidence_text, number, plural
 
 from .graph import Graph
-from .outcome import (
+from .rollout_outcome import (
     Rollouts,
     Unit,
     by_unit,

@@ -27,7 +27,7 @@ from calipers.stats.interval import check_confidence
 from calipers.stats.number_text import confidence_text, percent, plural, rate_text
 
 from .graph import Graph
-from .outcome import (
+from .rollout_outcome import (
     Rollouts,
     Unit,
     as_text,

@@ -12,7 +12,7 @@ kind to testers beyond that turn.
 
 from calipers.stats import Survival, kaplan_meier
 
-from .outcome import Rollouts, by_unit, first_success, rollouts_of, succeeded
+from .rollout_outcome import Rollouts, by_unit, first_success, rollouts_of, succeeded
 
 
 def turns_to_success(rollouts: Rollouts, *, confidence: float = 0.95) -> Survival | None:

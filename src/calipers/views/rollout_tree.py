@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from calipers.errors import InvalidOptionError
 from calipers.report.analysis import TreeNode, TreePlot
 from calipers.rollouts.graph import Graph, Node, numbered_turns
-from calipers.rollouts.outcome import as_text, attack_name, goal_of, read_rollout
+from calipers.rollouts.rollout_outcome import as_text, attack_name, goal_of, read_rollout
 from calipers.stats.number_text import number
 from calipers.views import tree_plot as terminal
 from calipers.views.html import tree_plot as html

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.process.interrupt import is_interrupt
 
-from .moderating import as_moderator, check_texts, scores_of
+from .moderator import as_moderator, check_texts, scores_of
 
 
 @dataclass(eq=False)

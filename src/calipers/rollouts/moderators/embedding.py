@@ -15,7 +15,7 @@ from typing import ClassVar
 from calipers.errors import InvalidOptionError
 from calipers.models.embeddings import cosine_similarity, embed
 
-from .moderating import TextModerator
+from .moderator import TextModerator
 
 
 @dataclass(frozen=True)

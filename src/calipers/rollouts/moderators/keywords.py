@@ -9,7 +9,7 @@ import regex
 
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
-from .moderating import TextModerator
+from .moderator import TextModerator
 
 _SECONDS = 1.0
 """A pattern that searches one text for longer than this goes astray."""

@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 
 from calipers.errors import InvalidOptionError
 
-from .moderating import TextModerator
+from .moderator import TextModerator
 
 _SHORTEST = 4
 """A secret of fewer letters and digits is found in ordinary words."""

@@ -10,7 +10,7 @@ import pytest
 from calipers.data.retry import Retry
 from calipers.errors import InvalidOptionError, InvalidOutputError, RolloutError
 from calipers.rollouts import Evaluator, Graph, GraphMetrics, MeasuredRollouts, Node
-from calipers.rollouts.rolling import planned_seeds
+from calipers.rollouts.rollout_run import planned_seeds
 
 
 def graph(seed, turns=1):

@@ -25,7 +25,7 @@ from calipers.run.evaluation import Progress
 
 from .graph import Graph
 from .metrics import GraphMetrics, JSONLike, MeasuredRollouts, RolloutFailure
-from .rolling import check, planned_seeds, roll_out
+from .rollout_run import check, planned_seeds, roll_out
 
 
 class RolloutOptions(TypedDict, total=False):

@@ -17,7 +17,7 @@ from calipers.rollouts import (
     tree_svg,
     tree_text,
 )
-from calipers.rollouts.outcome import attack_name, by_unit, calls_of, cost_of, goal_of, rollouts_of
+from calipers.rollouts.rollout_outcome import attack_name, by_unit, calls_of, cost_of, goal_of, rollouts_of
 
 
 def turn(success=None, *children, **fields):

@@ -5,7 +5,7 @@ import pytest
 
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.rollouts import TextModerator, as_moderator
-from calipers.rollouts.moderators.moderating import read_scores, scores_of
+from calipers.rollouts.moderators.moderator import read_scores, scores_of
 
 
 class Moderating:

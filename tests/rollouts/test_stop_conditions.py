@@ -16,7 +16,7 @@ from calipers.rollouts import (
     SoFar,
     WallTime,
 )
-from calipers.rollouts.stopping import as_stop_condition
+from calipers.rollouts.stop_conditions import as_stop_condition
 
 
 def so_far(*responses, **fields):
