@@ -7,8 +7,8 @@ import click
 import pytest
 
 from calipers.cli import exits
+from calipers.cli.actions.init import FILES
 from calipers.cli.app import COMMANDS, app
-from calipers.cli.starter import FILES
 from calipers.views.formats import FORMATS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "commands"
@@ -93,7 +93,7 @@ def test_the_page_of_init_names_every_file_it_writes():
 
 
 def test_the_page_of_completion_and_the_completer_know_the_same_formats():
-    from calipers.cli.completing import FORMATS as OFFERED
+    from calipers.cli.completers import FORMATS as OFFERED
 
     assert list(OFFERED) == list(FORMATS)
     for name, suffix in OFFERED.items():

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from calipers import agents, evaluators, rollouts
-from calipers.cli.catalogue import built_in, describe
+from calipers.cli.actions.evaluators import built_in, describe
 from calipers.files import load_dataset
 
 

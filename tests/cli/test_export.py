@@ -67,7 +67,7 @@ def test_without_a_store_there_is_nothing_to_export(calipers):
 
 
 def test_the_shell_offers_the_formats_there_are():
-    from calipers.cli.completing import EXPORTS, complete_export
+    from calipers.cli.completers import EXPORTS, complete_export
 
     assert EXPORTS == EXPORT_FORMATS
     offered = [item.value for item in complete_export(None, None, "")]

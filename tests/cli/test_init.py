@@ -4,7 +4,7 @@ import re
 import jsonschema_rs
 import yaml
 
-from calipers.cli.starter import FILES
+from calipers.cli.actions.init import FILES
 from calipers.files.project import find_project
 
 

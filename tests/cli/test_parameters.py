@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import pytest
 
-from calipers.cli.parameters import fill, parameter_names, parse_pairs
+from calipers.cli.target import fill, parameter_names, parse_pairs
 from calipers.errors import InvalidOptionError
 
 

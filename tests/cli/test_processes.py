@@ -50,7 +50,7 @@ def test_help_and_version_load_no_command_and_nothing_heavy(option):
     assert not HEAVY & {*loaded, *(name.partition(".")[0] for name in loaded)}
     assert {name for name in loaded if name.startswith("calipers.cli.")} == {
         "calipers.cli.app",
-        "calipers.cli.command",
+        "calipers.cli.options",
         "calipers.cli.entry",
         "calipers.cli.exits",
         "calipers.cli.message",

@@ -89,7 +89,7 @@ def test_the_id_that_is_shown_names_the_run(calipers, kept):
 
 
 def test_ids_that_differ_only_in_their_random_end_are_shown_whole():
-    from calipers.cli.run_list import _short_ids
+    from calipers.cli.actions.runs import _short_ids
 
     assert _short_ids(
         [

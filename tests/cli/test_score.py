@@ -193,7 +193,7 @@ def test_a_run_that_is_not_complete_is_an_error_and_no_interruption(calipers, ke
 
 
 def test_objects_are_made_again_where_their_type_is_named(calipers, kept, run, folder):
-    from calipers.cli.loading import load_object
+    from calipers.cli.address import load_object
 
     point = load_object("judges.py:Point")
     dataset = Dataset(name="points", cases=[Case(name="p", inputs=0)])

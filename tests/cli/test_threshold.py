@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case, Dataset
-from calipers.cli.threshold import Finding, Threshold, compare, parse_threshold, unknown
+from calipers.cli.evaluation_outcome import Finding, Threshold, compare, parse_threshold, unknown
 from calipers.errors import InvalidOptionError
 from calipers.stats import Estimate
 

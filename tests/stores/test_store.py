@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from calipers import Case, Dataset
-from calipers.cli.gating import counted
+from calipers.cli.actions.gate import counted
 from calipers.data.result import EvaluatorSpec
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.gate.looks import Look

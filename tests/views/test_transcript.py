@@ -6,7 +6,7 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.agents import tool
-from calipers.cli.details import attempt_lines
+from calipers.cli.actions.show import attempt_lines
 from calipers.comparison.cases import cases_of
 from calipers.data.result import EvaluationResult, EvaluatorSpec
 from calipers.report.report import Report

@@ -1,5 +1,5 @@
 """The command line: `calipers`, one file per command."""
 
-from .entry import main
+from calipers.cli.entry import main
 
 __all__ = ["main"]

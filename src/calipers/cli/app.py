@@ -14,11 +14,10 @@ from typing import Any, Final, NoReturn
 
 import click
 
+from calipers.cli.exits import PASSED
+from calipers.cli.message import silence, tell
+from calipers.cli.options import Settings, debug_option
 from calipers.process.interrupt import terminating
-
-from .command import Settings, debug_option
-from .exits import PASSED
-from .message import silence, tell
 
 COMMANDS: Final = {
     "init": "Put a working example into a folder.",
@@ -61,7 +60,7 @@ class App(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        command: click.Command = import_module(f".{module}", __package__).command
+        command: click.Command = import_module(f".commands.{module}", __package__).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -9,7 +9,7 @@ import sys
 def main() -> None:
     """Run the command line of this process, and end it."""
     try:
-        from .app import app
+        from calipers.cli.app import app
 
         app.main()
     except KeyboardInterrupt:

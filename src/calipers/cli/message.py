@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from calipers.cli.exits import ERRORED, INTERRUPTED, TERMINATED, USAGE
 from calipers.errors import CalipersError, DatasetFileError, InvalidOptionError
 from calipers.process.interrupt import Terminated, is_interrupt
-
-from .exits import ERRORED, INTERRUPTED, TERMINATED, USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,15 +11,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from calipers.cli.exits import USAGE
+from calipers.cli.message import CommandError, no_file
+from calipers.cli.store import find_run, open_kept, report_of
 from calipers.comparison.yardstick import EvaluatorChanges, KnownEvaluators
 from calipers.errors import ReportFormatError
 from calipers.report.report import Report
 from calipers.views.formats import read_report
-
-from .exits import USAGE
-from .message import CommandError, no_file
-from .stored_run import report_of
-from .storing import find_run, open_kept
 
 if TYPE_CHECKING:
     from calipers.stores.run_info import RunInfo

@@ -1,0 +1,119 @@
+"""What `calipers compare` does: read the reports, compare them, show and write what was found."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from calipers.cli.exits import PASSED
+from calipers.cli.message import note, silence
+from calipers.cli.reports import NamedReport, is_file, named_reports
+from calipers.comparison.cases import PairBy, find_case
+from calipers.comparison.comparison import Comparison, Correction, compare_many
+from calipers.errors import InvalidOptionError
+from calipers.views.comparison.case import Sided, print_case
+from calipers.views.comparison.files import comparison_target, write_comparisons
+from calipers.views.comparison.terminal import print_comparisons
+from calipers.views.formats import Target
+from calipers.views.github import commands_off
+from calipers.views.run_table import distinct_names
+
+
+def compare(
+    *,
+    runs: Sequence[str],
+    store: str | None = None,
+    dataset: str | None = None,
+    case: str | None = None,
+    evaluator: Sequence[str] = (),
+    confidence: float = 0.95,
+    correction: Correction = "holm",
+    smallest: float = 0.03,
+    smallest_relative: float = 0.1,
+    lower_is_better: Sequence[str] = (),
+    pair_by: PairBy = "content",
+    these_cases: bool = False,
+    against_first: bool = False,
+    slice_by: Sequence[str] = (),
+    max_flips: int = 20,
+    out: Sequence[str] = (),
+) -> int:
+    """Compare runs or report files; returns the exit code."""
+    if len(runs) < 2:
+        raise InvalidOptionError(f"a comparison needs a baseline and a candidate, got {runs[0]!r} alone")
+    if case is not None and out:
+        raise InvalidOptionError(
+            "--case shows one case, and --out writes the comparison of all: use one of them"
+        )
+    targets = [comparison_target(each) for each in out]
+    _check_targets(runs, targets)
+    found = _named(named_reports(runs, store, dataset=dataset, concludes=True))
+    if case is not None:
+        _show_case(found, case, pair_by)
+        return PASSED
+    comparisons = compare_many(
+        [each.report.sliced_by(*slice_by) if slice_by else each.report for each in found],
+        confidence=confidence,
+        evaluators=evaluator or None,
+        correction=correction,
+        smallest=smallest,
+        smallest_relative=smallest_relative,
+        lower_is_better=lower_is_better,
+        pair_by=pair_by,
+        population="these-cases" if these_cases else "cases-like-these",
+        labels=[each.label for each in found],
+        known_evaluators=[each.evaluators for each in found],
+        against_first=against_first,
+    )
+    for target in targets:
+        write_comparisons(comparisons, f"{target.format}:{target.path}")
+        if target.path != "-":
+            note(f"Wrote {target.path}")
+    if not any(target.path == "-" for target in targets):
+        _show(comparisons, max_flips)
+    return PASSED
+
+
+def _named(reports: Sequence[NamedReport]) -> list[NamedReport]:
+    """The reports, each run by its name alone where no other has it."""
+    labels = distinct_names(
+        [each.label if each.info is None else each.info.name for each in reports],
+        [each.label for each in reports],
+    )
+    return [each._replace(label=label) for each, label in zip(reports, labels, strict=True)]
+
+
+def _show_case(found: Sequence[NamedReport], name: str, pair_by: PairBy) -> None:
+    """Show one case of each candidate beside that of the baseline."""
+    old = found[0]
+    try:
+        with commands_off():
+            for number, new in enumerate(found[1:]):
+                if number:
+                    print()  # noqa: T201 - between two cases
+                before, after = find_case(old.report, new.report, name, by=pair_by)
+                print_case(Sided(old.label, before), Sided(new.label, after))
+    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
+        silence(sys.stdout)
+
+
+def _show(comparisons: Sequence[Comparison], max_flips: int) -> None:
+    try:
+        with commands_off():  # in a GitHub log, text that a model wrote must not become a command
+            print_comparisons(comparisons, max_flips=max_flips or None, no_limit="--max-flips 0")
+    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
+        silence(sys.stdout)
+
+
+def _check_targets(runs: Sequence[str], targets: Sequence[Target]) -> None:
+    """Let nothing be written over what is compared, nor two files to one place."""
+    seen: set[str] = set()
+    for target in targets:
+        place = "-" if target.path == "-" else os.path.realpath(target.path)
+        if place in seen:
+            raise InvalidOptionError(f"two --out write to {target.path!r}")
+        seen.add(place)
+        for name in runs:
+            if target.path != "-" and is_file(name) and os.path.realpath(name) == place:
+                raise InvalidOptionError(
+                    f"--out {target.path!r} would overwrite a report that is compared: name another file"
+                )

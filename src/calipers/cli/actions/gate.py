@@ -1,0 +1,181 @@
+"""What `calipers gate` does: read the policy and the runs, judge, show and write the verdict."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from calipers.cli.exits import FAILED, INCONCLUSIVE, PASSED, WORSE
+from calipers.cli.message import CommandError, near_path, no_file, note, problem_lines, silence
+from calipers.cli.reports import NamedReport, is_file, known_changes, named_reports
+from calipers.cli.store import open_kept
+from calipers.errors import DatasetFileError, InvalidOptionError, StoreError
+from calipers.files.policy_file import load_policy
+from calipers.gate.judging import judge_run
+from calipers.gate.looks import Look, number_of, question_of
+from calipers.gate.policy import LimitError, Policy
+from calipers.gate.verdict import Outcome, Verdict
+from calipers.report.report import Report
+from calipers.stores.packing import setting_of
+from calipers.stores.run_info import RunInfo
+from calipers.stores.store import Store
+from calipers.views.formats import Target
+from calipers.views.gate.files import verdict_target, write_verdict
+from calipers.views.gate.markdown import verdict_markdown
+from calipers.views.gate.terminal import print_verdict
+from calipers.views.github import add_to_summary, commands_off
+
+CODES: Final[dict[Outcome, int]] = {
+    "PASS": PASSED,
+    "FAIL": FAILED,
+    "WORSE": WORSE,
+    "INCONCLUSIVE": INCONCLUSIVE,
+}
+
+
+def gate(
+    *,
+    run: str,
+    policy: str,
+    baseline: str | None = None,
+    store: str | None = None,
+    dataset: str | None = None,
+    anytime: bool = False,
+    out: Sequence[str] = (),
+    quiet: bool = False,
+) -> int:
+    """Judge a run; returns the exit code."""
+    targets = [verdict_target(each) for each in out]
+    _check_targets([run, policy, *([baseline] if baseline is not None else [])], targets)
+    rules = read_policy(policy)
+    names = [run] if baseline is None else [run, baseline]
+    found = named_reports(names, store, dataset=dataset, concludes=True)
+    old = found[1] if baseline is not None else None
+
+    def judge(look: int | None) -> Verdict:
+        return judge_run(
+            found[0].report,
+            rules,
+            baseline=None if old is None else old.report,
+            read_run=lambda name: _named(name, store),
+            changed_evaluators=None if old is None else known_changes(old.evaluators, found[0].evaluators),
+            anytime=True if anytime else None,
+            task_timeout=None if rules.duration is None else _longest(found, store),
+            look=look,
+        )
+
+    question = None if anytime else _question(rules, found)
+    info = found[0].info
+    try:
+        if question is None or info is None:
+            verdict = judge(None)
+        else:
+            with open_kept(store) as kept:
+                verdict = counted(kept, question, info.id, _evidence(info, rules), judge)
+    except LimitError as error:
+        raise CommandError(f"{near_path(policy)}: {error}") from error
+    verdict = msgspec.structs.replace(
+        verdict, run=found[0].label, baseline=None if old is None else old.label
+    )
+    for target in targets:
+        write_verdict(verdict, f"{target.format}:{target.path}")
+        if target.path != "-":
+            note(f"Wrote {target.path}")
+    add_to_summary(lambda: verdict_markdown(verdict))
+    if not quiet and not any(target.path == "-" for target in targets):
+        _show(verdict)
+    return CODES[verdict.outcome]
+
+
+def read_policy(path: str) -> Policy:
+    """The policy in a file.
+
+    Raises:
+        CommandError: there is none, or something is wrong with it; all of it is told.
+    """
+    if not Path(path).is_file():
+        raise no_file(path)
+    try:
+        found = load_policy(path)
+    except DatasetFileError as error:
+        raise CommandError(problem_lines(error.problems)) from error
+    for rules in found.evaluators.values():
+        labels = None if rules.agreement is None else rules.agreement.labels
+        if labels is not None and not Path(labels).is_file():
+            raise no_file(labels)
+    return found
+
+
+def _named(name: str, store: str | None) -> Report:
+    return named_reports([name], store)[0].report
+
+
+def _question(policy: Policy, runs: Sequence[NamedReport]) -> str | None:
+    """What further looks at the same agent have in common; `None` if a report file is among them, of which too little is known."""
+    infos = [run.info for run in runs]
+    sides = [(info.dataset_name, info.name, info.task_version) for info in infos if info is not None]
+    return question_of(policy, *sides) if len(sides) == len(infos) else None
+
+
+def counted(kept: Store, question: str, run: str, attempts: int, judge: Callable[[int], Verdict]) -> Verdict:
+    """Judge as the look that this is at its question, and note it.
+
+    Where another gate notes a look meanwhile, its number is taken: this is a further look, and judges again.
+    """
+    while True:
+        earlier = kept.looks(question)
+        verdict = judge(number_of(earlier, run, attempts))
+        if verdict.look is None:
+            return verdict
+        look = Look(run=run, attempts=attempts, number=verdict.look, outcome=verdict.outcome)
+        try:
+            if look in earlier or kept.add_look(question, look, after=len(earlier)):
+                return verdict
+        except StoreError as error:
+            note(f"This look is not noted in the store, so a further one will not know of it: {error}")
+            return verdict
+
+
+def _evidence(run: RunInfo, policy: Policy) -> int:
+    """How much a look has to go by: the attempts of the run and the lines of its labels, since judging with more is another look."""
+    files = {rules.agreement.labels for rules in policy.evaluators.values() if rules.agreement is not None}
+    return run.attempts + sum(len(Path(each).read_bytes().splitlines()) for each in files if each is not None)
+
+
+def _longest(runs: Sequence[NamedReport], store: str | None) -> float | None:
+    """The seconds after which every task of these runs was ended; `None` if not all are kept, or one had no such limit."""
+    found: list[float] = []
+    for run in runs:
+        limit = None if run.info is None else run.info.parameters.get("task_timeout")
+        if run.info is None or limit is None or not run.info.keeps_settings:
+            return None
+        with open_kept(store) as kept:
+            own = (setting_of(attempt)[1] for attempt in kept.attempts(run.info.id))
+            found += [float(limit), *(each for each in own if each is not None)]
+    return max(found, default=None)
+
+
+def _show(verdict: Verdict) -> None:
+    try:
+        with commands_off():  # in a GitHub log, text that a model wrote must not become a command
+            print_verdict(verdict)
+    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
+        silence(sys.stdout)
+
+
+def _check_targets(sources: Sequence[str], targets: Sequence[Target]) -> None:
+    """Let nothing be written over what is judged, nor two files to one place."""
+    seen: set[str] = set()
+    for target in targets:
+        place = "-" if target.path == "-" else os.path.realpath(target.path)
+        if place in seen:
+            raise InvalidOptionError(f"two --out write to {target.path!r}")
+        seen.add(place)
+        for name in sources:
+            if target.path != "-" and is_file(name) and os.path.realpath(name) == place:
+                raise InvalidOptionError(
+                    f"--out {target.path!r} would overwrite what is judged: name another file"
+                )

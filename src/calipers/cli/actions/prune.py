@@ -1,0 +1,131 @@
+"""What `calipers prune` does: choose runs, say which, remove them, and say how much room that made."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from calipers.cli.exits import PASSED
+from calipers.cli.message import note, shown
+from calipers.cli.store import find_run, open_kept, shown_store, state, store_file
+from calipers.errors import InvalidOptionError
+from calipers.stats.number_text import plural
+from calipers.stores.run_info import RunInfo
+from calipers.stores.store import Store
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def prune(
+    *,
+    store: str | None = None,
+    keep: int | None = None,
+    older_than: str | None = None,
+    run: Sequence[str] = (),
+    name: str | None = None,
+    yes: bool = False,
+) -> int:
+    """Remove runs, or say which would be; returns the exit code."""
+    by_age = keep is not None or older_than is not None
+    if run and (by_age or name is not None):
+        raise InvalidOptionError(
+            "--run names the runs to remove: give no --keep, --older-than or --name beside it"
+        )
+    if name is not None and not by_age:
+        raise InvalidOptionError(
+            "--name needs --keep or --older-than beside it (--keep 0 removes all runs of that name)"
+        )
+    before = None if older_than is None else datetime.now(UTC) - _age(older_than)
+    with open_kept(store) as opened:
+        if run:
+            chosen = list({(info := find_run(opened, each)).id: info for each in run}.values())
+        else:
+            chosen = _old(opened.runs(name=name), keep=keep or 0, before=before) if by_age else []
+        removed = [info for info in chosen if state(info) != "running"]
+        for info in removed:
+            click.echo(shown(f"{info.id}  {state(info)}, {plural(info.attempts, 'attempt')}  {info.name}"))
+        for info in chosen:
+            if info not in removed:
+                note(f"Not removed: {info.id} is running")
+        if yes:
+            _remove(opened, removed)
+        else:
+            _tell(opened, removed, asked=bool(run) or by_age)
+    return PASSED
+
+
+def _old(runs: Sequence[RunInfo], *, keep: int, before: datetime | None) -> list[RunInfo]:
+    """Those behind the newest `keep` of them that began before a moment."""
+    return [info for info in runs[keep:] if before is None or _began(info) < before]
+
+
+def _began(info: RunInfo) -> datetime:
+    try:
+        began = datetime.fromisoformat(info.started_at)
+    except ValueError:  # of a report that was noted elsewhere: nobody can tell, so it is not old
+        return datetime.max.replace(tzinfo=UTC)
+    return began if began.tzinfo is not None else began.replace(tzinfo=UTC)
+
+
+def _age(text: str) -> timedelta:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([mhdw])", text.strip().lower(), re.ASCII)
+    try:
+        if found is not None:
+            return timedelta(**{_UNITS[found[2]]: float(found[1])})
+    except OverflowError:
+        pass
+    raise InvalidOptionError(
+        f"--older-than must be a number and a unit, such as 30d, 2w, 12h or 90m, got {text!r}"
+    )
+
+
+def _remove(store: Store, runs: Sequence[RunInfo]) -> None:
+    before = _size(store)
+    for info in runs:
+        store.delete_run(info.id)
+    values = store.prune()
+    after = _size(store)
+    parts = [plural(len(runs), "run"), plural(sum(info.attempts for info in runs), "attempt")]
+    if values:
+        parts.append(plural(values, "large value"))
+    freed = (
+        ""
+        if before is None or after is None
+        else f"; {_bytes(max(0, before - after))} freed, {_bytes(after)} left"
+    )
+    note(f"Removed {', '.join(parts)}{freed}")
+
+
+def _tell(store: Store, runs: Sequence[RunInfo], *, asked: bool) -> None:
+    size = _size(store)
+    room = "" if size is None else f" of {_bytes(size)}"
+    if not asked:
+        note(
+            f"Nothing is chosen: --keep, --older-than or --run say which runs of {shown_store(store)}{room} to remove; "
+            "--yes alone gives back unused space"
+        )
+    elif not runs:
+        note(f"There is nothing to remove from {shown_store(store)}{room}")
+    else:
+        attempts = plural(sum(info.attempts for info in runs), "attempt")
+        note(
+            f"Nothing was removed. --yes removes {plural(len(runs), 'run')} with {attempts} from {shown_store(store)}{room}"
+        )
+
+
+def _size(store: Store) -> int | None:
+    """The bytes of the store on this disk; `None` if it is elsewhere."""
+    file = store_file(store)
+    if file is None:
+        return None
+    return sum(each.stat().st_size for each in (file, Path(f"{file}-wal")) if each.exists())
+
+
+def _bytes(number: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if number < 1000:
+            return f"{number:,.0f} {unit}" if unit == "bytes" else f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:,.3g} GB"

@@ -1,0 +1,73 @@
+"""`calipers import`: runs that were made elsewhere."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from calipers.cli.completers import complete_files
+from calipers.cli.exits import PASSED, first_of
+from calipers.cli.message import describe, no_file, note, shown, trace
+from calipers.cli.options import Command, redact_option, store_option
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.stores.store import Store
+
+EXAMPLES = """
+# a run that somebody exported
+calipers import run.jsonl
+# what pydantic_evals and Inspect AI left behind
+calipers import report.json logs/*.eval
+# into the store of the team
+calipers import report.json --store postgresql://evals@db.example.org/evals
+"""
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
+@store_option
+@redact_option
+def command(*, files: Sequence[str], store: str | None, redact: Sequence[str]) -> int:
+    """Keep runs that were made elsewhere: exported runs and reports of Calipers, reports of pydantic_evals, logs of Inspect AI.
+
+    Which of them a file is, is told by its content. A file that is imported twice is kept once. What has no place in a run is
+    kept in its metadata; what cannot be read is told.
+
+    Exit codes: 0 all are kept now, 2 wrong usage, or no such file, 3 a file is none of these or damaged, or the store could not
+    be written; the others are kept.
+    """
+    from pathlib import Path
+
+    from calipers.cli.store import open_or_make
+
+    for path in files:
+        if not Path(path).is_file():
+            raise no_file(path)
+    with open_or_make(store, redact=redact) as opened:
+        return first_of([_import(path, opened) for path in files])
+
+
+def _import(path: str, store: "Store") -> int:
+    """Put the run of one file into the store, and say what came of it."""
+    from calipers.cli.store import shown_store
+    from calipers.exchange.importing import import_run
+    from calipers.stats.number_text import plural
+
+    try:
+        imported = import_run(path, store)
+    except (CalipersError, OSError) as error:
+        trace(error)
+        code, message = describe(error)
+        note(f"Error: {path}: {message}")
+        return code
+    run = imported.run
+    if imported.is_new:
+        what = f"{imported.kind} {run.name!r} with {plural(run.attempts, 'attempt')}"
+        line = f"{path}: {what}, kept in {shown_store(store)} as run {run.id}"
+    else:
+        line = f"{path}: {imported.kind}; it is kept already as run {run.id}"
+    click.echo(shown(line))
+    for each in imported.notes:
+        note(f"{path}: {each}")
+    return PASSED

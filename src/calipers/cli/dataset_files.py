@@ -1,0 +1,157 @@
+"""Dataset files for commands, read with the types and evaluators that the command line names.
+
+What is wrong with a file is told in the words of the command line: where the library names an argument, the option.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from calipers.cli.address import load_object, make_importable
+from calipers.cli.message import problem_lines
+from calipers.errors import DatasetFileError, InvalidOptionError
+from calipers.files import Problem, check_file, dataset_schema, load_dataset
+from calipers.files.document import read_data
+from calipers.files.format import DOCUMENTS, format_of
+from calipers.files.problem import Problems
+from calipers.files.value_type import type_arguments
+from calipers.plugins import PluginManager
+from calipers.run.dataset import Dataset
+
+_OPTIONS: Final = tuple(
+    (re.compile(argument), option)
+    for argument, option in {
+        r"your own, and those of plugins, go into evaluator_types=\[\.\.\.\]": (
+            "name your own with --evaluator-type module:Name, install the plugin that has it, or name a folder with --plugin"
+        ),
+        r"two of evaluator_types": "two of --evaluator-type",
+        r"allow_modules=\['(.*?)'\]": r"--allow-module \1",
+        r"columns=\{'inputs': \.\.\.\}": "--column inputs=COLUMN",
+        r"columns=\{\.\.\.\}": "--column FIELD=COLUMN",
+        r"columns=(?= is for)": "--column",
+        r"^columns says": "--column says",
+        r",? or pass format=": "",
+    }.items()
+)
+"""What messages of the library call an argument, and what takes its place here."""
+
+
+class DatasetFiles:
+    """Reads dataset files by what the command line says of them."""
+
+    def __init__(
+        self,
+        *,
+        types: Sequence[str] = (),
+        evaluator_types: Sequence[str] = (),
+        allow_modules: Sequence[str] = (),
+        columns: Sequence[str] = (),
+        plugins: PluginManager | None = None,
+    ) -> None:
+        """A reader.
+
+        Args:
+            types: addresses of the types of inputs, output and metadata, or of one `Dataset[...]`.
+            evaluator_types: addresses of evaluators that the files may name.
+            allow_modules: modules whose evaluators the files may name as `module:Name`.
+            columns: `FIELD=COLUMN`, or `FIELD=COLUMN,COLUMN`.
+            plugins: whose evaluators the files may name.
+
+        Raises:
+            CommandError: an address leads nowhere.
+            InvalidOptionError: an argument makes no sense.
+        """
+        self._types = _types([load_object(address) for address in types])
+        self._evaluator_types = [load_object(address) for address in evaluator_types]
+        if plugins is not None:
+            self._evaluator_types += plugins.get_evaluator_types()
+        self._allow_modules = allow_modules
+        self._columns = _columns(columns)
+        make_importable(Path.cwd())
+
+    def load(self, path: Path) -> Dataset[Any, Any, Any]:
+        """The dataset that a file holds."""
+        with in_options():
+            return load_dataset(
+                path,
+                types=self._types,
+                evaluator_types=self._evaluator_types,
+                allow_modules=self._allow_modules,
+                columns=self._columns,
+            )
+
+    def check(self, path: Path) -> list[Problem]:
+        """All that is wrong with a file."""
+        with in_options():
+            problems = check_file(
+                path,
+                types=self._types,
+                evaluator_types=self._evaluator_types,
+                allow_modules=self._allow_modules,
+                columns=self._columns,
+            )
+        return [with_options(problem) for problem in problems]
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of such files."""
+        inputs, output, metadata = (*(self._types or ()), Any, Any, Any)[:3]
+        return dataset_schema(inputs, output, metadata, evaluator_types=self._evaluator_types)
+
+
+def is_voice_file(path: Path) -> bool:
+    """Whether a file is a voice test: a YAML or JSON document with prompts, and no cases."""
+    try:
+        form = format_of(path)
+        if form not in DOCUMENTS or b"prompts" not in path.read_bytes():
+            return False
+    except (InvalidOptionError, OSError):
+        return False  # whoever reads it will say what is wrong
+    data = read_data(path, form, Problems(str(path)))
+    return isinstance(data, dict) and "prompts" in data and "cases" not in data
+
+
+@contextmanager
+def in_options() -> Iterator[None]:
+    """A block in which what the library raises names options in place of its arguments."""
+    try:
+        yield
+    except DatasetFileError as error:
+        problems = [with_options(problem) for problem in error.problems]
+        raise DatasetFileError(problem_lines(problems) or str(error), problems) from error
+    except InvalidOptionError as error:
+        raise InvalidOptionError(_options_in(str(error))) from error
+
+
+def with_options(problem: Problem) -> Problem:
+    """The problem, with options in the place of the library's arguments."""
+    return msgspec.structs.replace(problem, message=_options_in(problem.message))
+
+
+def _options_in(message: str) -> str:
+    for argument, option in _OPTIONS:
+        message = argument.sub(option, message)
+    return message
+
+
+def _types(found: Sequence[Any]) -> tuple[Any, ...] | None:
+    if len(found) == 1 and (arguments := type_arguments(found[0], Dataset)):
+        return arguments
+    if len(found) > 3:
+        raise InvalidOptionError(
+            f"--types are those of inputs, output and metadata, in this order: got {len(found)} of them"
+        )
+    return tuple(found) or None
+
+
+def _columns(pairs: Sequence[str]) -> dict[str, str | list[str]] | None:
+    found: dict[str, str | list[str]] = {}
+    for pair in pairs:
+        field, equals, column = pair.partition("=")
+        if not (field and equals and column):
+            raise InvalidOptionError(f"--column must be FIELD=COLUMN, such as inputs=question, got {pair!r}")
+        found[field] = column.split(",") if "," in column else column
+    return found or None

@@ -1,0 +1,389 @@
+"""What commands share: help that ends with examples, and the options and arguments that several of them have."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from calipers.cli.completers import complete_evaluator, complete_out, complete_run
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Settings:
+    """What the whole command line goes by."""
+
+    def __init__(self) -> None:
+        self.debug = os.environ.get("CALIPERS_DEBUG", "").lower() not in {"", "0", "false"}
+        """Whether errors show their traceback."""
+        self.args: list[str] = []
+        """The words after `calipers`."""
+
+
+class Command(click.Command):
+    """A command whose help teaches by example."""
+
+    def __init__(self, *args: Any, examples: str, too_many: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+        """Shell lines; one that begins with `#` says what the next does."""
+        self.too_many = too_many
+        """The way out for who gives more arguments than the command takes."""
+        self.params.append(debug_option())
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments; too many of them are refused with the way out."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if (
+                not self.too_many
+                or type(error) is not click.UsageError
+                or "extra argument" not in error.message
+            ):
+                raise
+            raise click.UsageError(f"{error.message.rstrip('.')}: {self.too_many}", ctx) from None
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, below the options, as they are: a command that was wrapped could not be copied."""
+        del ctx
+        with formatter.section("Examples"):
+            for line in self.examples.strip().splitlines():
+                formatter.write(f"{'':{formatter.current_indent}}{line}".rstrip() + "\n")
+
+
+class Seconds(click.FloatRange):
+    """A time above 0."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, which NaN is not, though no comparison says so."""
+        number = super().convert(value, param, ctx)
+        return number if number == number else self.fail(f"{value!r} is no time", param, ctx)  # noqa: PLR0124
+
+
+class Share(click.types.FloatParamType):
+    """A number between 0 and 1, both excluded."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; whoever thought in percent is told what to write."""
+        text = str(value).strip()
+        try:
+            number = float(text.removesuffix("%"))
+        except ValueError:
+            return self.fail(f"{value!r} is no number between 0 and 1", param, ctx)
+        if not text.endswith("%") and 0 < number < 1:
+            return number
+        way = f": write {number / 100:g} for {number:g} %" if 0 < number < 100 else ""
+        return self.fail(f"{text} does not lie between 0 and 1{way}", param, ctx)
+
+
+def slice_option(function: _Function) -> _Function:
+    """`--slice-by`: which metadata fields are tags, too."""
+    return click.option(
+        "--slice-by",
+        metavar="FIELD",
+        multiple=True,
+        help="Show the pass rate of each value of a metadata field, too: with difficulty, of the tag difficulty=hard. "
+        "Repeatable.",
+    )(function)
+
+
+def evaluator_options(file: str) -> Callable[[_Function], _Function]:
+    """`--evaluator-type` and `--plugin`: which evaluators such a file may name."""
+
+    def decorate(function: _Function) -> _Function:
+        function = no_plugins_option(function)
+        function = click.option(
+            "--plugin",
+            metavar="NAME",
+            multiple=True,
+            help=f"A plugin whose evaluators a {file} may name, and whose hooks, view and adapter a run can use: a folder of them, "
+            "such as ./plugins, or an installed one by its name, which must be there. Repeatable. Default: all that are installed.",
+        )(function)
+        return click.option(
+            "--evaluator-type",
+            metavar="ADDRESS",
+            multiple=True,
+            help=f"An evaluator of your own that a {file} names, as module:Name or file.py:Name. Repeatable.",
+        )(function)
+
+    return decorate
+
+
+def no_plugins_option(function: _Function) -> _Function:
+    """`--no-plugins`: installed plugins stay out."""
+    return click.option(
+        "--no-plugins", is_flag=True, help="Leave out installed plugins, but for those that --plugin names."
+    )(function)
+
+
+def types_options(function: _Function) -> _Function:
+    """`--types`, `--evaluator-type` and `--plugin`: what the files of a dataset may hold."""
+    return click.option(
+        "--types",
+        metavar="ADDRESS",
+        multiple=True,
+        help="Types to validate a dataset file with: that of inputs, then output, then metadata, or one "
+        "Dataset[...] with all of them. Repeatable.",
+    )(evaluator_options("dataset file")(function))
+
+
+def file_options(function: _Function) -> _Function:
+    """The options for reading dataset files."""
+    function = click.option(
+        "--column",
+        metavar="FIELD=COLUMN",
+        multiple=True,
+        help="Which column of a CSV or Parquet file is which field of a case, such as inputs=question; several "
+        "columns are separated by commas. Repeatable.",
+    )(function)
+    function = click.option(
+        "--allow-module",
+        metavar="PATTERN",
+        multiple=True,
+        help="A module whose evaluators a dataset file may name as module:Name; package.* allows a package. Repeatable.",
+    )(function)
+    return types_options(function)
+
+
+def debug_option() -> click.Option:
+    """`--debug`, which may stand before or after the name of a command."""
+    return click.Option(
+        ["--debug"],
+        is_flag=True,
+        expose_value=False,
+        callback=_remember_debug,
+        help="Show the traceback of an error. CALIPERS_DEBUG=1 does the same.",
+    )
+
+
+def _remember_debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    del param
+    if value:
+        ctx.ensure_object(Settings).debug = True
+
+
+# ---------------------------------------------------------------------- for commands that run something
+
+
+_WHICH = (
+    click.option(
+        "--filter",
+        metavar="TEXT",
+        multiple=True,
+        help="Only cases whose name contains the text, or matches it as a pattern such as 'refund-*'. Repeatable: any of "
+        "them.",
+    ),
+    click.option(
+        "--tag", metavar="TAG", multiple=True, help="Only cases with the tag. Repeatable: any of them."
+    ),
+    slice_option,
+    click.option(
+        "--limit",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="At most the first N cases of each dataset.",
+    ),
+    click.option(
+        "--name", metavar="NAME", help="What to call the run of each dataset. Default: the task's name."
+    ),
+)
+"""Which cases, and what to call the run."""
+
+_AT_ONCE = (
+    click.option(
+        "--max-concurrency",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Attempts in flight at once. Default: 100, or 32 for a task that is not async.",
+    ),
+)
+_TASK = (
+    click.option(
+        "--task-timeout",
+        metavar="SECONDS",
+        type=Seconds(),
+        help="Time that a task may take before it counts as failed.",
+    ),
+)
+_JUDGE = (
+    click.option(
+        "--evaluator-timeout",
+        metavar="SECONDS",
+        type=Seconds(),
+        help="Time that an evaluator may take before it counts as failed.",
+    ),
+    click.option(
+        "--retry-evaluators",
+        metavar="N",
+        type=click.IntRange(min=0),
+        help="Ask an evaluator that raised an exception up to N times more.",
+    ),
+)
+_CHANCE = (
+    click.option(
+        "--retry",
+        metavar="N",
+        type=click.IntRange(min=0),
+        help="Call a task that failed up to N times more.",
+    ),
+    click.option("--seed", metavar="N", type=int, help="From which all randomness of the run follows."),
+)
+_TOLD = (
+    click.option(
+        "--keep-secrets",
+        is_flag=True,
+        help="Leave in traces, spans, attributes, reasons, analyses and metadata what looks like a key or a password.",
+    ),
+)
+_HOW = (*_AT_ONCE, *_TASK, *_JUDGE, *_CHANCE, *_TOLD)
+"""How to run them."""
+
+_GOOD_ENOUGH = (
+    click.option(
+        "--fail-under",
+        metavar="[NAME=]NUMBER",
+        multiple=True,
+        shell_complete=complete_evaluator,
+        help="Exit with 1 if the pass rate, or the result of one evaluator, is lower: 0.9, 90% or NAME=0.8. Repeatable. "
+        "Without it, every case has to pass.",
+    ),
+    click.option(
+        "--allow-errors",
+        is_flag=True,
+        help="Do not exit with 3 for tasks and evaluators that did not finish: they count as not passed, and no more.",
+    ),
+)
+"""What the exit code goes by."""
+
+_SHOWN = (
+    click.option(
+        "--out",
+        metavar="FORMAT:PATH",
+        multiple=True,
+        shell_complete=complete_out,
+        help="Write the report: json, jsonl, csv, html, junit, markdown, text, github or the name of a plugin with a "
+        "view. The path - is standard output; "
+        "{name} in it stands for the evaluation. Repeatable.",
+    ),
+    click.option(
+        "--include-cases",
+        metavar="WHICH",
+        type=click.Choice(["all", "failed", "none"]),
+        default="failed",
+        show_default=True,
+        help="Which attempts to list in the terminal: all, failed or none.",
+    ),
+    click.option(
+        "--max-cases",
+        metavar="N",
+        type=click.IntRange(min=0),
+        default=20,
+        show_default=True,
+        help="How many attempts to list; 0 for all.",
+    ),
+    click.option("--tracebacks", is_flag=True, help="Show where in the code a task or an evaluator failed."),
+    click.option("--quiet", "-q", is_flag=True, help="Show nothing but what is wrong."),
+    click.option(
+        "--json", is_flag=True, help="Print a summary as JSON, and nothing else, to standard output."
+    ),
+    click.option("--progress/--no-progress", default=True, help="Show a bar on a terminal while it runs."),
+)
+"""What to show and write."""
+
+
+def running_options(*, repeat: tuple[str, ...] = ("--repeat",)) -> Callable[[_Function], _Function]:
+    """All of them, in the order of the help; `repeat` is how the number of attempts may be called."""
+    number = click.option(
+        *repeat, "repeat", metavar="N", type=click.IntRange(min=1), help="Attempt each case N times."
+    )
+
+    def decorate(function: _Function) -> _Function:
+        function = keeping_options(_with(function, _SHOWN))
+        return _with(function, (*_WHICH, number, *_HOW, *_GOOD_ENOUGH))
+
+    return decorate
+
+
+def judging_options(function: _Function) -> _Function:
+    """Those of them that concern evaluators and what comes of them, for attempts that are made already."""
+    return _with(function, (*_AT_ONCE, *_JUDGE, *_GOOD_ENOUGH, *_SHOWN))
+
+
+def _with(function: _Function, options: Sequence[Callable[[_Function], _Function]]) -> _Function:
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+# ---------------------------------------------------------------------- for commands that name a store
+
+
+def store_option(function: _Function) -> _Function:
+    """`--store`, for commands that read what is kept."""
+    return click.option(
+        "--store",
+        metavar="URL",
+        help="Where runs are kept: a file, sqlite:///PATH or postgresql://USER@HOST/DATABASE. Default: CALIPERS_STORE, else "
+        "the project's file, else .calipers/runs.db.",
+    )(function)
+
+
+def dataset_option(function: _Function) -> _Function:
+    """`--dataset`, for commands that draw conclusions from runs."""
+    return click.option(
+        "--dataset",
+        metavar="NAME",
+        help="Of which dataset the runs are, where runs of several have the same name, or were made at once.",
+    )(function)
+
+
+def redact_option(function: _Function) -> _Function:
+    """`--redact`, for commands that keep something."""
+    return click.option(
+        "--redact",
+        metavar="ADDRESS",
+        multiple=True,
+        help="A function, or a list of them, that takes out of each value what must not be kept, as module:name or "
+        "file.py:name. Repeatable.",
+    )(function)
+
+
+def run_argument(function: _Function) -> _Function:
+    """`RUN`, for commands about one run."""
+    return click.argument("run", metavar="RUN", shell_complete=complete_run)(function)
+
+
+def keeping_options(function: _Function) -> _Function:
+    """Where a command keeps its runs, and what it takes from earlier ones."""
+    for option in reversed(_KEEPING):
+        function = option(function)
+    return store_option(redact_option(function))
+
+
+_KEEPING = (
+    click.option("--no-store", is_flag=True, help="Keep nothing: neither resume nor reuse is possible then."),
+    click.option(
+        "--resume",
+        metavar="[RUN]",
+        is_flag=False,
+        flag_value="",
+        shell_complete=complete_run,
+        help="Go on with a kept run: what it has is not done again. Without RUN: the newest one of the evaluation that did not "
+        "finish; if there is none, a new one begins.",
+    ),
+    click.option(
+        "--rerun-failed",
+        is_flag=True,
+        help="With --resume, make failed attempts and failed judgements again.",
+    ),
+    click.option(
+        "--reuse",
+        is_flag=True,
+        help="Take over what earlier runs have for the same case, task and evaluator, and compute only what changed.",
+    ),
+)
