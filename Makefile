@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check search lint types mypy pyright systems examples docs pythons versions bench wheel clean
+.PHONY: help demo test check search lint types mypy pyright systems docs pythons versions bench wheel clean
 
 help: ## Show this help
 	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET\n" } /^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
@@ -22,7 +22,7 @@ demo: $(VENV)/.base ## Set up, run a small evaluation and show its report
 # The checks before the tests keep one core busy each; beside them, the other Python gets what it needs.
 test: $(VENV)/.dev ## Set up and run everything: lint, types, docs, tests on this Python and on the newest found
 	@$(BIN)/python tools/system_packages.py
-	@$(MAKE) --no-print-directory --jobs lint mypy pyright systems examples docs pythons
+	@$(MAKE) --no-print-directory --jobs lint mypy pyright systems docs pythons
 	$(BIN)/python -m pytest -n auto --dist worksteal
 	@$(BIN)/python tools/each_python.py
 
@@ -37,19 +37,16 @@ lint: $(VENV)/.dev ## Check style and formatting
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check --preview --select PLW1514 src tools  # text files are in UTF-8 on every system
 
-types: mypy pyright systems examples ## Check types with mypy and pyright, for this system, for others, and of the examples
+types: mypy pyright systems ## Check types with mypy and pyright, for this system and for others, with the examples of the documentation
 
 mypy: $(VENV)/.dev
-	$(BIN)/mypy
+	@$(BIN)/python tools/check_types.py
 
 pyright: $(VENV)/.dev
 	$(BIN)/basedpyright
 
 systems: $(VENV)/.dev
 	@$(BIN)/python tools/other_systems.py
-
-examples: $(VENV)/.dev
-	@$(BIN)/python tools/docs_types.py
 
 docs: $(VENV)/.dev ## Build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
