@@ -1,10 +1,12 @@
 """Settings for the whole suite."""
 
+import compileall
 import gc
 import os
 import signal
 import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,7 +24,7 @@ settings.register_profile(
 settings.load_profile("calipers")
 # On the second and third Python, what laws hold is not the question any more, but whether the code runs.
 settings.register_profile("brief", settings.get_profile("calipers"), max_examples=5)
-# `make search` looks where nobody has looked yet.
+# `make search` tries new examples each time.
 settings.register_profile("search", settings.get_profile("calipers"), derandomize=False, max_examples=1000)
 
 # A job started in the background by a shell ignores Ctrl-C, and so would every program that tests interrupt.
@@ -44,6 +46,12 @@ sys.dont_write_bytecode = False
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--brief", action="store_true", help="of a test's parameters, try only the first")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the source once: hundreds of programs that tests start read it, and some of them may store nothing."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(__file__).parent.parent / "src", quiet=2)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
