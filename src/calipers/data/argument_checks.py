@@ -1,0 +1,190 @@
+"""Checks of arguments: one function, and one wording, for each rule.
+
+A check returns the value as it is, or raises an error that names the argument, states the rule and shows the value. A
+bool is not a number here, although Python counts it as an int, and a number is finite unless `at_most=math.inf` allows
+infinity. Where `or_none` is set, `None` passes too.
+"""
+
+import math
+import sys
+from collections.abc import Collection, Sequence
+from typing import Any, TypeGuard, TypeVar
+
+from calipers.errors import CalipersError, InvalidOptionError
+
+from .jsonable import safe_repr
+
+_T = TypeVar("_T")
+_Error = type[CalipersError | ValueError | TypeError]
+
+
+def is_number(value: Any) -> TypeGuard[int | float]:
+    """Whether it is an int or a float; a bool is neither."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_whole_number(value: Any, *, at_least: float = -math.inf) -> TypeGuard[int]:
+    """Whether it is an int from `at_least`; a bool is none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= at_least
+
+
+def check_whole_number(
+    name: str,
+    value: _T,
+    *,
+    at_least: int | None = None,
+    at_most: int | None = None,
+    or_none: bool = False,
+    error: _Error = InvalidOptionError,
+) -> _T:
+    """The value, if it is a whole number within these limits, both included."""
+    if value is None and or_none:
+        return value
+    number: Any = value
+    if (
+        not is_whole_number(number)
+        or (at_least is not None and number < at_least)
+        or (at_most is not None and number > at_most)
+    ):
+        lowest = "" if at_least is None else f" from {at_least:,}"
+        highest = "" if at_most is None else f" to {at_most:,}"
+        raise _refusal(error, name, f"a whole number{lowest}{highest}", value, or_none=or_none)
+    return value
+
+
+def check_number(
+    name: str,
+    value: _T,
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    of: str = "",
+    or_none: bool = False,
+    error: _Error = InvalidOptionError,
+) -> _T:
+    """The value, if it is a number within these limits; `of` is what the number counts, such as "seconds"."""
+    if value is None and or_none:
+        return value
+    number: Any = value
+    # An integer beyond the largest float passes no calculation, so it counts as infinite.
+    if (
+        not is_number(number)
+        or not (-sys.float_info.max if at_least is None else at_least) <= number
+        or (above is not None and not number > above)
+        or not number <= (sys.float_info.max if at_most is None else at_most)
+    ):
+        kind = ("a finite number" if at_most is None else "a number") + (f" of {of}" if of else "")
+        lowest = (
+            f" from {at_least:,}"
+            if at_least is not None
+            else f" above {above:,}"
+            if above is not None
+            else ""
+        )
+        if at_most is None or at_most == math.inf:
+            highest = ""
+        else:
+            highest = (
+                f" to {at_most:,}"
+                if at_least is not None
+                else f" and at most {at_most:,}"
+                if lowest
+                else f" up to {at_most:,}"
+            )
+        raise _refusal(error, name, f"{kind}{lowest}{highest}", value, or_none=or_none)
+    return value
+
+
+def check_share(
+    name: str,
+    value: _T,
+    *,
+    or_zero: bool = True,
+    or_none: bool = False,
+    error: _Error = InvalidOptionError,
+) -> _T:
+    """The value, if it is a number from 0 to 1; without `or_zero`, above 0."""
+    if value is None and or_none:
+        return value
+    number: Any = value
+    if not is_number(number) or not 0 <= number <= 1 or not (number or or_zero):
+        rule = "a number from 0 to 1" if or_zero else "a number above 0 and at most 1"
+        hint = (
+            f"; {number:g} % is written {number / 100:g}" if is_number(number) and 1 < number <= 100 else ""
+        )
+        raise _refusal(error, name, rule, value, or_none=or_none, hint=hint)
+    return value
+
+
+def check_flag(name: str, value: _T, *, or_none: bool = False, error: _Error = InvalidOptionError) -> _T:
+    """The value, if it is `True` or `False`."""
+    if not isinstance(value, bool) and not (value is None and or_none):
+        raise _refusal(error, name, "True or False", value, or_none=or_none)
+    return value
+
+
+def check_text(
+    name: str,
+    value: _T,
+    *,
+    or_empty: bool = False,
+    or_none: bool = False,
+    error: _Error = InvalidOptionError,
+) -> _T:
+    """The value, if it is a text with something in it besides spaces; with `or_empty`, any text."""
+    if value is None and or_none:
+        return value
+    if not isinstance(value, str) or not (or_empty or value.strip()):
+        rule = "a text" if or_empty else "a text that is not empty"
+        raise _refusal(error, name, rule, value, or_none=or_none)
+    return value
+
+
+def check_texts(
+    name: str,
+    value: _T,
+    *,
+    or_empty: bool = False,
+    or_none: bool = False,
+    error: _Error = InvalidOptionError,
+) -> _T:
+    """The value, if it is a list of texts, each as in `check_text`; a text alone is not a list."""
+    if value is None and or_none:
+        return value
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+    texts: Any = value if is_list else [None]
+    if not all(isinstance(text, str) and (or_empty or text.strip()) for text in texts):
+        rule = "a list of texts" if or_empty else "a list of texts that are not empty"
+        raise _refusal(error, name, rule, value, or_none=or_none)
+    return value
+
+
+def check_choice(
+    name: str,
+    value: _T,
+    choices: Collection[str],
+    *,
+    or_none: bool = False,
+    error: _Error = InvalidOptionError,
+) -> _T:
+    """The value, if it is one of these words."""
+    if value is None and or_none:
+        return value
+    if not isinstance(value, str) or value not in choices:
+        *others, last = map(repr, choices)
+        rule = f"{', '.join(others)} or {last}" if others else last
+        raise _refusal(error, name, rule, value, or_none=or_none)
+    return value
+
+
+def check_function(name: str, value: _T, *, or_none: bool = False, error: _Error = InvalidOptionError) -> _T:
+    """The value, if it can be called."""
+    if not callable(value) and not (value is None and or_none):
+        raise _refusal(error, name, "a function", value, or_none=or_none)
+    return value
+
+
+def _refusal(error: _Error, name: str, rule: str, value: Any, *, or_none: bool, hint: str = "") -> Exception:
+    choice = ", or None" if or_none else ""
+    return error(f"{name} must be {rule}{choice}, got {safe_repr(value):.200}{hint}")
