@@ -8,6 +8,8 @@ infinity. Where `or_none` is set, `None` passes too.
 import math
 import sys
 from collections.abc import Collection, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any, TypeGuard, TypeVar
 
 from calipers.errors import CalipersError, InvalidOptionError
@@ -28,6 +30,11 @@ def is_whole_number(value: Any, *, at_least: float = -math.inf) -> TypeGuard[int
     return isinstance(value, int) and not isinstance(value, bool) and value >= at_least
 
 
+def is_real_number(value: Any) -> TypeGuard[Real | Decimal]:
+    """Whether it is a number of any library that has an order, such as a Decimal or a numpy float; a bool is none."""
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
+
+
 def check_whole_number(
     name: str,
     value: _T,
@@ -42,7 +49,8 @@ def check_whole_number(
         return value
     number: Any = value
     if (
-        not is_whole_number(number)
+        isinstance(number, bool)
+        or not isinstance(number, int)
         or (at_least is not None and number < at_least)
         or (at_most is not None and number > at_most)
     ):
@@ -69,7 +77,8 @@ def check_number(
     number: Any = value
     # An integer beyond the largest float passes no calculation, so it counts as infinite.
     if (
-        not is_number(number)
+        isinstance(number, bool)
+        or not isinstance(number, int | float)
         or not (-sys.float_info.max if at_least is None else at_least) <= number
         or (above is not None and not number > above)
         or not number <= (sys.float_info.max if at_most is None else at_most)

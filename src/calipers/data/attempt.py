@@ -5,7 +5,6 @@ can be judged again.
 """
 
 import hashlib
-import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,9 @@ from calipers.data.case import Case
 from calipers.data.jsonable import safe_repr
 from calipers.data.reuse import Recalled
 from calipers.data.trace import Trace, joined
-from calipers.errors import NO_DEFAULT, DefaultT, InvalidOptionError, InvalidTraceError, NotKnownError
+from calipers.errors import NO_DEFAULT, DefaultT, InvalidTraceError, NotKnownError
+
+from .argument_checks import check_number
 
 
 class Recorded(Protocol):
@@ -233,8 +234,7 @@ def increment_eval_metric(name: str, amount: float) -> None:
 
     What an evaluator counts stands in the `metadata` of its result, under "metrics". Safe in threads the task starts with its context. A metric that never moves from zero is not created.
     """
-    if isinstance(amount, bool) or not isinstance(amount, int | float) or not math.isfinite(amount):
-        raise InvalidOptionError(f"metric {name!r} grows by a finite number, got {amount!r}")
+    check_number(f"the amount to add to metric {name!r}", amount)
     attempt = _CURRENT.get()
     if attempt is not None:
         with _COUNTING:

@@ -22,6 +22,8 @@ from calipers.data.trace import ToolCall
 from calipers.data.user_turn import ABSENT, UserTurn, as_turns, evaluators_of
 from calipers.errors import InvalidCaseError, InvalidOptionError, InvalidTraceError
 
+from .argument_checks import is_number
+
 if TYPE_CHECKING:
     from calipers.matching.match import CallLike
 
@@ -210,9 +212,7 @@ def _expected_calls(name: str | None, calls: Any) -> list[ToolCall]:
 
 def is_timeout(value: Any) -> bool:
     """Whether a case may have this timeout: a positive number of seconds, with an end."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return 0 < value <= sys.float_info.max
+    return is_number(value) and 0 < value <= sys.float_info.max
 
 
 def similar_names(wanted: str, names: Iterable[str], *, cutoff: float = 0.6) -> list[str]:

@@ -23,6 +23,8 @@ from calipers.data.result import EvalResult, EvaluationReason, EvalVerdict, Scal
 from calipers.errors import InvalidOutputError
 from calipers.process.interrupt import is_interrupt
 
+from .argument_checks import is_real_number
+
 EvaluatorOutput: TypeAlias = (
     Scalar | EvaluationReason | Skipped | EvalResult | Mapping[str, "EvaluatorOutput"]
 )
@@ -229,7 +231,7 @@ def _score_of(output: Any) -> float | None:
     if given is None:
         return None
     number = _from_numpy(given)
-    if isinstance(number, bool) or not isinstance(number, Real | Decimal):
+    if not is_real_number(number):
         raise InvalidOutputError(
             f"returned {type(output).__name__} with the score {_short(given)}, which is no number"
         )

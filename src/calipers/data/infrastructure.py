@@ -15,6 +15,8 @@ from contextlib import suppress
 from errno import errorcode
 from typing import Any, Final
 
+from .argument_checks import is_whole_number
+
 _DEEP: Final = 10
 """How many causes of an error are followed."""
 
@@ -81,6 +83,6 @@ def _status(error: BaseException) -> int | None:
         places.append((error, "code"))
     for holder, name in places:
         found = getattr(holder, name, None)
-        if isinstance(found, int) and not isinstance(found, bool):
+        if is_whole_number(found):
             return found
     return None

@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from decimal import Decimal
 from enum import StrEnum
-from numbers import Real
 from typing import Any, Final, Generic, Literal, TypeAlias
 from uuid import uuid4
 
@@ -26,6 +24,8 @@ from calipers.data.pydantic_field import ModelField
 from calipers.data.redaction import masked_fields, masked_text
 from calipers.errors import InvalidOutputError, OtherLoopError, RolloutError
 from calipers.process.interrupt import is_interrupt
+
+from .argument_checks import is_real_number
 
 Scalar: TypeAlias = bool | int | float | str
 """What one judgement may say."""
@@ -90,8 +90,7 @@ def check_score(score: Any) -> None:
     Raises:
         InvalidOutputError: it is no number from 0 to 1. A bool is never a number.
     """
-    is_number = isinstance(score, Real | Decimal) and not isinstance(score, bool)
-    if not is_number or not 0 <= float(score) <= 1:
+    if not is_real_number(score) or not 0 <= float(score) <= 1:
         raise InvalidOutputError(f"the score of an EvalResult is a number from 0 to 1, got {score!r:.200}")
 
 

@@ -17,6 +17,8 @@ from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, OtherLoopError, RolloutError
 from calipers.process.interrupt import is_interrupt
 
+from .argument_checks import check_number, check_share, check_whole_number
+
 _LONGEST = 1_000_000
 """Seconds. A longer pause is a slip of the pen, and NaN and infinity are none."""
 
@@ -46,22 +48,11 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds from the start of the first try to the start of the last one, at most; `None` for no limit."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.attempts, bool) or not isinstance(self.attempts, int) or self.attempts < 1:
-            raise InvalidOptionError(
-                f"Retry(attempts=...) must be a whole number from 1, got {self.attempts!r}"
-            )
-        for name, highest in (
-            ("backoff", _LONGEST),
-            ("factor", _LONGEST),
-            ("max_backoff", _LONGEST),
-            ("jitter", 1),
-            ("timeout", _LONGEST),
-        ):
+        check_whole_number("Retry(attempts=...)", self.attempts, at_least=1)
+        for name in ("backoff", "factor", "max_backoff", "timeout"):
             value = getattr(self, name)
-            if name == "timeout" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= highest:
-                raise InvalidOptionError(f"Retry({name}=...) must be from 0 to {highest:,}, got {value!r}")
+            check_number(f"Retry({name}=...)", value, at_least=0, at_most=_LONGEST, or_none=name == "timeout")
+        check_share("Retry(jitter=...)", self.jitter)
         if not _selects(self.on):
             raise InvalidOptionError(
                 f"Retry(on=...) must be an exception type, a tuple of them or a function of the error, got {self.on!r}"

@@ -22,7 +22,6 @@ unknown where one of them did not measure it; so are its calls.
 import contextlib
 import copy
 import os
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -34,6 +33,8 @@ import msgspec
 from calipers.data.pydantic_field import written_as
 from calipers.data.redaction import masked, masked_fields, secrets_in
 from calipers.errors import InvalidTraceError
+
+from .argument_checks import check_flag, check_number, check_whole_number
 
 
 class ToolCall:
@@ -97,11 +98,11 @@ class ToolCall:
         self.name = called
         self.arguments = dict(given) if given is not None else {}
         self.output = _either("output", output, "tool_output", tool_output)
-        if success is not None and not isinstance(success, bool):
-            raise InvalidTraceError(
-                f"success of tool call {called!r} must be True or False, got {success!r:.200}"
-            )
-        self.success = error is None if success is None else success
+        self.success = (
+            error is None
+            if success is None
+            else check_flag(f"success of tool call {called!r}", success, error=InvalidTraceError)
+        )
         self.error = error
         self.latency_ms = _measured(f"latency_ms of tool call {called!r}", latency_ms)
         self.call_id = call_id
@@ -624,17 +625,13 @@ def _either(word: str, value: Any, other_word: str, other: Any) -> Any:
 
 
 def _count(what: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidTraceError(f"{what} must be a whole number from 0, got {value!r}")
+    check_whole_number(what, value, at_least=0, error=InvalidTraceError)
 
 
 def _measured(what: str, value: Any) -> Any:
     if value is None:
         return None
-    # An integer too large for a float is no time, and whoever divides by a budget would trip over it.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
-        raise InvalidTraceError(f"{what} must be a finite number of milliseconds from 0, got {value!r}")
-    return value
+    return check_number(what, value, at_least=0, of="milliseconds", error=InvalidTraceError)
 
 
 def _moment(what: str, value: Any) -> Any:

@@ -13,6 +13,8 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+from calipers.data.argument_checks import is_number
+
 from .code import UnknowableError, Walk, closure_of, defaults_of
 from .fingerprint import AnyIdentity, Unknown, identity_of
 from .libraries import Libraries
@@ -148,7 +150,7 @@ def declared_version(task: Any) -> str | None:
     while isinstance(task, functools.partial):
         task = task.func
     found = getattr(task, "version", None)
-    return str(found) if isinstance(found, str | int | float) and not isinstance(found, bool) else None
+    return str(found) if isinstance(found, str) or is_number(found) else None
 
 
 def walk_callable(walk: Walk, thing: Any, *, label: str, texts: bool) -> None:
