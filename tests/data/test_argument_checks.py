@@ -103,8 +103,8 @@ def test_a_choice_lists_all_choices() -> None:
     assert check_choice("keep", "all", ("all", "failed")) == "all"
     assert check_choice("keep", None, ("all",), or_none=True) is None
     for value, choices, said in (
-        ("none", ("all", "failed", "some"), "keep must be 'all', 'failed' or 'some', got 'none'"),
-        ([], ("all",), "keep must be 'all', got []"),
+        ("none", ("all", "failed", "some"), "keep must be one of all, failed, some, got 'none'"),
+        ([], ("all",), "keep must be one of all, got []"),
     ):
         with pytest.raises(InvalidOptionError) as caught:
             check_choice("keep", value, choices)

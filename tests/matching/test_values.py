@@ -245,7 +245,7 @@ def test_a_class_is_refused_because_it_could_mean_two_things():
 
 @pytest.mark.parametrize("minimum", [0, 1.1, -1, math.nan, True, "a", None])
 def test_a_minimum_that_means_nothing_is_refused(minimum):
-    with pytest.raises(InvalidOptionError, match="minimum must be above 0 and at most 1"):
+    with pytest.raises(InvalidOptionError, match="minimum must be a number above 0 and at most 1"):
         Check(len, minimum=minimum)
 
 

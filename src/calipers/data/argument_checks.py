@@ -7,7 +7,7 @@ infinity. Where `or_none` is set, `None` passes too.
 
 import math
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any, TypeGuard, TypeVar
@@ -181,9 +181,7 @@ def check_choice(
     if value is None and or_none:
         return value
     if not isinstance(value, str) or value not in choices:
-        *others, last = map(repr, choices)
-        rule = f"{', '.join(others)} or {last}" if others else last
-        raise _refusal(error, name, rule, value, or_none=or_none)
+        raise _refusal(error, name, f"one of {', '.join(choices)}", value, or_none=or_none)
     return value
 
 
@@ -192,6 +190,14 @@ def check_function(name: str, value: _T, *, or_none: bool = False, error: _Error
     if not callable(value) and not (value is None and or_none):
         raise _refusal(error, name, "a function", value, or_none=or_none)
     return value
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """` (did you mean 'x'?)` if a known name is close to this unknown one, else an empty text."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(name), list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def _refusal(error: _Error, name: str, rule: str, value: Any, *, or_none: bool, hint: str = "") -> Exception:

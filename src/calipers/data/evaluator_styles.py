@@ -17,7 +17,6 @@ output where it expects anything else. Where a case states expected tool calls a
 """
 
 import dataclasses
-import difflib
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
@@ -34,6 +33,8 @@ from calipers.errors import (
     NotApplicableError,
     SpanTreeRecordingError,
 )
+
+from .argument_checks import did_you_mean
 
 _EvaluatorT = TypeVar("_EvaluatorT")
 Output: TypeAlias = EvaluatorOutput | Awaitable[EvaluatorOutput]
@@ -457,8 +458,7 @@ def _about_class(x: type) -> str:
 
 
 def _about_parameter(name: str, x: Any) -> str:
-    close = difflib.get_close_matches(name, _SOURCES, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    hint = did_you_mean(name, _SOURCES)
     if name == "self":
         hint = " (is it a method? Take it from an object, not from the class)"
     return (

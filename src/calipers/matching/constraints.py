@@ -13,11 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from calipers.data.argument_checks import check_whole_number, is_real_number
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
 from .call import compare_calls, show_call
-from .numbers import holds_number, is_number, is_number_text, without_dates
+from .numbers import holds_number, is_number_text, without_dates
 from .rules import CallOf, CallRules
 from .showing import show
 from .values import matches
@@ -110,8 +111,7 @@ class _Count(Constraint):
 
     def __post_init__(self) -> None:
         as_step(self.step)
-        if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times < 0:
-            raise InvalidOptionError(f"times must be a whole number from 0, got {self.times!r}")
+        check_whole_number("times", self.times, at_least=0)
 
     @abstractmethod
     def holds(self, count: int) -> bool:
@@ -271,7 +271,7 @@ def _is_or_holds(found: Any, part: Any) -> bool:
     if part is None or isinstance(part, bool) or isinstance(found, bool):
         return False
     if isinstance(found, str):
-        if is_number(part):
+        if is_real_number(part):
             return holds_number(found, part)
         text = str(part)
         if _PLAIN_NUMBER.fullmatch(text):
@@ -281,7 +281,9 @@ def _is_or_holds(found: Any, part: Any) -> bool:
         # As a word, or as a number of its own: "4" does not come from "40", nor "42" from "3.42".
         bounded = rf"(?<!\w)(?<!\d[.,])(?<!\d['\u2019]){re.escape(text)}(?!\w|[.,'\u2019]\d)"
         return bool(text) and re.search(bounded, found) is not None
-    return isinstance(part, str) and is_number(found) and is_number_text(part) and holds_number(part, found)
+    return (
+        isinstance(part, str) and is_real_number(found) and is_number_text(part) and holds_number(part, found)
+    )
 
 
 _PLAIN_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*)(?:\.\d+)?")

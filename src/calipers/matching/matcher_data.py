@@ -33,12 +33,12 @@ by name. Where a matcher holds others, each is again such a mapping; a text, a n
 | `includes` | text, a list of matchers or a mapping of matchers |
 """
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from datetime import timedelta
 from typing import Any
 
+from calipers.data.argument_checks import did_you_mean, is_number
 from calipers.data.jsonable import plain
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError, InvalidTraceError
@@ -263,9 +263,8 @@ def _matcher(name: Any, inside: Any, where: str) -> Any:
         return Includes(entries) if name == "includes" else entries
     if name == "includes":
         return Includes(inside)
-    close = difflib.get_close_matches(str(name), _NAMES, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(_NAMES)}"
-    raise InvalidOptionError(f"{where}: no matcher is called {name!r}; {hint}")
+    hint = did_you_mean(name, _NAMES) or f"; there are {', '.join(_NAMES)}"
+    raise InvalidOptionError(f"{where}: no matcher is called {name!r}{hint}")
 
 
 def _made(kind: Callable[..., Any], parameters: Any, name: str) -> Any:
@@ -274,7 +273,7 @@ def _made(kind: Callable[..., Any], parameters: Any, name: str) -> Any:
         raise InvalidOptionError(f"{name} takes parameters by name, got {show(parameters)}")
     given = dict(parameters)
     seconds = given.get("tolerance")
-    if name == "date" and isinstance(seconds, int | float) and not isinstance(seconds, bool):
+    if name == "date" and is_number(seconds):
         given["tolerance"] = timedelta(seconds=seconds)
     try:
         return kind(**given)

@@ -11,13 +11,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
-from numbers import Real
 from typing import Any
 
+from calipers.data.argument_checks import check_number, check_share, is_real_number
 from calipers.errors import AttemptTimeoutError, InvalidOptionError, MissingExtraError
 
 from .showing import show, show_typed
-from .values import Matcher, check_share, differences, is_nan, similarity
+from .values import Matcher, differences, is_nan, similarity
 
 _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list, tuple),
@@ -46,9 +46,7 @@ class Regex(Matcher):
     def __post_init__(self) -> None:
         if not isinstance(self.pattern, str) or not self.pattern:
             raise InvalidOptionError(f"Regex needs a pattern as non-empty text, got {self.pattern!r}")
-        limit = self.timeout_seconds
-        if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < math.inf:
-            raise InvalidOptionError(f"timeout_seconds must be a positive number of seconds, got {limit!r}")
+        check_number("timeout_seconds", self.timeout_seconds, above=0, of="seconds")
         _compile(self.pattern, self.ignore_case)
 
     def similarity(self, actual: Any) -> float:
@@ -123,7 +121,7 @@ class Similar(Matcher):
     def __post_init__(self) -> None:
         if not isinstance(self.value, str):
             raise InvalidOptionError(f"Similar needs text, got {self.value!r}")
-        check_share("minimum", self.minimum)
+        check_share("minimum", self.minimum, or_zero=False)
 
     def similarity(self, actual: Any) -> float:
         """1 if similar enough.
@@ -170,7 +168,7 @@ class Approx(Matcher):
         for name in ("abs_tol", "rel_tol"):
             tolerance = getattr(self, name)
             if not _is_number(tolerance) or not 0 <= tolerance < math.inf:
-                raise InvalidOptionError(f"{name} must be a number from 0 up, got {tolerance!r}")
+                raise InvalidOptionError(f"{name} must be a finite number from 0, got {tolerance!r}")
 
     def similarity(self, actual: Any) -> float:
         """1 if the numbers are close."""
@@ -342,7 +340,7 @@ def _read_json(text: Any) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real | Decimal) and not isinstance(value, bool) and not is_nan(value)
+    return is_real_number(value) and not is_nan(value)
 
 
 @lru_cache(maxsize=256)

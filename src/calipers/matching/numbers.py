@@ -9,7 +9,6 @@ and a currency right before it (`EUR420`). A hyphen behind a word or a number is
 import math
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any
 
 _CURRENCY = (
@@ -63,11 +62,6 @@ def numbers_in(text: str) -> Iterator[float]:
 def without_dates(text: str) -> str:
     """A text without the dates that are written in digits, and their times of day."""
     return _DATE.sub(";", text)
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a number; a bool is none."""
-    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
 def is_number_text(text: str) -> bool:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
-from calipers.errors import InvalidOptionError
+from calipers.data.argument_checks import check_choice
 
 from .counting import Counted
 from .rules import ArgumentMode, CallRules, Names
@@ -43,10 +43,7 @@ class MatchOptions(CallRules):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, kind in (("mode", Mode), ("failed", Counted), ("retried", Counted)):
-            if getattr(self, name) not in get_args(kind):
-                raise InvalidOptionError(
-                    f"{name} must be one of {', '.join(get_args(kind))}, got {getattr(self, name)!r}"
-                )
+            check_choice(name, getattr(self, name), get_args(kind))
 
     @property
     def order_counts(self) -> bool:

@@ -25,6 +25,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
+from calipers.data.argument_checks import check_choice, check_whole_number
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
@@ -89,11 +90,7 @@ class Repeated:
     def __post_init__(self) -> None:
         object.__setattr__(self, "part", as_part(self.part))
         for name in ("at_least", "at_most"):
-            value = getattr(self, name)
-            if value is None and name == "at_most":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise InvalidOptionError(f"{name} must be a whole number from 0, got {value!r}")
+            check_whole_number(name, getattr(self, name), at_least=0, or_none=name == "at_most")
         if self.at_least > _MOST_REPEATED:
             raise InvalidOptionError(
                 f"at_least={self.at_least!r} is more than {_MOST_REPEATED}: count calls with AtLeast, which needs no step for "
@@ -177,10 +174,7 @@ class Trajectory:
             if not isinstance(constraint, Constraint):
                 raise InvalidOptionError(f"{constraint!r} is no constraint: Before, Never, AtMost, Flow, …")
         for name, kind in (("extra", Extra), ("failed", Counted), ("retried", Counted)):
-            if getattr(self, name) not in get_args(kind):
-                raise InvalidOptionError(
-                    f"{name} must be {' or '.join(map(repr, get_args(kind)))}, got {getattr(self, name)!r}"
-                )
+            check_choice(name, getattr(self, name), get_args(kind))
         if not self.steps and not self.constraints and self.extra == "allowed":
             raise InvalidOptionError(
                 "the trajectory asks for nothing: give steps, or constraints, or extra='forbidden'"

@@ -22,10 +22,10 @@ arguments: subset                           # how arguments are compared; also e
 A tool whose name is one of these words is written in full. Matchers are those of `matcher_data`.
 """
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from calipers.data.argument_checks import did_you_mean
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
@@ -74,8 +74,7 @@ def read_trajectory(data: Any) -> Trajectory:
         )
     for key in data:
         if key not in KEYS:
-            close = difflib.get_close_matches(str(key), KEYS, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else f"; it has {', '.join(KEYS)}"
+            hint = did_you_mean(key, KEYS) or f"; it has {', '.join(KEYS)}"
             raise InvalidOptionError(f"a trajectory has no {key!r}{hint}")
     rules = {"arguments": data.get("arguments", "subset")}
     rules |= {key: data[key] for key in ("ignore", "defaults", "names") if key in data}
@@ -114,10 +113,8 @@ def _part(data: Any) -> Any:
             )
         return Repeated(_part(options.pop("step")), **options)
     if not isinstance(inside, Mapping):
-        close = difflib.get_close_matches(str(word), _WORDS, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise InvalidOptionError(
-            f"{word!r}{hint} is followed by {inside!r:.200}: a tool is followed by its arguments, a mapping"
+            f"{word!r}{did_you_mean(word, _WORDS)} is followed by {inside!r:.200}: a tool is followed by its arguments, a mapping"
         )
     return ToolCall(word, inside)
 

@@ -27,6 +27,7 @@ from numbers import Number
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
+from calipers.data.argument_checks import check_share
 from calipers.errors import CalipersError, InvalidOptionError, InvalidOutputError
 
 from .showing import show, show_typed
@@ -67,7 +68,7 @@ class Check(Matcher):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise InvalidOptionError(f"Check needs a function of the value, got {self.function!r}")
-        check_share("minimum", self.minimum)
+        check_share("minimum", self.minimum, or_zero=False)
 
     def similarity(self, actual: Any) -> float:
         """What the function returned, or 1 where that is enough.
@@ -178,16 +179,6 @@ def differences(expected: Any, actual: Any, path: str = "") -> Iterator[Differen
             yield unexpected(f"{path}[{index}]", actual[index])
     elif not _scalars_match(expected, actual):
         yield Difference(path, "different", expected, actual, _two_values(expected, actual))
-
-
-def check_share(name: str, value: Any) -> None:
-    """Refuses a number that is not above 0 and at most 1.
-
-    Raises:
-        InvalidOptionError: it is not.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise InvalidOptionError(f"{name} must be above 0 and at most 1, got {value!r}")
 
 
 def missing(path: str, expected: Any) -> Difference:

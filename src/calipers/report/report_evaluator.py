@@ -12,7 +12,6 @@ returned for each attempt, before the report evaluators run.
 """
 
 import asyncio
-import difflib
 import inspect
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -22,6 +21,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
+from calipers.data.argument_checks import did_you_mean
 from calipers.data.evaluator import Evaluator, changed_fields
 from calipers.data.evaluator_styles import RolloutEvaluator
 from calipers.data.jsonable import safe_repr
@@ -181,8 +181,7 @@ def _wanted(function: Callable[..., Any], x: Any, *, only_is_context: bool = Fal
         return []
     for name, parameter in named.items():
         if name not in _SOURCES and parameter.default is inspect.Parameter.empty:
-            close = difflib.get_close_matches(name, _SOURCES, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            hint = did_you_mean(name, _SOURCES)
             raise NotAnEvaluatorError(f"{x!r} asks for {name!r}{hint}, which no report has.\n{_SHAPES}")
     wanted = [name for name in named if name in _SOURCES]
     if not wanted:

@@ -27,6 +27,7 @@ from typing_extensions import (
     TypedDict,  # what validates dataset files cannot read the standard one before Python 3.12
 )
 
+from calipers.data.argument_checks import did_you_mean, is_number, is_whole_number
 from calipers.errors import InvalidOptionError
 
 from .attributes import check_value, matches_value
@@ -195,11 +196,9 @@ def _check_keys(query: Any) -> None:
     for key in query:
         if key in known:
             continue
-        import difflib
-
-        near = difflib.get_close_matches(str(key), known, n=1)
-        hint = f", did you mean {near[0]!r}?" if near else ""
-        raise InvalidOptionError(f"unknown key {key!r} in a span query{hint} (known: {', '.join(known)})")
+        raise InvalidOptionError(
+            f"unknown key {key!r} in a span query{did_you_mean(key, known)}; there are {', '.join(known)}"
+        )
 
 
 # Each of the following turns the keys of one kind, where present, into predicates.
@@ -375,19 +374,17 @@ def _text(key: str, value: Any) -> str:
 
 
 def _count(key: str, value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InvalidOptionError(
-            f"{key} takes a whole number of 0 or more, got {value!r}{_drop_it(key, value)}"
-        )
+    if not is_whole_number(value, at_least=0):
+        raise InvalidOptionError(f"{key} must be a whole number from 0, got {value!r}{_drop_it(key, value)}")
     return value
 
 
 def _seconds(key: str, value: Any) -> float:
     if isinstance(value, timedelta):
         value = value.total_seconds()
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+    if not is_number(value) or not 0 <= value < math.inf:
         raise InvalidOptionError(
-            f"{key} takes seconds of 0 or more, or a timedelta, got {value!r}{_drop_it(key, value)}"
+            f"{key} must be a number of seconds from 0, or a timedelta, got {value!r}{_drop_it(key, value)}"
         )
     return value
 

@@ -9,6 +9,8 @@ repeats the sum of the requests inside it, so a span with usage inside it counts
 import math
 from typing import Any, Final
 
+from calipers.data.argument_checks import is_number
+
 from .tree import SpanNode, SpanTree
 
 _USAGE: Final = "gen_ai.usage."
@@ -44,6 +46,4 @@ def _metric(key: str) -> str | None:
 
 
 def _is_amount(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return math.isfinite(value) and value >= 0
+    return is_number(value) and 0 <= value < math.inf

@@ -4,11 +4,11 @@ A kind by its name (`telephone`), a kind with its first option (`{noise: 10}`), 
 (`{noise: {snr: 10, color: pink}}`), or a list of these, one after the other.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
+from calipers.data.argument_checks import did_you_mean
 from calipers.errors import InvalidOptionError
 
 from .babble import Babble
@@ -70,8 +70,7 @@ def _build(name: Any, options: Any, kinds: Mapping[str, type[Perturbation]]) -> 
         InvalidOptionError: a name nobody has, or options that the kind does not take.
     """
     if name not in kinds:
-        close = difflib.get_close_matches(str(name), kinds, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        hint = did_you_mean(name, kinds)
         first, colon, option = str(name).partition(":")
         if colon and first.strip() in kinds:  # YAML takes it for one word
             hint = f" (did you mean '{first.strip()}: {option.strip()}', with a space?)"
