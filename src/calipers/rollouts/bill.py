@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .graph import Node
+from .players import is_priced
 
 
 @dataclass
@@ -72,8 +73,3 @@ class Bill:
         known = [cost for cost in costs if cost is not None]
         untold = any(cost is None and priced for cost, priced in zip(costs, self._priced, strict=True))
         return sum(known) if known and not untold else None
-
-
-def is_priced(player: Any) -> bool:
-    """Whether a player says that what it does has a price."""
-    return getattr(player, "priced", False) is True

@@ -164,3 +164,8 @@ class Moderator(Protocol):
     def moderate(self, texts: Sequence[str]) -> Sequence[float] | Awaitable[Sequence[float]]:
         """One score for each text, in the same order."""
         ...
+
+
+def is_priced(player: Any) -> bool:
+    """Whether a player says that what it does has a price."""
+    return getattr(player, "priced", False) is True
