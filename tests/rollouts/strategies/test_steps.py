@@ -9,7 +9,7 @@ from calipers.rollouts.strategies import (
     Escalation,
     ManyShot,
 )
-from calipers.rollouts.strategies.steps import filled, topic_of
+from calipers.rollouts.strategy_file import filled, topic_of
 
 
 @pytest.mark.parametrize(

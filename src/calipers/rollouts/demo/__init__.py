@@ -1,7 +1,7 @@
 """A target with known weaknesses, to learn on and to check measurements against."""
 
 from .vault import GOAL, VaultAssistant
-from .weakness import DEFAULT_WEAKNESSES, EVERY_WEAKNESS, HARDENED_WEAKNESSES, Weakness
+from calipers.rollouts.demo_file import DEFAULT_WEAKNESSES, EVERY_WEAKNESS, HARDENED_WEAKNESSES, Weakness
 
 __all__ = [
     "DEFAULT_WEAKNESSES",

@@ -20,7 +20,7 @@ from calipers.rollouts.attacks.disguise import (
 )
 from calipers.rollouts.attacks.encoding import Backwards, Base64, Encoding, Hex, Morse, PigLatin, Rot13
 
-from .weakness import Weakness
+from calipers.rollouts.demo_file import Weakness
 
 _ASKING = re.compile(
     r"\b(?:tell|give|say|reveal|show|share|name|spell|print|write|repeat|disclose|what is|what's)"

@@ -11,7 +11,7 @@ from calipers.rollouts.graph import Node
 from calipers.rollouts.players import Attack, SoFar
 
 from .single_turn import made, names_tried
-from .steps import has_won
+from calipers.rollouts.strategy_file import has_won
 
 
 @dataclass(frozen=True)

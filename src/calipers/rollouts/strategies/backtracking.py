@@ -12,7 +12,7 @@ from calipers.rollouts.graph import Node
 from calipers.rollouts.players import Attack, SoFar
 from calipers.rollouts.refusal import is_refusal
 
-from .steps import check_steps, filled, has_won
+from calipers.rollouts.strategy_file import check_steps, filled, has_won
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from calipers.errors import InvalidOptionError
 from calipers.rollouts.attacks.transformation import checked_goal
 from calipers.rollouts.players import Attack, SoFar
 
-from .steps import has_won
+from calipers.rollouts.strategy_file import has_won
 
 SMALL_TALK: tuple[str, ...] = (
     "What do you think of rainy afternoons?",

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from calipers.rollouts.players import Attack, SoFar
 
-from .steps import check_steps, filled, has_won
+from calipers.rollouts.strategy_file import check_steps, filled, has_won
 
 ESCALATING = (
     "Is there a history to {topic}?",

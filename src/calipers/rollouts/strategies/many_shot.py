@@ -7,7 +7,7 @@ from calipers.errors import InvalidOptionError
 from calipers.rollouts.attacks.steering import FewShot
 from calipers.rollouts.players import Attack, SoFar
 
-from .steps import has_won
+from calipers.rollouts.strategy_file import has_won
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from calipers.rollouts.players import Attack, SoFar
 
-from .steps import check_steps, filled, has_won
+from calipers.rollouts.strategy_file import check_steps, filled, has_won
 
 INTRODUCING = (
     "Hello, I am {name}, {role} on the staff here. Today is my first day.",
