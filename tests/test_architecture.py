@@ -48,7 +48,7 @@ FRONT_DOORS = {
     ("calipers.run.dataset", "calipers.report.report_evaluator"),
     ("calipers.run.dataset", "calipers.stores.keeping"),
     ("calipers.run.dataset", "calipers.views.progress"),
-    ("calipers.run.evaluation", "calipers.rollouts.scripted_task"),
+    ("calipers.run.evaluation", "calipers.rollouts.rollout_task"),
     ("calipers.data.evaluator", "calipers.process.loop"),
     ("calipers.gate.policy", "calipers.files.policy_file"),
     ("calipers.comparison.comparison", "calipers.views.notebook"),

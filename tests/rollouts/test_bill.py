@@ -18,7 +18,7 @@ from calipers.rollouts import (
     Reply,
     cost_per_success,
 )
-from calipers.rollouts.bill import Bill, is_priced
+from calipers.rollouts.growth import Bill, is_priced
 from calipers.rollouts.rollout_outcome import cost_of
 
 

@@ -15,9 +15,10 @@ from calipers.rollouts import (
     bound_text,
     calls_per_success,
     compare_targets,
+    cost_per_success,
     turns_to_success,
 )
-from calipers.stats import pass_at_k, rate, upper_bound, wilson
+from calipers.stats import kaplan_meier, pass_at_k, rate, ratio_of_totals, upper_bound, wilson
 
 
 def rollout(success, goal="g", attack=None):
@@ -189,3 +190,140 @@ def test_what_an_interrupted_report_says_names_that_it_is_incomplete():
     other = [rollout(False, str(number)) for number in range(4)]
     with pytest.raises(InvalidRolloutError, match="old target is incomplete: interrupted"):
         compare_targets(report, other)
+
+
+def held_rollout(held, succeeds, goal=None):
+    """A conversation in which the target held for so many turns, and then gave way or was left alone."""
+    outcomes = [False] * held + [True] * succeeds
+    children = []
+    for outcome in reversed(outcomes):
+        children = [Node("", "a", "r", 0.0, children, success=outcome)]
+    return Graph("", children, metadata={} if goal is None else {"goal": goal})
+
+
+def test_a_rollout_without_success_is_watched_to_its_last_turn():
+    curve = turns_to_success(
+        [
+            held_rollout(0, True, "a"),
+            held_rollout(2, False, "b"),
+            held_rollout(2, True, "c"),
+            held_rollout(5, False, "d"),
+        ]
+    )
+    assert curve == kaplan_meier([1, 2, 3, 5], [True, False, True, False])
+    assert curve.median == 3
+
+
+def test_rollouts_after_one_goal_are_one_cluster():
+    curve = turns_to_success([held_rollout(held, True, goal) for goal in "abc" for held in (1, 2)])
+    assert curve == kaplan_meier([2, 3] * 3, [True] * 6, clusters=[0, 0, 1, 1, 2, 2])
+
+
+def test_of_a_single_goal_every_rollout_counts():
+    assert turns_to_success([held_rollout(1, True), held_rollout(2, True)]).n_clusters is None
+
+
+def test_in_a_tree_the_first_branch_to_succeed_counts():
+    late = held_rollout(3, True).children[0]
+    early = held_rollout(1, True).children[0]
+    assert turns_to_success([Graph("", [late, early])]).steps[0].time == 2
+
+
+@pytest.mark.parametrize("graphs", [[], [Graph("", [])], [Graph("", [Node("", "a", "r")])]])
+def test_without_a_judged_rollout_there_is_no_curve(graphs):
+    assert turns_to_success(graphs) is None
+
+
+def paid_rollout(success, *costs, goal="g"):
+    nodes = [Node("", "a", "r", success=success, cost=cost) for cost in costs]
+    return Graph("", nodes, metadata={"goal": goal})
+
+
+def test_the_rollouts_in_vain_are_paid_for_too():
+    found = cost_per_success([paid_rollout(True, 1.0), paid_rollout(False, 2.0, 3.0)])
+    assert (found.value, found.spent, found.successes, found.rollouts) == (6, 6, 1, 2)
+    assert calls_per_success([paid_rollout(True, 1.0), paid_rollout(False, 2.0, 3.0)]).value == 3
+
+
+def test_the_interval_is_over_goals_and_over_rollouts_of_a_single_goal():
+    by_goal = [paid_rollout(goal != "b", cost, goal=goal) for goal in "abcdef" for cost in (1.0, 2.0, 4.0)]
+    expected = ratio_of_totals([7.0] * 6, [3, 0, 3, 3, 3, 3], most=[3] * 6)
+    found = cost_per_success(by_goal)
+    assert (found.low, found.high, found.unit) == (expected.low, expected.high, "goal")
+    single = [paid_rollout(i != 3, 1.0 + i) for i in range(20)]
+    expected = ratio_of_totals([1.0 + i for i in range(20)], [i != 3 for i in range(20)], most=[1] * 20)
+    found = cost_per_success(single)
+    assert (found.low, found.high, found.unit) == (expected.low, expected.high, "paid_rollout")
+    assert str(found).startswith("11.05 cost units per success [")
+
+
+def test_without_a_success_there_is_a_bound_and_no_number():
+    found = cost_per_success([paid_rollout(False, 0.5)] * 300)
+    assert (found.value, found.low, found.high) == (None, None, None)
+    assert found.at_least == pytest.approx(0.5 / (1 - 0.05 ** (1 / 300)))
+    assert str(found) == (
+        "150 cost units and no success in 300 rollouts, so at least 50.32 per success at 95 % confidence"
+    )
+
+
+def test_without_a_success_the_bound_is_one_of_goals():
+    found = calls_per_success([paid_rollout(False, 0.5, goal=goal) for goal in "abc"] * 100)
+    assert found.at_least == pytest.approx(1 / (1 - 0.05 ** (1 / 3)))
+    uneven = [paid_rollout(False, 0.5, goal=goal) for goal in "a" * 98 + "bc"]
+    assert calls_per_success(uneven).at_least == pytest.approx(1 / 0.95), "hardly more than one goal"
+
+
+@pytest.mark.parametrize(("wins", "n"), [(30, 30), (1, 30), (3, 3)])
+def test_the_interval_is_as_wide_as_that_of_the_rate(wins, n):
+    found = calls_per_success([paid_rollout(i < wins, 1.0) for i in range(n)])
+    rate = wilson(wins, n)
+    assert (found.value, found.low, found.high) == (
+        n / wins,
+        pytest.approx(1 / rate.high),
+        pytest.approx(1 / rate.low),
+    )
+
+
+def test_a_success_takes_at_least_one_call_and_no_interval_says_otherwise():
+    found = calls_per_success(
+        [paid_rollout(i % 2 == 0, *[1.0] * n) for i, n in enumerate([1, 4, 1, 5, 1, 6])]
+    )
+    assert ratio_of_totals([1, 4, 1, 5, 1, 6], [1, 0, 1, 0, 1, 0]).low < found.low == 1
+
+
+def test_where_there_is_no_interval_the_text_says_why():
+    found = calls_per_success([paid_rollout(True, 1.0)])
+    assert str(found) == (
+        "1 calls per success (no interval: it takes at least two rollouts, and what costs nothing has none)"
+    )
+
+
+def test_attempts_that_failed_are_counted():
+    def task(inputs):
+        if inputs == "b":
+            raise ConnectionError("the line is dead")
+        return paid_rollout(True, 1.0, goal=inputs)
+
+    report = Dataset(cases=[Case(name=name, inputs=name) for name in "abc"]).evaluate_sync(
+        task, progress=False
+    )
+    for found in (cost_per_success(report), calls_per_success(report), attack_success(report)):
+        assert found.failed == 1
+        assert "1 paid_rollout failed, left out" in str(found)
+
+
+def test_what_was_not_judged_or_does_not_tell_its_cost_is_left_out_and_counted():
+    given = [paid_rollout(True, 1.0), paid_rollout(None, 1.0), paid_rollout(True, None)]
+    found = cost_per_success(given)
+    assert (found.value, found.rollouts, found.left_out) == (1, 1, 2)
+    assert calls_per_success(given).left_out == 1
+
+
+def test_nothing_measured_says_so():
+    assert str(cost_per_success([])) == "cost per success: not measured"
+
+
+@pytest.mark.parametrize("cost", [float("nan"), float("inf"), -1.0])
+def test_a_cost_that_cannot_be_is_refused(cost):
+    with pytest.raises(InvalidRolloutError, match="'g' says that it cost"):
+        cost_per_success([paid_rollout(True, cost)])

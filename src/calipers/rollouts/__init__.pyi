@@ -12,7 +12,9 @@ from calipers.rollouts.local_model import LocalModel as LocalModel
 from calipers.rollouts.metrics import GraphMetrics as GraphMetrics
 from calipers.rollouts.metrics import JSONLike as JSONLike
 from calipers.rollouts.metrics import MeasuredRollouts as MeasuredRollouts
+from calipers.rollouts.metrics import MetricSummary as MetricSummary
 from calipers.rollouts.metrics import RolloutFailure as RolloutFailure
+from calipers.rollouts.metrics import summarize_metrics as summarize_metrics
 from calipers.rollouts.moderators.batched import BatchedModerator as BatchedModerator
 from calipers.rollouts.moderators.embedding import EmbeddingModerator as EmbeddingModerator
 from calipers.rollouts.moderators.keywords import KeywordModerator as KeywordModerator
@@ -40,9 +42,6 @@ from calipers.rollouts.rollout_task import RolloutTask as RolloutTask
 from calipers.rollouts.simulated_user import ModelUser as ModelUser
 from calipers.rollouts.simulated_user import Persona as Persona
 from calipers.rollouts.simulated_user import SimulatedUser as SimulatedUser
-from calipers.rollouts.spending import PerSuccess as PerSuccess
-from calipers.rollouts.spending import calls_per_success as calls_per_success
-from calipers.rollouts.spending import cost_per_success as cost_per_success
 from calipers.rollouts.stop_conditions import Budget as Budget
 from calipers.rollouts.stop_conditions import MaxTurns as MaxTurns
 from calipers.rollouts.stop_conditions import OnRefusal as OnRefusal
@@ -51,10 +50,12 @@ from calipers.rollouts.stop_conditions import StopCondition as StopCondition
 from calipers.rollouts.stop_conditions import WallTime as WallTime
 from calipers.rollouts.success import AttackSuccess as AttackSuccess
 from calipers.rollouts.success import GoalSuccess as GoalSuccess
+from calipers.rollouts.success import PerSuccess as PerSuccess
 from calipers.rollouts.success import attack_success as attack_success
 from calipers.rollouts.success import bound_text as bound_text
-from calipers.rollouts.summary import MetricSummary as MetricSummary
-from calipers.rollouts.summary import summarize_metrics as summarize_metrics
+from calipers.rollouts.success import calls_per_success as calls_per_success
+from calipers.rollouts.success import cost_per_success as cost_per_success
+from calipers.rollouts.success import turns_to_success as turns_to_success
 from calipers.rollouts.target_comparison import RolloutPair as RolloutPair
 from calipers.rollouts.target_comparison import TargetComparison as TargetComparison
 from calipers.rollouts.target_comparison import compare_targets as compare_targets
@@ -65,7 +66,6 @@ from calipers.rollouts.testers import ModelTester as ModelTester
 from calipers.rollouts.testers import ScriptedTester as ScriptedTester
 from calipers.rollouts.testers import TemplateTester as TemplateTester
 from calipers.rollouts.testers import as_tester as as_tester
-from calipers.rollouts.turns_held import turns_to_success as turns_to_success
 from calipers.views.rollout_tree import rollout_tree as rollout_tree
 from calipers.views.rollout_tree import tree_svg as tree_svg
 from calipers.views.rollout_tree import tree_text as tree_text

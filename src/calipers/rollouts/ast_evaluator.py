@@ -8,14 +8,12 @@ from calipers.data.jsonable import safe_repr
 from calipers.data.result import EvaluatorSpec
 from calipers.errors import InvalidOptionError, NotApplicableError
 
-from .branches import mark_branches
 from .environment import Environment
 from .graph import Graph, numbered_turns
-from .metrics import GraphMetrics, MeasuredRollouts, metrics_data
+from .metrics import GraphMetrics, MeasuredRollouts, goals_of, mark_branches, metrics_data, summarize_metrics
 from .moderators.moderator import as_moderator, read_scores
 from .rollout_evaluator import Evaluator
 from .rollout_outcome import goal_of, success_of
-from .summary import goals_of, summarize_metrics
 
 _PLACES = (("problem", "moderator"), ("system", "scorer"), ("moderator",), ("scorer",))
 """Where an environment may have its moderator."""

@@ -30,12 +30,17 @@ from calipers.stats import Interval, mean
 from calipers.stats.interval import check_confidence
 from calipers.stats.number_text import number, plural, rate_text
 
+from .environment import settings
 from .graph import Graph, numbered_turns
 from .rollout_outcome import by_unit, calls_of, goal_of, is_rollout, rollouts_of, succeeded
-from .setting import settings
-from .spending import PerSuccess, calls_per_success, cost_per_success
-from .success import AttackSuccess, attack_success
-from .turns_held import turns_to_success
+from .success import (
+    AttackSuccess,
+    PerSuccess,
+    attack_success,
+    calls_per_success,
+    cost_per_success,
+    turns_to_success,
+)
 
 _POINTS = 100
 """The most points of a curve: a thousand rollouts per goal need no thousand."""

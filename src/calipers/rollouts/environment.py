@@ -4,32 +4,41 @@
   tree. Without a seed one is drawn, and stands in the graph.
 - **Width and depth.** Each turn is followed by `width` others, until a conversation has `depth` turns: w + w² + … + wᵈ
   calls of the target. A width above 1 pays where the tester draws at random, or looks at `SoFar.branch`.
-- **A target or tester that fails** makes the rollout fail, with a `RolloutError` that carries the turns so far: nobody
-  knows how the conversation would have ended, so it must not count as one without a success. `on_error="keep"` gives the
+- **A target or tester that fails** makes the rollout fail, with a `RolloutError` that carries the turns so far: how the
+  conversation would have ended is unknown, so it must not count as one without a success. `on_error="keep"` gives the
   graph instead; its `stopped` then has `error:` in it. A moderator, a judge or a stop condition that fails always makes
   the rollout fail.
 - **A rollout of no turns** is an error, whatever ended it.
 - **What a node holds of the conversation before it** (`context`) is what the target saw of it, from the end, up to
   `context_chars` characters.
+
+A rate says little without who judged and within which limits. An environment notes these in `Graph.metadata`:
+
+- `judge`: `moderator`, the name of who scored, and `success`, the threshold, or the name of the function or evaluator that
+  decided; each only if there was one. A name is not the whole rule: what a moderator looks for may be a secret.
+- `limits`: `depth`, `width`, and `stop`, the stop conditions in words, where there are any.
+- `tester`: `"user"`, where a simulated or scripted user talks to the target; else it is left out.
+- `system_prompt`, where there is one: what the target was told.
 """
 
 import operator
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from calipers.data.evaluator_styles import as_evaluator
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError
 from calipers.models.http_request import check_seconds
 from calipers.process.loop import run_sync
 from calipers.run.evaluation import draw_seed
+from calipers.stats.number_text import plural
 
 from .conversation import part_of_attempt
 from .graph import Graph, Node
 from .growth import Growth, Rules, derived_seed, first_place
-from .moderators.moderator import answering, as_moderator, scores_of
-from .setting import judge_data, limits_data
+from .moderators.moderator import FunctionModerator, answering, as_moderator, scores_of
 from .simulated_user import ModelUser, SimulatedUser
 from .stop_conditions import StopCondition, as_stop_condition, waits_for_success
 from .targets import TextTarget, as_target, name_of
@@ -303,3 +312,57 @@ def _check_seed(seed: Any) -> None:
 def _check_count(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidOptionError(f"{name} must be a whole number from 1, got {value!r}")
+
+
+def judge_data(moderator: Any, success: Any) -> dict[str, Any]:
+    """Who judges, as plain data."""
+    found: dict[str, Any] = {}
+    if moderator is not None:
+        named = moderator.function if isinstance(moderator, FunctionModerator) else moderator
+        found["moderator"] = name_of(named)
+    if isinstance(success, int | float):
+        found["success"] = success
+    elif success is not None:
+        is_function = wanted_by(success) is not None
+        found["success"] = (
+            name_of(success) if is_function else as_evaluator(success).get_default_evaluation_name()
+        )
+    return found
+
+
+def limits_data(*, depth: int, width: int, stop: StopCondition) -> dict[str, Any]:
+    """The limits of a rollout, as plain data."""
+    found: dict[str, Any] = {"depth": depth, "width": width}
+    if described := stop.describe():
+        found["stop"] = described
+    return found
+
+
+def judge_words(judge: Any) -> str:
+    """Who judged, in words; "" where nobody did, or nobody says."""
+    if not isinstance(judge, Mapping):
+        return ""
+    moderator, success = judge.get("moderator"), judge.get("success")
+    if isinstance(success, int | float):
+        return f"{moderator}, from {success:g} on" if moderator else ""
+    return str(success or "")
+
+
+def limits_words(limits: Any) -> str:
+    """Limits in words; "" where nobody says."""
+    if not isinstance(limits, Mapping) or not isinstance(limits.get("depth"), int):
+        return ""
+    words = f"at most {plural(limits['depth'], 'turn')}"
+    if isinstance(width := limits.get("width"), int) and width > 1:
+        words += f", each followed by {width:,}"
+    return f"{words}, until {limits['stop']}" if limits.get("stop") else words
+
+
+def settings(graphs: Iterable[Graph[Any, Any]]) -> tuple[list[str], list[str]]:
+    """All judges and all limits of these rollouts, in words, each once, in the order in which they came."""
+    judges: dict[str, None] = {}
+    limits: dict[str, None] = {}
+    for graph in graphs:
+        judges[judge_words(graph.metadata.get("judge"))] = None
+        limits[limits_words(graph.metadata.get("limits"))] = None
+    return [words for words in judges if words], [words for words in limits if words]

@@ -3,6 +3,13 @@
 The turns of one level are under way at the same time. When all of them are there, their texts go to the moderator in one
 call, and the next level begins. So what a rollout does follows from its seed and its players, never from which branch
 happened to be faster, and a budget of calls is shared out in the order of the branches.
+
+`Bill` adds up what a rollout costs. A player is *priced* if it says so (an attribute `priced`, as a `ChatTarget` with
+prices has it), or once it has reported a cost. Any other player costs nothing. If a priced player does not report the cost
+of a move, the cost of that turn and of the rollout is unknown: `None`. A part of a cost is not shown as the whole.
+
+Costs that belong to no turn are kept in `Graph.metadata["cost"]`: the call by which a language model ended the
+conversation, an attack that the target failed to answer.
 """
 
 import asyncio
@@ -19,16 +26,75 @@ from calipers.data.result import describe_error
 from calipers.data.trace import Trace
 from calipers.errors import AgentTimeoutError, RolloutError
 
-from .bill import Bill
-from .calling import ask, is_blocking
 from .conversation import with_recorded
 from .graph import Graph, Node
 from .moderators.moderator import scores_of
-from .players import Attack, Message, SoFar, Target, Tester, turn_seeded
+from .players import Attack, Message, SoFar, Target, Tester, ask, is_blocking, is_priced, turn_seeded
 from .stop_conditions import OnSuccess, StopCondition, after_turns, ends_on_success
 from .targets import name_of, read_reply
 from .testers import read_attack
 from .turn_success import reward_of, succeeded
+
+
+@dataclass
+class Bill:
+    """The costs of one rollout under way."""
+
+    tester: Any
+    target: Any
+    total: float | None = None
+    """What is known to have been spent; `None`: nobody told, or somebody did not."""
+    beside: float | None = None
+    """What belongs to no turn; `None`: nothing does, or it is not known."""
+    _turns: list[tuple[Node[Any, Any], float | None, float | None]] = field(default_factory=list)
+    _others: list[float | None] = field(default_factory=list)
+    _settled: int = 0
+    """How many of the turns have their cost."""
+    _known: list[float] = field(default_factory=list)
+    _priced: tuple[bool, bool] = (False, False)
+
+    def __post_init__(self) -> None:
+        self._priced = (is_priced(self.tester), is_priced(self.target))
+
+    def add_turn(self, node: Node[Any, Any], attack_cost: float | None, reply_cost: float | None) -> None:
+        """A turn, with what each player told of it."""
+        self._turns.append((node, attack_cost, reply_cost))
+        self._tell(tester=attack_cost is not None, target=reply_cost is not None)
+
+    def add_move(self, cost: float | None) -> None:
+        """A move of the tester that led to no turn."""
+        self._others.append(cost)
+        self._tell(tester=cost is not None, target=False)
+
+    def settle(self) -> None:
+        """Give every turn its cost, and add them up."""
+        for node, attack_cost, reply_cost in self._turns[self._settled :]:
+            node.cost = self._sum(attack_cost, reply_cost)
+            if node.cost is not None:
+                self._known.append(node.cost)
+        self._settled = len(self._turns)
+        by_tester, _ = self._priced
+        told = [cost for cost in self._others if cost is not None]
+        self.beside = sum(told) if told and len(told) == len(self._others) else None
+        complete = len(self._known) == len(self._turns) and not (by_tester and len(told) < len(self._others))
+        self.total = sum(self._known) + sum(told) if complete and (self._known or told) else None
+
+    @property
+    def has_beside(self) -> bool:
+        """Whether something that was paid for belongs to no turn."""
+        return bool(self._others) and self._priced[0]
+
+    def _tell(self, *, tester: bool, target: bool) -> None:
+        priced = (self._priced[0] or tester, self._priced[1] or target)
+        if priced != self._priced:
+            # Those turns of which it did not tell are not known, the earlier ones too.
+            self._priced, self._settled, self._known = priced, 0, []
+
+    def _sum(self, *costs: float | None) -> float | None:
+        known = [cost for cost in costs if cost is not None]
+        untold = any(cost is None and priced for cost, priced in zip(costs, self._priced, strict=True))
+        return sum(known) if known and not untold else None
+
 
 _ENDED = "the tester had nothing left to say"
 

@@ -35,12 +35,10 @@ from calipers.data.result import EvaluatorSpec, Scalar
 from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError, InvalidOutputError
 
-from .branches import mark_branches
 from .graph import Graph, numbered_turns
-from .metrics import GraphMetrics, MeasuredRollouts, metrics_data
+from .metrics import GraphMetrics, MeasuredRollouts, goals_of, mark_branches, metrics_data, summarize_metrics
 from .rollout_evaluator import Evaluator
 from .rollout_outcome import goal_of
-from .summary import goals_of, summarize_metrics
 
 _COLUMNS = ("turn", "attack", "response", "branch", "parent")
 """What a row has besides results."""

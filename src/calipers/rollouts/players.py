@@ -6,22 +6,25 @@ a tester has `SoFar.random`, and a target asks for `turn_seed()`.
 
 **Which thread.** An async method runs on the event loop. A sync one is called in a thread, several at once, so that one
 that waits holds up no other rollout. A player that does not wait, and knows it, has an attribute `blocking = False`, and
-is called on the event loop, one call at a time: it saves the price of a thread, and suits what threads cannot share.
+is called on the event loop, one call at a time: it saves the price of a thread, and suits what threads cannot share. The
+rule-based players of this package have it. `ask` calls a player of either kind.
 
 **A rewind.** An attack may take back turns: the target does not see them any more. The tree keeps them where they were:
 the new turn is a child of the turn before it, so a path is all that the tester tried, in order, and its length the
 effort. What was taken back is noted at the new turn, as `metadata["rewind"]`, and `context` is what the target saw.
 """
 
+import inspect
 import random
 from abc import abstractmethod
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from calipers.data.trace import Trace
+from calipers.process.user_code import call_in_thread
 
 from .graph import Node
 
@@ -169,3 +172,28 @@ class Moderator(Protocol):
 def is_priced(player: Any) -> bool:
     """Whether a player says that what it does has a price."""
     return getattr(player, "priced", False) is True
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives something to await, as far as it tells."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def is_blocking(player: Any, *, unless_told: bool = True) -> bool:
+    """Whether a sync method of a player belongs in a thread: its attribute `blocking`, if it is True or False.
+
+    A player may be a function, which says it by an attribute of its own, or a method, whose object says it.
+    """
+    for each in (player, getattr(player, "__self__", None)):
+        if isinstance(told := getattr(each, "blocking", None), bool):
+            return told
+    return unless_told
+
+
+async def ask(method: Callable[..., Any], *arguments: Any, blocking: bool) -> Any:
+    """What a method of a player gives."""
+    if blocking and not is_async(method):
+        given = await call_in_thread(method, *arguments)
+    else:
+        given = method(*arguments)
+    return await given if inspect.isawaitable(given) else given

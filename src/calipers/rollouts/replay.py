@@ -33,7 +33,7 @@ from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.run.dataset import Dataset
 from calipers.stats.number_text import plural
 
-from .environment import Environment
+from .environment import Environment, judge_words
 from .graph import Graph
 from .players import Attack, SoFar
 from .rollout_outcome import (
@@ -46,7 +46,6 @@ from .rollout_outcome import (
     rollouts_of,
     succeeded,
 )
-from .setting import judge_words
 from .stop_conditions import OnSuccess
 from .targets import TextTarget, as_target, name_of
 

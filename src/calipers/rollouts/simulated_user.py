@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Final
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
-from .players import is_priced
-from .players import Attack, Message, SoFar
+from .players import Attack, Message, SoFar, is_priced
 from .targets import as_target, name_of
 from .testers import ask_model, check_placeholders, other_side
 

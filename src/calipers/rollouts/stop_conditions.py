@@ -22,9 +22,8 @@ from typing import Any
 from calipers.data.jsonable import loaded_types, safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
-from .calling import is_async
 from .graph import Node
-from .players import SoFar
+from .players import SoFar, is_async
 from .refusal import is_refusal
 
 

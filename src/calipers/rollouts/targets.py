@@ -21,8 +21,7 @@ from calipers.data.jsonable import safe_repr
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
-from .calling import is_async, is_blocking
-from .players import Message, Reply, Target
+from .players import Message, Reply, Target, is_async, is_blocking
 
 _CONVERSATION = frozenset({"messages", "conversation"})
 """Names of parameters that take a conversation."""

@@ -19,9 +19,7 @@ from typing import Any, ClassVar, Final, Literal
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
-from .players import is_priced
-from .calling import ask, is_async, is_blocking
-from .players import Attack, Message, Reply, SoFar, Target, Tester
+from .players import Attack, Message, Reply, SoFar, Target, Tester, ask, is_async, is_blocking, is_priced
 from .targets import as_target, check_cost, name_of, read_reply, takes_conversation
 
 _SHAPES = """A tester is one of:

@@ -9,7 +9,7 @@ Success is judged by one of
   *gave way*: what it passes is a success of the tester.
 
 By default it is the threshold 0.5 where there is a moderator; without one nobody judges. Sync functions are called in
-threads, like players (see `calipers.rollouts.calling`); sync evaluators on the event loop, as in any run.
+threads, like players (see `calipers.rollouts.players`); sync evaluators on the event loop, as in any run.
 
 The reward is a function of the same names that gives a number; by default it is the score of the response, or 0 where
 nobody scored it.
@@ -28,8 +28,8 @@ from calipers.data.jsonable import safe_repr
 from calipers.data.result import Skipped
 from calipers.errors import InvalidOptionError, InvalidRolloutError, NotAnEvaluatorError
 
-from .calling import ask, is_blocking
 from .graph import Node
+from .players import ask, is_blocking
 
 NAMES: Final = ("goal", "attack", "response", "turns", "node", "score")
 """What a function that judges a turn may ask for."""

@@ -229,7 +229,7 @@ def task_for(cases: Iterable[Any], task: Any, *, name: str | None = None) -> Tas
     """
     if isinstance(cases, list) and not any(getattr(case, "turns", ()) for case in cases):
         return as_task(task, name=name)
-    from calipers.rollouts.scripted_task import ScriptedTask
+    from calipers.rollouts.rollout_task import ScriptedTask
 
     return as_task(ScriptedTask(task), name=name)
 

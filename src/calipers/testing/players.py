@@ -19,10 +19,9 @@ from typing import Any
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError
 from calipers.process.loop import run_sync
-from calipers.rollouts.calling import ask, is_blocking
 from calipers.rollouts.graph import Node
 from calipers.rollouts.moderators.moderator import as_moderator, scores_of
-from calipers.rollouts.players import Attack, Message, Reply, SoFar
+from calipers.rollouts.players import Attack, Message, Reply, SoFar, ask, is_blocking
 from calipers.rollouts.targets import as_target, read_reply
 from calipers.rollouts.testers import as_tester, read_attack
 from calipers.testing.finding import ConformanceError, Finding, PlayerRule

@@ -18,7 +18,7 @@ from typing import Any
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.process.loop import run_sync
-from calipers.rollouts.calling import ask, is_async, is_blocking
+from calipers.rollouts.players import ask, is_async, is_blocking
 
 _SHAPES = """A moderator is one of:
   1. an object with moderate(texts), which gives a list of numbers

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.rollouts import GraphMetrics, summarize_metrics
-from calipers.rollouts.summary import goals_of
+from calipers.rollouts.metrics import goals_of, mark_branches
 from calipers.stats import t_interval, wilson
 
 
@@ -113,3 +113,21 @@ def test_texts_and_lists_are_no_numbers_and_left_out():
 def test_what_is_no_number_among_numbers_is_an_error_that_names_the_metric(values, says):
     with pytest.raises(InvalidOutputError, match=says):
         of(*values)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "ends", "marks"),
+    [
+        ([], [], []),
+        ([1], [0], [{}]),
+        ([1, 2, 3], [2], [{}, {}, {}]),
+        ([1, 1], [0, 1], [(1, None), (2, None)]),
+        ([1, 2, 2, 3, 1], [1, 3, 4], [(1, None), (1, 0), (2, 0), (2, 2), (3, None)]),
+        ([1, 2, 3, 2, 1, 2], [2, 3, 5], [(1, None), (1, 0), (1, 1), (2, 0), (3, None), (3, 4)]),
+    ],
+)
+def test_rows_are_marked_only_where_the_tree_branches(numbers, ends, marks):
+    rows = [{"turn": number} for number in numbers]
+    assert mark_branches(rows) == ends
+    marked = [{"branch": mark[0], "parent": mark[1]} if mark else {} for mark in marks]
+    assert rows == [{"turn": number} | mark for number, mark in zip(numbers, marked, strict=True)]
