@@ -313,7 +313,7 @@ def test_the_library_has_one_of_each_strategy():
 
 
 def test_the_table_of_the_page_lists_them_all_with_their_options():
-    page = (Path(__file__).parents[3] / "docs/how-to/attack-a-target.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/how-to/attack-a-target.md").read_text(encoding="utf-8")
     rows = page.split("| strategy | name |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
     cells = [[re.findall(r"`(\w+)`", cell) for cell in row.split("|")] for row in rows]
     assert [(name, kind, options) for _, [kind], [name], _, options, _ in cells] == [

@@ -253,7 +253,7 @@ def test_the_interval_is_over_goals_and_over_rollouts_of_a_single_goal():
     single = [paid_rollout(i != 3, 1.0 + i) for i in range(20)]
     expected = ratio_of_totals([1.0 + i for i in range(20)], [i != 3 for i in range(20)], most=[1] * 20)
     found = cost_per_success(single)
-    assert (found.low, found.high, found.unit) == (expected.low, expected.high, "paid_rollout")
+    assert (found.low, found.high, found.unit) == (expected.low, expected.high, "rollout")
     assert str(found).startswith("11.05 cost units per success [")
 
 
@@ -309,7 +309,7 @@ def test_attempts_that_failed_are_counted():
     )
     for found in (cost_per_success(report), calls_per_success(report), attack_success(report)):
         assert found.failed == 1
-        assert "1 paid_rollout failed, left out" in str(found)
+        assert "1 rollout failed, left out" in str(found)
 
 
 def test_what_was_not_judged_or_does_not_tell_its_cost_is_left_out_and_counted():
