@@ -27,7 +27,7 @@ from calipers import Case, Dataset
 from calipers.run.evaluation import evaluate
 from calipers.run.runner import Options
 from calipers.stores import Pace, open_store
-from calipers.stores.keeping import keep_in
+from calipers.stores.journal import keep_in
 
 COUNT = 40
 SECONDS = 0.004

@@ -6,7 +6,7 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.errors import StoreError
-from calipers.stores import Panel, pack, why
+from calipers.stores import EvaluatorSlots, pack, why
 
 LONG = "x" * 5000
 DAMAGE = {
@@ -130,6 +130,6 @@ def test_an_attempt_that_took_less_than_no_time_is_refused(memory_store):
     report = dataset.evaluate_sync(same, progress=False)
     report.cases[0].task_duration = -1.0
     with pytest.raises(StoreError, match=r"cannot be stored: its durations -1\.0"):
-        pack(report.cases[0], 0, Panel(()))
+        pack(report.cases[0], 0, EvaluatorSlots(()))
     with pytest.raises(StoreError, match=r"cannot be counted: .* got -1\.0"):
         memory_store.add_report(report)

@@ -8,7 +8,7 @@ from calipers import Case, Dataset, Evaluator
 from calipers.evaluators import ConfusionMatrixEvaluator
 from calipers.report.analysis import Aggregate, ScalarResult
 from calipers.stores import MemoryStore, score_again
-from calipers.stores.outdated import outdate
+from calipers.stores.rescoring import outdate
 
 
 def task(inputs):

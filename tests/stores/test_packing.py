@@ -20,7 +20,16 @@ from calipers.data.result import (
 from calipers.data.trace import ToolCall, Trace, Turn, TurnType
 from calipers.errors import StoreError
 from calipers.report.report import Report
-from calipers.stores import GitState, MemoryStore, Panel, RunInfo, StoredEvaluator, facts_of, pack, unpack
+from calipers.stores import (
+    EvaluatorSlots,
+    GitState,
+    MemoryStore,
+    RunInfo,
+    StoredEvaluator,
+    facts_of,
+    pack,
+    unpack,
+)
 
 TEXT = st.text(max_size=6)
 NAMES = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=6)
@@ -153,7 +162,7 @@ def as_report(record):
 @given(records())
 def test_a_record_comes_back_as_any_stored_report_keeps_it(drawn):
     record, order, evaluators = drawn
-    attempt, cells = pack(record, 7, Panel(evaluators, order))
+    attempt, cells = pack(record, 7, EvaluatorSlots(evaluators, order))
     back = unpack(attempt, cells, evaluators)
     assert as_report(back).to_dict() == as_report(record).to_dict()
     assert back == unpack(attempt, list(reversed(cells)), evaluators), "the order of cells does not matter"
@@ -174,7 +183,7 @@ def test_values_that_are_plain_are_stored_the_same_whether_looked_at_or_taken_as
         total_duration=0.0,
     )
     assume(are_plain(record.output, record.inputs, record.metadata, record.expected_output))
-    assert pack(record, 0, Panel([]), as_is=True) == pack(record, 0, Panel([]))
+    assert pack(record, 0, EvaluatorSlots([]), as_is=True) == pack(record, 0, EvaluatorSlots([]))
 
 
 @given(records(), st.booleans())
@@ -182,7 +191,7 @@ def test_a_record_survives_a_database(drawn, in_row):
     record, order, evaluators = drawn
     with MemoryStore() as store:
         run = store.begin_run(RunInfo(name="r", evaluators=tuple(evaluators), git=GIT))
-        attempt, cells = pack(record, 7, Panel(run.evaluators, order), in_row=in_row)
+        attempt, cells = pack(record, 7, EvaluatorSlots(run.evaluators, order), in_row=in_row)
         store.append(run.id, [attempt], cells)
         ((back, judged),) = store.judged(run.id)
         assert as_report(unpack(back, judged, run.evaluators)).to_dict() == as_report(record).to_dict()
@@ -216,7 +225,7 @@ def result(value, name="Right", **more):
     [(True, "true"), (False, "false"), (0.5, "0.5"), (1, "1"), ("odd", '"odd"'), (1.0, "1.0")],
 )
 def test_a_result_that_is_only_a_value_is_stored_as_that_value(value, body):
-    _, (cell,) = pack(case(result(value)), 0, Panel([evaluator()]))
+    _, (cell,) = pack(case(result(value)), 0, EvaluatorSlots([evaluator()]))
     assert cell.body == body
 
 
@@ -232,7 +241,7 @@ def test_a_result_that_is_only_a_value_is_stored_as_that_value(value, body):
     ids=["a truth", "a number", "a long label", "nothing", "two results of one name"],
 )
 def test_an_attempt_holds_its_results_where_they_are_no_more_than_values(results, cells):
-    attempt, apart = pack(case(*map(result, results)), 0, Panel([evaluator()]), in_row=True)
+    attempt, apart = pack(case(*map(result, results)), 0, EvaluatorSlots([evaluator()]), in_row=True)
     assert attempt.cells == cells
     assert len(apart) == (0 if cells or not results else 1)
 
@@ -243,7 +252,7 @@ def test_a_source_that_two_evaluators_share_is_looked_at_for_each():
     said = [
         EvaluationResult(name=name, value=True, evaluator=name, source=spec) for name in ("Right", "Other")
     ]
-    _, cells = pack(case(*said), 0, Panel([evaluator(), other]))
+    _, cells = pack(case(*said), 0, EvaluatorSlots([evaluator(), other]))
     assert [cell.body == "true" for cell in cells] == [True, False]
 
 
@@ -251,12 +260,14 @@ def test_a_spec_that_is_equal_once_it_is_plain_is_not_stored_with_every_result()
     spec = EvaluatorSpec("Right", {"of": (1, 2)})
     stored = StoredEvaluator(name="Right", spec=EvaluatorSpec("Right", {"of": [1, 2]}))
     said = EvaluationResult(name="Right", value=True, evaluator="Right", source=spec)
-    _, (cell,) = pack(case(said), 0, Panel([stored]))
+    _, (cell,) = pack(case(said), 0, EvaluatorSlots([stored]))
     assert cell.body == "true"
 
 
 def test_metrics_that_are_no_numbers_for_json_come_back_as_what_they_were():
-    attempt, _ = pack(case(metrics={"inf": math.inf, "nan": math.nan, "huge": 2**3000}), 0, Panel([]))
+    attempt, _ = pack(
+        case(metrics={"inf": math.inf, "nan": math.nan, "huge": 2**3000}), 0, EvaluatorSlots([])
+    )
     back = unpack(attempt, (), [])
     assert back.metrics["inf"] == math.inf
     assert math.isnan(back.metrics["nan"])
@@ -266,27 +277,27 @@ def test_metrics_that_are_no_numbers_for_json_come_back_as_what_they_were():
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_result_that_is_no_number_is_refused_and_never_becomes_a_label(value):
     with pytest.raises(StoreError, match="'Right' cannot be stored"):
-        pack(case(result(value)), 0, Panel([evaluator()]))
+        pack(case(result(value)), 0, EvaluatorSlots([evaluator()]))
     broken = case()
     broken.task_duration = value
     with pytest.raises(StoreError, match="cannot be stored: its durations"):
-        pack(broken, 0, Panel([]))
+        pack(broken, 0, EvaluatorSlots([]))
 
 
 def test_a_result_of_an_evaluator_that_the_run_does_not_have_is_refused():
     with pytest.raises(StoreError, match=r"evaluator 'Right' cannot be stored: the run has \['Other'\]"):
-        pack(case(result(True)), 0, Panel([evaluator("Other")]))
+        pack(case(result(True)), 0, EvaluatorSlots([evaluator("Other")]))
 
 
 def test_without_its_parts_a_record_still_counts():
-    attempt, cells = pack(case(result(True)), 0, Panel([evaluator()]))
+    attempt, cells = pack(case(result(True)), 0, EvaluatorSlots([evaluator()]))
     back = unpack(attempt, cells, [evaluator()], parts=False)
     assert (back.passed, back.output, back.inputs) == (True, None, None)
 
 
 def test_cells_of_evaluators_that_were_added_later_come_last():
     evaluators = [evaluator(), evaluator("Own", shared=False), evaluator("Later")]
-    attempt, cells = pack(case(result(True)), 0, Panel(evaluators, (1, 0)))
+    attempt, cells = pack(case(result(True)), 0, EvaluatorSlots(evaluators, (1, 0)))
     late = msgspec.structs.replace(cells[0], evaluator=2, body="0.25")
     back = unpack(attempt, [late, *cells], evaluators)
     assert [(one.name, one.value) for one in back.results] == [("Right", True), ("Later", 0.25)]
@@ -304,14 +315,14 @@ def test_cells_of_evaluators_that_were_added_later_come_last():
     ids=lambda changes: next(iter(changes)),
 )
 def test_a_damaged_attempt_is_an_error_that_names_it(changes):
-    attempt, cells = pack(case(), 0, Panel([]))
+    attempt, cells = pack(case(), 0, EvaluatorSlots([]))
     broken = msgspec.structs.replace(attempt, run="R", **changes)
     with pytest.raises(StoreError, match="attempt 'a' of run 'R' is damaged"):
         unpack(broken, cells, [])
 
 
 def test_an_attempt_of_a_later_release_is_an_error_that_says_what_to_do():
-    attempt, _ = pack(case(), 0, Panel([]))
+    attempt, _ = pack(case(), 0, EvaluatorSlots([]))
     later = msgspec.structs.replace(attempt, facts=attempt.facts.replace('"format":1', '"format":2'))
     with pytest.raises(StoreError, match=r"format 2.*install a newer calipers"):
         unpack(later, (), [])

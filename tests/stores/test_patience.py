@@ -5,7 +5,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.errors import StoreError, StoreUnavailableError
 from calipers.stores import MemoryStore
-from calipers.stores.patience import patiently
+from calipers.stores.store import patiently
 
 
 def failing(*errors):

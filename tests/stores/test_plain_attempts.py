@@ -11,11 +11,11 @@ from calipers.data.result import EvaluationResult, EvaluatorFailure, EvaluatorSp
 from calipers.data.trace import Trace
 from calipers.run.work import Work
 from calipers.scoring.plan import Plan
-from calipers.stores import Panel, StoredEvaluator, pack
-from calipers.stores.plain_attempts import pack_plain
+from calipers.stores import EvaluatorSlots, StoredEvaluator, pack
+from calipers.stores.packing import pack_plain
 
 SPEC = EvaluatorSpec("right")
-PANEL = Panel([StoredEvaluator(name="right", spec=SPEC)])
+PANEL = EvaluatorSlots([StoredEvaluator(name="right", spec=SPEC)])
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
 VALUES = PLAIN | st.lists(PLAIN, max_size=2) | st.tuples(PLAIN) | st.sampled_from([{1}, b"bytes", object()])
 

@@ -12,7 +12,7 @@ from calipers.errors import StoreError, StoreUnavailableError
 from calipers.gate.looks import Look
 from calipers.stores import PostgresqlStore, RunInfo, open_store
 from calipers.stores.postgresql import without_password
-from calipers.stores.schema import VERSION
+from calipers.stores.sql import VERSION
 
 
 @pytest.mark.parametrize(

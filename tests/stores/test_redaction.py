@@ -16,7 +16,7 @@ from calipers import (
 from calipers.data.trace import ToolCall, Trace, Turn, TurnType
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.stores import (
-    Panel,
+    EvaluatorSlots,
     RunInfo,
     SqliteStore,
     hide_keys,
@@ -266,7 +266,7 @@ def test_hooks_run_one_after_the_other(memory_store):
 def test_what_an_attempt_holds_of_its_evaluators_goes_through_the_hooks_too(memory_store):
     run = memory_store.begin_run(RunInfo(name="r", evaluators=_EVALUATORS))
     memory_store.redact = (hide_matches("so-so"),)
-    attempt, _ = pack(record(0), 0, Panel(run.evaluators))
+    attempt, _ = pack(record(0), 0, EvaluatorSlots(run.evaluators))
     attempt.cells = '{"0":true,"2":"so-so"}'
     memory_store.append(run.id, [attempt])
     assert [cell.body for cell in memory_store.cells(run.id)] == ["true", '"[redacted]"']
@@ -285,7 +285,7 @@ def test_a_hook_that_does_not_work_stops_the_writing(memory_store, hook, said):
     run = memory_store.begin_run(RunInfo(name="r"))
     memory_store.redact = (hook,)
     with pytest.raises(StoreError, match=said) as error:
-        memory_store.append(run.id, [pack(record(0, failed=True), 0, Panel(()))[0]])
+        memory_store.append(run.id, [pack(record(0, failed=True), 0, EvaluatorSlots(()))[0]])
     assert error.value.__cause__ is None, "which might quote what was to be hidden"
     assert memory_store.done(run.id) == []
 

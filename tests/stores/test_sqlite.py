@@ -13,23 +13,23 @@ import msgspec
 import pytest
 
 from calipers.errors import StoreError, StoreUnavailableError
-from calipers.stores import Pace, Panel, RunInfo, SqliteStore, Writer, open_store, pack
-from calipers.stores.schema import MIGRATIONS, VERSION
+from calipers.stores import EvaluatorSlots, Pace, RunInfo, SqliteStore, Writer, open_store, pack
+from calipers.stores.sql import MIGRATIONS, VERSION
 from calipers.stores.sqlite import APPLICATION_ID
 from calipers.testing import check_store
 from calipers.testing.stores import record
 
 WRITER = """
 import sys
-from calipers.stores import Panel, RunInfo, SqliteStore, pack
+from calipers.stores import EvaluatorSlots, RunInfo, SqliteStore, pack
 from calipers.testing.stores import _EVALUATORS, record
 
 with SqliteStore(sys.argv[1]) as store:
     run = store.begin_run(RunInfo(name=sys.argv[2], evaluators=_EVALUATORS))
-    panel = Panel(run.evaluators)
+    slots = EvaluatorSlots(run.evaluators)
     print(run.id, flush=True)
     for start in range(0, int(sys.argv[3]), 10):
-        packed = [pack(record(n), n, panel) for n in range(start, start + 10)]
+        packed = [pack(record(n), n, slots) for n in range(start, start + 10)]
         store.append(run.id, [a for a, _ in packed], [cell for _, cells in packed for cell in cells])
     store.finish_run(run.id)
 """
@@ -267,11 +267,11 @@ def test_a_writer_that_is_killed_leaves_whole_batches_and_a_run_that_reads_as_ab
 
 def test_a_full_disk_is_said_to_pass_and_what_was_stored_stays(sqlite_store):
     run = sqlite_store.begin_run(RunInfo(name="r"))
-    first, _ = pack(record(0, failed=True), 0, Panel(()))
+    first, _ = pack(record(0, failed=True), 0, EvaluatorSlots(()))
     sqlite_store.append(run.id, [first])
     (pages,) = sqlite_store._writer.execute("PRAGMA page_count").fetchone()
     sqlite_store._writer.execute(f"PRAGMA max_page_count = {pages}")
-    many = [pack(record(n, failed=True), n, Panel(()))[0] for n in range(1, 2000)]
+    many = [pack(record(n, failed=True), n, EvaluatorSlots(()))[0] for n in range(1, 2000)]
     with pytest.raises(
         StoreUnavailableError, match=r"cannot be used now \(database or disk is full\): what was stored"
     ):
@@ -303,7 +303,7 @@ def test_a_run_on_a_disk_that_fills_up_waits_for_room_or_ends_with_what_is_store
     run = store.begin_run(RunInfo(name="r"))
     filler = small_disk / "filler"
     filler.write_bytes(b"x" * 200_000)
-    batch = [pack(record(n, failed=True), n, Panel(()))[0] for n in range(300)]
+    batch = [pack(record(n, failed=True), n, EvaluatorSlots(()))[0] for n in range(300)]
     done = 0
     with pytest.raises(StoreUnavailableError, match="cannot be used now"):
         for done in range(100):
@@ -335,7 +335,7 @@ def test_a_closed_store_says_that_it_is_closed(tmp_path):
 
 def test_what_a_run_shared_is_given_up_when_nobody_uses_it(sqlite_store):
     run = sqlite_store.begin_run(RunInfo(name="r"))
-    attempt, _ = pack(record(0, failed=True), 0, Panel(()))
+    attempt, _ = pack(record(0, failed=True), 0, EvaluatorSlots(()))
     attempt.output = '{"format":1,"output":"' + "x" * 5000 + '"}'
     sqlite_store.append(run.id, [attempt])
     assert sqlite_store.prune() == 0

@@ -11,7 +11,7 @@ from calipers.data.result import EvaluatorSpec
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.gate.looks import Look
 from calipers.gate.verdict import Verdict
-from calipers.stores import Panel, RunInfo, Store, StoredEvaluator, pack
+from calipers.stores import EvaluatorSlots, RunInfo, Store, StoredEvaluator, pack
 from calipers.testing import check_store
 from calipers.testing.stores import record
 
@@ -111,13 +111,13 @@ def test_a_case_with_evaluators_of_its_own_keeps_their_order(memory_store):
     run = memory_store.begin_run(RunInfo(name="own", evaluators=(shared,)))
     (place,) = memory_store.add_evaluators(run.id, [own])
     evaluators = memory_store.run(run.id).evaluators
-    first, _ = pack(record(0, failed=True), 0, Panel(evaluators, (place, 0)))
+    first, _ = pack(record(0, failed=True), 0, EvaluatorSlots(evaluators, (place, 0)))
     memory_store.append(run.id, [first])
     report = memory_store.report(run.id)
     assert report.failures[0].not_run == ("Right", "Close", "Vague"), "the names that the record itself gives"
     own_first = report.failures[0]
     own_first.not_run = ("Own", "Right")
-    memory_store.append(run.id, [pack(own_first, 0, Panel(evaluators, (place, 0)))[0]])
+    memory_store.append(run.id, [pack(own_first, 0, EvaluatorSlots(evaluators, (place, 0)))[0]])
     assert memory_store.report(run.id).failures[0].not_run == ("Own", "Right")
     assert '"not_run"' not in next(memory_store.attempts(run.id)).facts, "it follows from the evaluators"
 
@@ -180,13 +180,13 @@ def test_the_report_of_a_run_is_found_by_whatever_the_run_is(memory_store, keep)
 def test_a_place_before_the_first_is_refused(memory_store):
     run = memory_store.begin_run(RunInfo(name="r"))
     with pytest.raises(StoreError, match="cannot be negative"):
-        memory_store.append(run.id, [pack(record(0, failed=True), -1, Panel(()))[0]])
+        memory_store.append(run.id, [pack(record(0, failed=True), -1, EvaluatorSlots(()))[0]])
 
 
 def test_attempts_far_from_each_other_are_replaced_too(store):
     run = store.begin_run(RunInfo(name="far"))
     for places in ((0, 10**6, 10**12), (0, 10**12)):
-        store.append(run.id, [pack(record(n, failed=True), n, Panel(()))[0] for n in places])
+        store.append(run.id, [pack(record(n, failed=True), n, EvaluatorSlots(()))[0] for n in places])
     assert store.done(run.id) == [range(1), range(10**6, 10**6 + 1), range(10**12, 10**12 + 1)]
     assert store.run(run.id).attempts == 3
 

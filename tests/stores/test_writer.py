@@ -7,14 +7,14 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError, StoreError, StoreUnavailableError
-from calipers.stores import MemoryStore, Pace, Panel, PostgresqlStore, RunInfo, Writer, pack
+from calipers.stores import EvaluatorSlots, MemoryStore, Pace, PostgresqlStore, RunInfo, Writer, pack
 from calipers.testing.stores import record
 
 QUICK = Pace(every=0.01, patience=0.3)
 
 
 def attempts(numbers):
-    return [pack(record(n, failed=True), n, Panel(()))[0] for n in numbers]
+    return [pack(record(n, failed=True), n, EvaluatorSlots(()))[0] for n in numbers]
 
 
 class Watched(MemoryStore):
@@ -130,7 +130,7 @@ def test_cells_can_be_added_alone(memory_store):
     from calipers.testing.stores import _EVALUATORS
 
     run = memory_store.begin_run(RunInfo(name="r", evaluators=_EVALUATORS))
-    attempt, cells = pack(record(1), 0, Panel(run.evaluators))
+    attempt, cells = pack(record(1), 0, EvaluatorSlots(run.evaluators))
     memory_store.append(run.id, [attempt])
     with Writer(memory_store, run.id) as writer:
         writer.add_cells(cells)
@@ -194,7 +194,7 @@ def test_a_run_whose_store_fails_begins_no_new_work_and_keeps_what_it_has(watche
     numbers = iter(range(10**6))
 
     def keep(record):
-        writer.add(pack(record, next(numbers), Panel(()))[0])
+        writer.add(pack(record, next(numbers), EvaluatorSlots(()))[0])
 
     dataset = Dataset(name="d", cases=[Case(inputs=n) for n in range(5000)])
     report = dataset.evaluate_sync(lambda n: n, progress=False, on_record=keep)

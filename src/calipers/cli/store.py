@@ -24,11 +24,11 @@ from calipers.data.case import similar_names
 from calipers.errors import CalipersError, StoreError, StoreMissingError
 from calipers.files.project import find_project
 from calipers.report.report import Report
-from calipers.stores.opening import open_store
 from calipers.stores.redaction import hide_keys
 from calipers.stores.run_info import RunInfo
 from calipers.stores.sqlite import MemoryStore, SqliteStore
 from calipers.stores.store import Redact, Store
+from calipers.stores.store_url import open_store
 
 DEFAULT: Final = ".calipers/runs.db"
 """Where runs are kept if nobody says otherwise."""

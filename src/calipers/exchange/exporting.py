@@ -20,9 +20,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from calipers.errors import InvalidOptionError
-from calipers.stores.opening import open_store
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
+from calipers.stores.store_url import open_store
 from calipers.views.csv_file import table_lines
 from calipers.views.formats import write_chunks
 

@@ -24,13 +24,13 @@ import msgspec
 
 from calipers.errors import ReportFormatError, StoreError
 from calipers.report.report import Report
-from calipers.stores.counting import Census, check_whole
-from calipers.stores.opening import open_store
+from calipers.stores.evaluator_slots import EvaluatorSlots, scored_places
 from calipers.stores.packing import Record, pack, unpack
-from calipers.stores.panel import Panel, scored_places
 from calipers.stores.records import StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo
+from calipers.stores.run_report import Census, check_whole
 from calipers.stores.store import Store
+from calipers.stores.store_url import open_store
 from calipers.views.jsonl import is_jsonl, record_line
 
 from .documents import read_document
@@ -170,8 +170,8 @@ def _packed(
 ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
     for position, (record, stored) in enumerate(found.attempts()):
         if stored is None:
-            panel = Panel(run.evaluators, census.of(record))
-            yield pack(record, position, panel, repeat=_repeat(record))
+            slots = EvaluatorSlots(run.evaluators, census.of(record))
+            yield pack(record, position, slots, repeat=_repeat(record))
         else:
             yield stored
 

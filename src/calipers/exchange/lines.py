@@ -16,8 +16,7 @@ from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.errors import ReportFormatError, StoreError
 from calipers.report.report import Report
-from calipers.stores.counting import bare_report
-from calipers.stores.not_judged import NOT_JUDGED
+from calipers.stores.evaluator_slots import EvaluatorSlots, scored_places
 from calipers.stores.notes import (
     AttemptNotes,
     CellNotes,
@@ -27,6 +26,7 @@ from calipers.stores.notes import (
     with_notes,
 )
 from calipers.stores.packing import (
+    NOT_JUDGED,
     Record,
     cells_in_order,
     facts_of,
@@ -36,9 +36,9 @@ from calipers.stores.packing import (
     unpack,
     unpack_cells,
 )
-from calipers.stores.panel import Panel, scored_places
 from calipers.stores.records import FORMAT, StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo, StoredEvaluator
+from calipers.stores.run_report import bare_report
 from calipers.stores.store import Store
 from calipers.views.jsonl import first_line, last_line, numbered_lines, record_line
 
@@ -260,7 +260,7 @@ def _pack_kept(
     attempt, _ = pack(
         bare,
         kept.position,
-        Panel(evaluators, kept.evaluators),
+        EvaluatorSlots(evaluators, kept.evaluators),
         repeat=kept.repeat,
         key=kept.key,
         case_hash=kept.case_hash,
@@ -285,7 +285,7 @@ def _cells(
                 evaluator_failures=tuple(next(failures) for _ in range(each.failures)),
                 skipped=tuple(next(skipped) for _ in range(each.skipped)),
             )
-            found = pack_cells(part, kept.position, Panel(evaluators, (each.evaluator,)))
+            found = pack_cells(part, kept.position, EvaluatorSlots(evaluators, (each.evaluator,)))
             body = found[0].body if found else f'{{"format":{FORMAT}}}'
             yield StoredCell(
                 position=kept.position,

@@ -50,8 +50,8 @@ from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, EvaluatorSpec
 from calipers.data.trace import Trace
 from calipers.data.trace_json import trace_data
+from calipers.stores.evaluator_slots import scored_places
 from calipers.stores.packing import Record, unpack
-from calipers.stores.panel import scored_places
 from calipers.stores.records import StoredAttempt
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store

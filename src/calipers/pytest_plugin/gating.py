@@ -38,9 +38,9 @@ from calipers.report.report import Report
 from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.task import TaskLike
 from calipers.stats.number_text import plural
-from calipers.stores.opening import open_store
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
+from calipers.stores.store_url import open_store
 from calipers.testing.reasons import attempts_lines
 from calipers.views.gate.terminal import verdict_text
 

@@ -17,10 +17,10 @@ from calipers.gate.looks import Look, number_of
 from calipers.gate.verdict import Outcome
 from calipers.pytest_plugin.session import Session
 from calipers.report.report import Report
-from calipers.stores.opening import open_store
 from calipers.stores.redaction import hide_keys
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
+from calipers.stores.store_url import open_store
 
 SESSION_NAME = "pytest"
 """What the run of a session is called."""

@@ -391,7 +391,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
                 if value is not None and value is not False:
                     raise InvalidOptionError(f"{name}={value!r} needs a store: pass store= as well")
             return None
-        from calipers.stores.keeping import keep_in
+        from calipers.stores.journal import keep_in
 
         types: tuple[Any, ...] = getattr(getattr(self, "__orig_class__", None), "__args__", ())
         keeping = keep_in(

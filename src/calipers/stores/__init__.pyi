@@ -1,12 +1,11 @@
-from calipers.stores.explaining import why as why
-from calipers.stores.keeping import keep_in as keep_in
-from calipers.stores.opening import open_store as open_store
+from calipers.stores.evaluator_slots import EvaluatorSlots as EvaluatorSlots
+from calipers.stores.explanation import why as why
+from calipers.stores.journal import keep_in as keep_in
 from calipers.stores.packing import Facts as Facts
 from calipers.stores.packing import facts_of as facts_of
 from calipers.stores.packing import pack as pack
 from calipers.stores.packing import pack_cells as pack_cells
 from calipers.stores.packing import unpack as unpack
-from calipers.stores.panel import Panel as Panel
 from calipers.stores.postgresql import PostgresqlStore as PostgresqlStore
 from calipers.stores.records import Known as Known
 from calipers.stores.records import StoredAttempt as StoredAttempt
@@ -23,5 +22,6 @@ from calipers.stores.sqlite import MemoryStore as MemoryStore
 from calipers.stores.sqlite import SqliteStore as SqliteStore
 from calipers.stores.store import NameTakenError as NameTakenError
 from calipers.stores.store import Store as Store
+from calipers.stores.store_url import open_store as open_store
 from calipers.stores.writer import Pace as Pace
 from calipers.stores.writer import Writer as Writer

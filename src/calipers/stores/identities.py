@@ -19,8 +19,7 @@ from calipers.identity.values import NoFormError, held, written
 from calipers.run.work import REMEMBERED_NAMES, Work
 from calipers.scoring.plan import Judge, Plan
 
-from .panel import plain_spec
-from .run_info import StoredEvaluator
+from .run_info import StoredEvaluator, plain_spec
 
 _MOST_KEPT = 10_000
 """Evaluators of single cases whose identity is remembered."""

@@ -7,11 +7,11 @@ on to change what it has returned, and a later look would store another attempt'
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import msgspec
 
-from calipers.data.jsonable import plain
+from calipers.data.jsonable import are_plain, plain
 from calipers.data.record import Failure, ReportCase, ReportCaseFailure
 from calipers.data.result import (
     EvaluationResult,
@@ -26,10 +26,13 @@ from calipers.data.trace_json import read_trace, trace_data
 from calipers.errors import InvalidTraceError, StoreDamagedError, StoreError
 
 from .blobs import LARGEST_INLINE
-from .not_judged import not_judged
-from .panel import Panel, plain_spec, quick_plain, shared_places
+from .evaluator_slots import EvaluatorSlots, quick_plain, shared_places
 from .records import FORMAT, StoredAttempt, StoredCell
-from .run_info import StoredEvaluator
+from .run_info import StoredEvaluator, plain_spec
+
+if TYPE_CHECKING:
+    from calipers.data.attempt import Attempt
+    from calipers.run.work import Work
 
 Record: TypeAlias = ReportCase | ReportCaseFailure
 
@@ -113,7 +116,7 @@ _read_any: Final = msgspec.json.Decoder().decode
 def pack(
     record: Record,
     position: int,
-    panel: Panel,
+    slots: EvaluatorSlots,
     *,
     repeat: int = 1,
     key: bytes | None = None,
@@ -128,7 +131,7 @@ def pack(
     Args:
         record: of the attempt.
         position: its place in the run.
-        panel: the evaluators that judged it, or would have.
+        slots: the evaluators that judged it, or would have.
         repeat: which repeat of its case it is, from 1.
         key: what later runs find it by; see `StoredAttempt.key`.
         case_hash: see `StoredAttempt.case_hash`.
@@ -138,15 +141,15 @@ def pack(
         as_is: inputs, metadata, expectation and output are known to be plain data, and are not looked at again.
         timeout: of its case, which evaluators may look at and records do not have.
     """
-    facts = pack_facts(record, panel)
+    facts = pack_facts(record, slots)
     inside: str | None = None
     cells: list[StoredCell] = []
     if isinstance(record, ReportCase):
         output = Output(FORMAT, record.output if as_is else quick_plain(record.output))
         if record.attributes:
             output.attributes = plain(record.attributes)
-        inside = _bare_cells(record, panel) if in_row else None
-        cells = [] if inside else pack_cells(record, position, panel)
+        inside = _bare_cells(record, slots) if in_row else None
+        cells = [] if inside else pack_cells(record, position, slots)
     else:
         output = Output(
             FORMAT, None, {}, quick_plain(record.error_message), quick_plain(record.error_stacktrace)
@@ -177,7 +180,7 @@ def pack(
     return attempt, cells
 
 
-def pack_facts(record: Record, panel: Panel) -> Facts:
+def pack_facts(record: Record, slots: EvaluatorSlots) -> Facts:
     """The small part of an attempt.
 
     Raises:
@@ -189,7 +192,7 @@ def pack_facts(record: Record, panel: Panel) -> Facts:
         total_duration=record.total_duration,
         tries=record.tries,
         has_expected_output=record.has_expected_output,
-        evaluators=panel.stored,
+        evaluators=slots.stored,
     )
     if not (0 <= record.task_duration < math.inf and 0 <= record.total_duration < math.inf):
         raise StoreError(
@@ -210,16 +213,16 @@ def pack_facts(record: Record, panel: Panel) -> Facts:
         return facts
     facts.error_type = quick_plain(record.error_type)
     facts.infrastructure = record.infrastructure
-    if record.not_run != panel.names:
+    if record.not_run != slots.names:
         facts.not_run = tuple(plain(record.not_run))
     return facts
 
 
-def _bare_cells(record: ReportCase, panel: Panel) -> str | None:
+def _bare_cells(record: ReportCase, slots: EvaluatorSlots) -> str | None:
     """The results of an attempt as they stand in its row; `None` if there are none, or one says more than its value."""
     if not record.results or record.evaluator_failures or record.skipped:
         return None
-    values = panel.bare_values(record.results)
+    values = slots.bare_values(record.results)
     if values is None:
         return None
     text = encode(values).decode()
@@ -228,24 +231,24 @@ def _bare_cells(record: ReportCase, panel: Panel) -> str | None:
     return text
 
 
-def pack_cells(record: ReportCase, position: int, panel: Panel) -> list[StoredCell]:
+def pack_cells(record: ReportCase, position: int, slots: EvaluatorSlots) -> list[StoredCell]:
     """The results of a finished attempt, a cell for each evaluator that said anything."""
     bare: dict[int, StoredCell] = {}
     rich: dict[int, _Cell] = {}
     for result in record.results:
-        known = panel.bare(result)
-        index = panel.find(result.evaluator)[0]
+        known = slots.bare(result)
+        index = slots.find(result.evaluator)[0]
         if known is None or index in bare or index in rich:
-            _open(rich, bare, index).results.append(_pack_result(result, panel))
+            _open(rich, bare, index).results.append(_pack_result(result, slots))
         else:
             bare[index] = StoredCell(position=position, evaluator=index, body=encode(known[2]).decode())
     for failure in record.evaluator_failures:
         told = msgspec.structs.replace(failure, source=plain_spec(failure.source))
-        _open(rich, bare, panel.find(failure.name)[0]).failures.append(told)
+        _open(rich, bare, slots.find(failure.name)[0]).failures.append(told)
     for skip in record.skipped:
         if skip.key is not None:
             skip = msgspec.structs.replace(skip, name=skip.key, key=None)  # noqa: PLW2901
-        _open(rich, bare, panel.find(skip.evaluator)[0]).skipped.append(skip)
+        _open(rich, bare, slots.find(skip.evaluator)[0]).skipped.append(skip)
     for index, cell in rich.items():
         body = encode(plain(msgspec.to_builtins(cell))).decode()
         bare[index] = StoredCell(position=position, evaluator=index, body=body)
@@ -262,8 +265,8 @@ def _open(rich: dict[int, _Cell], bare: dict[int, StoredCell], index: int) -> _C
     return cell
 
 
-def _pack_result(result: EvaluationResult, panel: Panel) -> _Result:
-    _, evaluator = panel.find(result.evaluator)
+def _pack_result(result: EvaluationResult, slots: EvaluatorSlots) -> _Result:
+    _, evaluator = slots.find(result.evaluator)
     name = result.name if result.key is None else result.key
     same_version = result.evaluator_version == evaluator.version
     return _Result(
@@ -273,7 +276,7 @@ def _pack_result(result: EvaluationResult, panel: Panel) -> _Result:
         verdict=result.verdict,
         score=None if result.score is None else _number(result.score),
         metadata=plain(result.metadata),
-        source=None if panel.is_of(result.source, evaluator) else plain_spec(result.source),
+        source=None if slots.is_of(result.source, evaluator) else plain_spec(result.source),
         version=msgspec.UNSET if same_version else result.evaluator_version,
     )
 
@@ -287,6 +290,65 @@ def _number(value: float) -> float:
 def searchable(text: Any) -> Any:
     """A name as what a database can search for: there is no NUL in the texts of PostgreSQL."""
     return quick_plain(text).replace("\0", "\\x00")
+
+
+def pack_plain(
+    work: "Work", attempt: "Attempt", record: Record, slots: EvaluatorSlots
+) -> StoredAttempt | None:
+    """The same as `pack` for most attempts of a large run, in a fraction of the time; `None` if this one needs `pack`.
+
+    Most attempts have plain values, results that are no more than values, and nothing that a later run would need to know.
+    """
+    case, plan = work.case, work.plan
+    if (
+        type(record) is not ReportCase
+        or record.evaluator_failures
+        or record.skipped
+        or record.metrics
+        or record.attributes
+        or record.trace is not None
+        or record.trace_id is not None
+        or record.span_id is not None
+        or record.cluster is not None
+        or record.teardown_failure is not None
+        or record.source_case_name is not None
+        or attempt.recalled is not None
+        or attempt.changed_from is not None
+        or attempt.seed_was_read
+        or attempt.case_was_read
+        or attempt.asked is not plan.nothing_noted
+        or plan.needs_spans
+        or case.timeout is not None
+        or record.expected_tool_calls is not None
+        or not holds_plain_data(record, attempt, work)
+    ):
+        return None
+    values = slots.bare_values(record.results)
+    if not values or len(cells := encode(values)) > LARGEST_INLINE:
+        return None
+    return StoredAttempt(
+        position=work.position,
+        name=searchable(record.name),
+        repeat=work.repeat_index,
+        key=work.attempt_key,
+        case_hash=work.case_key,
+        facts=encode(pack_facts(record, slots)).decode(),
+        given=encode(Given(FORMAT, record.inputs, record.metadata, record.expected_output)).decode(),
+        output=encode(Output(FORMAT, record.output)).decode(),
+        cells=cells.decode(),
+    )
+
+
+def holds_plain_data(record: ReportCase, attempt: "Attempt", work: "Work") -> bool:
+    """Whether a record holds what its case gave and its task returned, all of it plain data, as most records do."""
+    case = work.case
+    return (
+        record.output is attempt.output
+        and record.inputs is case.inputs
+        and record.metadata is case.metadata
+        and record.expected_output is case.expected_output
+        and are_plain(record.output, record.inputs, record.metadata, record.expected_output)
+    )
 
 
 # ---------------------------------------------------------------------- out
@@ -488,6 +550,33 @@ def _metrics(stored: Mapping[str, Any]) -> dict[str, int | float]:
         else float(value)
         for name, value in stored.items()
     }
+
+
+NOT_JUDGED: Final = "NotJudged"
+"""The error type of an evaluator that was added by scoring, on attempts that it has not judged yet."""
+
+
+def not_judged(
+    cells: Iterable[StoredCell], evaluators: Sequence[StoredEvaluator], scored: Iterable[int]
+) -> tuple[EvaluatorFailure, ...]:
+    """A failure for each judgement that an attempt lacks: without it, it is unknown whether the attempt passes.
+
+    Scoring a run leaves a cell with every attempt, also where an evaluator has nothing to say. An attempt without the cell
+    was made later, or the scoring ended before its turn.
+    """
+    there = {cell.evaluator for cell in cells}
+    if there.issuperset(scored):
+        return ()
+    return tuple(
+        EvaluatorFailure(
+            name=evaluators[place].name,
+            error_type=NOT_JUDGED,
+            error_message=f"{NOT_JUDGED}: it has not judged this attempt yet: score the run with it again",
+            source=evaluators[place].spec,
+        )
+        for place in scored
+        if place not in there
+    )
 
 
 def _damaged_cell(cell: StoredCell, error: Exception | str) -> StoreDamagedError:

@@ -8,13 +8,23 @@ hash of their content, however many attempts and runs hold them; see `blobs`.
 A cell is the text of a bare JSON value where the evaluator said no more than that (`true`, `0.5`, `"even"`), and
 otherwise of an object with its results, failures and skips. Every object carries the version of its layout as `format`.
 
+Most attempts are judged when they are made, and most cells are a few characters: a row for each would cost several times
+what it holds. So small cells that arrive with their attempt stand in its row, as one JSON object by the place of their
+evaluator: `{"0":true,"1":0.5}`. Cells that are large, taken over from another run, or added or replaced later have rows of
+their own in the table `cells`. Where an evaluator has both, the row of its own is the later one and counts.
+
 JSON, not a binary form: any tool that opens the database can read it, integers of any size fit, and encoding is a small
 part of what a stored attempt costs.
 """
 
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
 
 import msgspec
+
+from calipers.errors import StoreDamagedError
+
+from .blobs import LARGEST_INLINE
 
 FORMAT = 1
 """The version of the parts' layout. A release reads its own and every earlier one."""
@@ -48,7 +58,7 @@ class StoredAttempt(msgspec.Struct, kw_only=True, gc=False):
     output: str
     trace: str | None = None
     cells: str | None = None
-    """What evaluators said of it and stands in its row; see `row_cells`. Only on the way in: a store gives cells apart."""
+    """What evaluators said of it and stands in its row; see above. Only on the way in: a store returns cells separately."""
     run: str = ""
     """The id of its run; filled in by the store when it is read."""
 
@@ -81,3 +91,59 @@ class Known(msgspec.Struct, kw_only=True):
     """The id of the run that called the task; other runs may have taken the attempt over from it."""
     cells: dict[str, StoredCell]
     """By the identity of the evaluator; those without identity are left out."""
+
+
+# ---------------------------------------------------------------------- cells in the row of their attempt
+
+_read: Final = msgspec.json.Decoder(dict[int, msgspec.Raw]).decode
+
+
+def split_cells(
+    attempts: Sequence[StoredAttempt], cells: Sequence[StoredCell]
+) -> tuple[list[str | None], list[StoredCell]]:
+    """What stands in the row of each attempt, and the cells that need rows of their own."""
+    if not cells:
+        return [attempt.cells for attempt in attempts], []
+    inside: dict[int, list[str]] = {attempt.position: [] for attempt in attempts if attempt.cells is None}
+    outside: list[StoredCell] = []
+    for cell in cells:
+        known = inside.get(cell.position)
+        if known is None or cell.origin is not None or len(cell.body) > LARGEST_INLINE:
+            outside.append(cell)
+        else:
+            known.append(cell_in_row(cell.evaluator, cell.body))
+    return [
+        cells_in_row(texts) if (texts := inside.get(attempt.position)) else attempt.cells
+        for attempt in attempts
+    ], outside
+
+
+def cell_in_row(place: int, body: str) -> str:
+    """A cell as one of those in a row."""
+    return f'"{place}":{body}'
+
+
+def cells_in_row(texts: Iterable[str]) -> str:
+    """Cells as they stand in a row."""
+    return f"{{{','.join(texts)}}}"
+
+
+def read_cells(text: str | None, position: int, run: str) -> dict[int, StoredCell]:
+    """The cells in the row of an attempt, by the place of their evaluator."""
+    if text is None:
+        return {}
+    try:
+        found = _read(text)
+    except msgspec.DecodeError as error:
+        raise StoreDamagedError(
+            f"the cells of attempt {position} of run {run!r} are damaged in the store: {error}"
+        ) from error
+    return {
+        place: StoredCell(position=position, evaluator=place, body=str(body, "utf-8"), run=run)
+        for place, body in found.items()
+    }
+
+
+def cells_of(attempt: StoredAttempt) -> Iterable[StoredCell]:
+    """The cells to be stored in the row of an attempt."""
+    return read_cells(attempt.cells, attempt.position, attempt.run).values()

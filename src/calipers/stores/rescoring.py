@@ -43,24 +43,34 @@ from calipers.run.workers import LoopWorkers
 from calipers.scoring.plan import Judge, Plan
 from calipers.spans import SpanTree
 
-from .found import Found, FoundScoring
-from .given_cases import GivenCases
+from .evaluator_slots import EvaluatorSlots
 from .identities import Columns, column_key
-from .kept_metrics import kept_metrics, read_metrics
-from .notes import CellNotes, attempt_notes, cell_notes, has_failed, with_notes
-from .opening import open_store
-from .outdated import outdate
+from .notes import CellNotes, attempt_notes, cell_notes, has_failed, kept_metrics, read_metrics, with_notes
 from .output_type import OutputType
 from .packing import pack_cells, setting_of, unpack
-from .panel import Panel
-from .recalling import CHANGED, NO_SPANS, WITHOUT_HIDDEN
 from .records import FORMAT, StoredAttempt, StoredCell
+from .reuse import CHANGED, NO_SPANS, WITHOUT_HIDDEN
 from .run_info import RunInfo, StoredEvaluator
 from .store import NameTakenError, Store
+from .store_url import open_store
 from .writer import Pace, Writer
 
 if TYPE_CHECKING:
     from os import PathLike
+
+
+from collections.abc import Collection
+
+from calipers.data.context import EvaluatorContext
+from calipers.data.result import EvaluationResult
+from calipers.identity.cases import case_key
+from calipers.report.analysis import Aggregate, Analysis
+from calipers.run.work import work_items
+from calipers.scoring.scoring import Earlier, NotedScoring
+
+from .packing import facts_of, unpack_cells
+from .run_info import columns_of
+from .run_report import bare_report
 
 _TRIES = 20
 """How often names are chosen anew, where others who score the same run take them first."""
@@ -204,7 +214,7 @@ class _Again:
         self.plan, self.places = _seated(store, info, evaluators, replace=replace)
         self.counts.notes += _beside_others(evaluators, self.plan, replace=replace)
         self.evaluators = store.run(info.id).evaluators
-        self.panel = Panel(self.evaluators, self.places)
+        self.slots = EvaluatorSlots(self.evaluators, self.places)
         self.has_rollouts = any(isinstance(judge.evaluator, RolloutEvaluator) for judge in self.plan.judges)
         self._output = output
         self.judged_redacted = 0
@@ -330,7 +340,7 @@ class _Again:
         self.counts.cells_reused += len(self.plan.judges) - len(asked)
         self.counts.judged_as_plain += found.as_plain
         self.judged_redacted += found.redacted
-        cells = pack_cells(record, work.position, self.panel)
+        cells = pack_cells(record, work.position, self.slots)
         said = {cell.evaluator for cell in cells}
         for place, judge in zip(self.places, self.plan.judges, strict=True):
             if judge.name in asked and place not in said:
@@ -518,3 +528,122 @@ def _named(x: Any, stored: Sequence[StoredEvaluator]) -> Judge:
     while name in keys and (None in keys[name] or keys[name] != {column_key(identity, name)}):
         name, number = f"{base}_{number}", number + 1
     return Judge(evaluator, name)
+
+
+class Found:
+    """A stored attempt that is judged again, with what was said of it before."""
+
+    def __init__(
+        self,
+        evaluators: Sequence[StoredEvaluator],
+        attempt: StoredAttempt,
+        cells: Sequence[StoredCell],
+        *,
+        as_plain: bool,
+        redacted: bool,
+        made: tuple[str, ...],
+        bare: bool,
+    ) -> None:
+        self._evaluators = evaluators
+        self._attempt = attempt
+        self._cells = cells
+        self.as_plain = as_plain
+        self.redacted = redacted
+        self.made = made
+        notes = attempt_notes(attempt.output)
+        self.holds_code = notes.code is not None or notes.output_code is not None
+        """Whether its case or its output holds objects of the project's own classes, or functions."""
+        self.bare = bare
+        """Whether the tags and the timeout of its case are not known."""
+
+    def earlier(self, said: list[EvaluationResult]) -> Earlier:
+        """What was said of it before, and since."""
+        return Earlier(columns_of(self._evaluators), _Said(self, said))
+
+    def results(self) -> tuple[EvaluationResult, ...]:
+        """The results that the run has already."""
+        return unpack_cells(self._cells, facts_of(self._attempt), self._evaluators)[0]
+
+
+class _Said:
+    """What was said of an attempt so far: what is stored is read only when an evaluator looks."""
+
+    def __init__(self, found: Found, said: list[EvaluationResult]) -> None:
+        self._found = found
+        self._said = said
+
+    def __iter__(self) -> Iterator[EvaluationResult]:
+        yield from self._found.results()
+        yield from self._said
+
+
+class FoundScoring(NotedScoring):
+    """Judges attempts whose evaluators may look at stored results."""
+
+    @override
+    def _show(
+        self,
+        attempt: Attempt,
+        plan: Plan,
+        ctx: EvaluatorContext[Any, Any, Any],
+        results: list[EvaluationResult],
+    ) -> None:
+        assert attempt.recalled is not None
+        ctx._earlier = attempt.recalled.source.earlier(results)  # noqa: SLF001 - as its base class does
+
+
+class GivenCases:
+    """The cases of a dataset by what their content is known by, and by their names where several have the same."""
+
+    def __init__(self, dataset: Dataset[Any, Any, Any] | None) -> None:
+        self._named: dict[tuple[bytes, str], Case[Any, Any, Any]] = {}
+        self._only: dict[bytes, Case[Any, Any, Any] | None] = {}
+        for work in () if dataset is None else work_items(dataset.cases, Plan([])):
+            key = None if work.problem is not None else case_key(work.case)
+            if key is not None:
+                self._named[key, work.case_name] = work.case
+                self._only[key] = None if key in self._only else work.case
+
+    def of(self, attempt: StoredAttempt) -> Case[Any, Any, Any] | None:
+        """The case of an attempt; `None` if there is none, or no telling which it is."""
+        if attempt.case_hash is None:
+            return None
+        named = self._named.get((attempt.case_hash, attempt.case_name))
+        return self._only.get(attempt.case_hash) if named is None else named
+
+
+def outdate(store: Store, run: str, names: Collection[str], what: str) -> None:
+    """Say in the analyses of a run what becomes of some of its evaluators.
+
+    Args:
+        store: that holds it.
+        run: its id.
+        names: of the evaluators.
+        what: happens to each of them, such as "was replaced".
+    """
+    info = store.run(run)
+    report = bare_report(info)
+    if not names or not report.analyses:
+        return
+    left = [
+        analysis if _is_of(analysis, info.columns) else _noted(analysis, names, what)
+        for analysis in report.analyses
+        if not _is_of(analysis, names)
+    ]
+    if left != report.analyses:
+        report.analyses = left
+        store.finish_run(
+            run, status=info.status, report=report, ended_at=info.ended_at, generation=info.generation
+        )
+
+
+def _is_of(analysis: Analysis, names: Collection[str]) -> bool:
+    """Whether it is what a rollout metric of these combined."""
+    return isinstance(analysis, Aggregate) and analysis.title in names
+
+
+def _noted(analysis: Analysis, names: Collection[str], what: str) -> Analysis:
+    known = analysis.note or ""
+    made = {name: f"made before evaluator {name} " for name in names}
+    notes = [f"{before}{what}" for before in made.values() if before not in known]
+    return msgspec.structs.replace(analysis, note="; ".join([*notes, *filter(None, [known])]) or None)

@@ -1,105 +1,256 @@
-"""What any run of a store in SQL knows about an attempt, so that a later run need not make it again.
+"""Reuse: which stored attempts and results a run can take over instead of computing them again.
 
-A cell holds for the very output that was judged. Two runs may have made the attempt of one key each, with different
-outputs; a run may have made it twice, for two cases of the same content; and a run that was resumed may have made it
-anew after another one had taken the first over. Cells are taken from the newest attempt and from its copies: those of
-the same origin that also say the same of everything an evaluator sees of an attempt, down to how long it took.
+A stored attempt can be taken if case, task and repeat are the same, which the caller checks. If its task looked at the seed,
+or at the case's name, tags and the like, these must be the same too. An attempt of another run that is damaged in the store
+is made again, and a note says so. A cell of a stored attempt holds if its evaluator is the same, and also
+
+- if it looked at earlier results: all evaluators before it are the same;
+- if it or its task looked at the seed: the seed is the same;
+- if its code may read the name of the case: the case has the same name;
+- if it looked at the case: name, tags, cluster and timeout are the same;
+- if it failed: failures are kept. An `OtherLoopError` is never kept, nor is an attempt that ended in one;
+- if an evaluator changed the output in place: all cells of the attempt hold.
+
+The task is called again where the classes of the output have changed and it cannot be made again from its plain data; and
+where not all cells hold, and the output is neither plain data nor can be made again.
+
+Inputs, metadata and expectation of the record come from the present case: the store has only their plain form.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .packing import facts_of
-from .records import Known, StoredAttempt, StoredCell
-from .row_cells import read_cells
-from .sql import Row, Session, select_in
+import msgspec
 
-_COPIES = 5
-"""Of how many runs that took an attempt over, the cells are looked at."""
+from calipers.data.context import rollout_of
+from calipers.data.evaluator_styles import RolloutEvaluator
+from calipers.data.record import ReportCase, is_other_loop, told_calls
+from calipers.data.reuse import Cell, Recalled
+from calipers.errors import SpanTreeRecordingError, StoreDamagedError
+from calipers.identity.cases import CodeInValues
+from calipers.run.work import Work
+from calipers.scoring.plan import Judge
+from calipers.spans import SpanTree
 
-_HEAD = "a.position, a.name, a.source_case_name, a.repeat, a.failed, a.key, a.case_hash, a.origin, a.facts"
+from .identities import Columns, setting_key
+from .notes import AttemptNotes, CellNotes, attempt_notes, cell_notes, read_metrics
+from .output_type import OutputType
+from .packing import Facts, facts_of, unpack, unpack_cells
+from .records import FORMAT, Known, StoredAttempt, StoredCell
+from .run_info import StoredEvaluator
 
+NO_SPANS = SpanTreeRecordingError(
+    "the spans of this attempt were not kept, since no evaluator of its run read them: run it again, without reuse"
+)
 
-def find_known(db: Session, keys: Sequence[bytes], *, failed: bool) -> dict[bytes, Known]:
-    """What is known by key; large values are still references."""
-    sql = "SELECT a.key, a.run, a.position, COALESCE(a.origin, r.id), r.id, r.place FROM attempts a JOIN runs r ON r.no = a.run"
-    which = "" if failed else "NOT a.failed AND "
-    places = select_in(db, f"{sql} WHERE {which}a.key IN", (), keys)
-    copies: dict[bytes, list[Row]] = {}
-    for row in sorted(places, key=lambda row: row[5], reverse=True):
-        same = copies.setdefault(bytes(row[0]), [])
-        if not same or (same[0][3] == row[3] and len(same) < _COPIES):
-            same.append(row)
-    attempts = _attempts(db, [row for same in copies.values() for row in same])
-    for key, same in copies.items():
-        first, *others = (_content(attempts[row[1:3]]) for row in same)
-        copies[key] = [same[0], *(row for row, one in zip(same[1:], others, strict=True) if one == first)]
-    cells = _cells(db, [row for same in copies.values() for row in same])
-    found: dict[bytes, Known] = {}
-    for key, same in copies.items():
-        known = Known(attempt=attempts[same[0][1:3]], origin=same[0][3], cells={})
-        for row in same:
-            for identity, cell in cells.get(row[1:3], ()):
-                cell.case_name = attempts[row[1:3]].case_name
-                known.cells.setdefault(identity, cell)
-        found[key] = known
-    return found
+WITHOUT_HIDDEN = "attempts that evaluators judged without what was hidden when they were stored"
+
+MADE_AGAIN = "attempts made again, since their evaluators are new or changed and the store has plain data of what the task returned"
+
+CHANGED = "outputs that an evaluator changed in place, so that it failed and those after it were not asked"
 
 
-def _content(attempt: StoredAttempt) -> tuple[Any, ...]:
-    """What evaluators see of an attempt; large values by reference, which is the hash of their content."""
-    facts = facts_of(attempt)
-    return attempt.output, attempt.trace, facts.task_duration, facts.metrics, facts.tries
+class Source(msgspec.Struct, kw_only=True):
+    """Where a recalled attempt was found."""
+
+    attempt: StoredAttempt
+    as_plain: bool
+    """Whether it is not as the task left it: its output or an attribute is plain data of an object, or it is redacted."""
+    redacted: bool = False
+    """Whether it lacks something that was taken out before it was stored."""
+    cells: dict[str, tuple[str, CellNotes]]
+    """By the evaluator's name: the run that computed each recalled cell, and what was noted of it."""
+    scored: list[StoredCell] = []
+    """What was said of it by evaluators that the run does not have, but that have judged it since."""
 
 
-def _by_run(rows: Sequence[Row]) -> dict[tuple[int, str], list[int]]:
-    """Positions by the number and the id of their run."""
-    found: dict[tuple[int, str], list[int]] = {}
-    for _, number, position, _, run, _ in rows:
-        found.setdefault((number, run), []).append(position)
-    return found
+class Recaller:
+    """Makes what a run can take of what a store knows."""
 
+    def __init__(
+        self,
+        columns: Columns,
+        output: OutputType,
+        evaluators: Callable[[str], Sequence[StoredEvaluator]],
+        *,
+        seed: int,
+    ) -> None:
+        """A recaller for one run.
 
-def _attempts(db: Session, rows: Sequence[Row]) -> dict[Row, StoredAttempt]:
-    sql = f"SELECT {_HEAD}, a.given, a.output, a.trace FROM attempts a WHERE a.run = ? AND a.position IN"  # noqa: S608
-    return {
-        (number, row[0]): StoredAttempt(
-            position=row[0],
-            name=row[1],
-            source_case_name=row[2],
-            repeat=row[3],
-            failed=bool(row[4]),
-            key=row[5],
-            case_hash=row[6],
-            origin=row[7],
-            facts=row[8],
-            given=row[9],
-            output=row[10],
-            trace=row[11],
-            run=run,
+        Args:
+            columns: of the run.
+            output: what its task returns.
+            evaluators: gives the evaluators of any run of the store.
+            seed: of the run.
+        """
+        self.columns = columns
+        self.code = CodeInValues(columns.libraries)
+        self.output = output
+        self.evaluators = evaluators
+        self.seed = seed
+        self.made_again = 0
+        """Attempts that are made again, since evaluators would see plain data of what the task returned."""
+
+    def recall(
+        self, work: Work, attempt: StoredAttempt, cells: Mapping[str, StoredCell], *, keep_failures: bool
+    ) -> Recalled | None:
+        """The attempt with those cells that hold; `None` if it has to be made again.
+
+        Args:
+            work: what is to be done.
+            attempt: a stored one for it.
+            cells: what was said of it, by the evaluator's key.
+            keep_failures: whether what failed then counts as done.
+        """
+        if attempt.failed and (not keep_failures or is_other_loop(facts_of(attempt).error_type or "")):
+            return None
+        notes = attempt_notes(attempt.output)
+        if notes.seed is not None and (notes.seed != self.seed or attempt.case_name != work.case_name):
+            return None
+        if notes.case is not None and notes.case not in _seen_of(work):
+            return None
+        if notes.code != work.case_code:
+            return None
+        source = Source(attempt=attempt, as_plain=False, redacted=notes.redacted, cells={})
+        record = unpack(attempt, (), self.evaluators(attempt.run))
+        _make_present(record, work)
+        if not isinstance(record, ReportCase):
+            return Recalled(record=record, source=source, origin=attempt.origin or attempt.run)
+        if notes.rich:
+            record.output, restored = self.output.restored(record.output, notes.form)
+            source.as_plain = not restored
+        judges = work.plan.judges
+        if notes.output_code is not None and not self.code.holds(notes.output_code):
+            if source.as_plain:
+                return None  # no evaluator has seen it as it would be now, and none can
+            judges = ()
+        # A rollout is read back from its data by whatever judges rollouts.
+        converted = notes.rich_attributes or (source.as_plain and rollout_of(record.output) is None)
+        source.as_plain = converted or notes.redacted
+        found: dict[str, Cell] = {}
+        for judge in judges:
+            key = self.columns.of(judge).key
+            cell = None if key is None else cells.get(key)
+            taken = None if cell is None else self._cell(work, judge, attempt, cell, source)
+            if converted and cell is not None and cell_notes(cell.body).as_plain:
+                taken = None  # what was said of plain data is not what is said of the object
+            if cell is not None and taken is not None and _holds(taken, keep_failures=keep_failures):
+                found[judge.name] = taken
+                source.cells[judge.name] = (cell.origin or cell.run, cell_notes(cell.body))
+        if notes.changed and len(found) < len(work.plan.judges):
+            # An evaluator that is asked has to see the output as those before it leave it.
+            found, source.cells = {}, {}
+        if converted and len(found) < len(work.plan.judges):
+            self.made_again += 1
+            return None
+        return Recalled(
+            record=record,
+            cells=found,
+            spans=_spans(notes),
+            origin=attempt.origin or attempt.run,
+            source=source,
         )
-        for (number, run), positions in _by_run(rows).items()
-        for row in select_in(db, sql, (number,), positions)
-    }
+
+    def _cell(
+        self, work: Work, judge: Judge, attempt: StoredAttempt, stored: StoredCell, source: Source
+    ) -> Cell | None:
+        """A stored cell, if it holds."""
+        judged_as = attempt.case_name if stored.case_name is None else stored.case_name
+        renamed = judged_as != work.case_name
+        if self.columns.of(judge).reads_name and renamed:
+            return None
+        notes = cell_notes(stored.body)
+        if notes.seed is not None and (notes.seed != self.seed or renamed):
+            return None
+        if notes.case is not None and (
+            not notes.case or notes.case != setting_key(work.case, work.case_name)
+        ):
+            return None
+        if notes.as_plain and not source.as_plain:
+            return None
+        if notes.after is not None and (
+            not notes.after or notes.after != self.columns.before(work.plan, judge)
+        ):
+            return None
+        only = Facts(format=FORMAT, task_duration=0.0, total_duration=0.0, evaluators=(stored.evaluator,))
+        results, failures, skipped = unpack_cells([stored], only, self.evaluators(stored.run))
+        original = read_metrics(notes.original) if isinstance(judge.evaluator, RolloutEvaluator) else None
+        if original is not None:
+            results = tuple(msgspec.structs.replace(result, original=original) for result in results)
+        return Cell(results=results, failures=failures, skipped=skipped, saw_results=notes.after is not None)
 
 
-def _cells(db: Session, rows: Sequence[Row]) -> dict[Row, list[tuple[str, StoredCell]]]:
-    """The cells that have an identity, by the number of their run and their position."""
-    found: dict[Row, dict[int, StoredCell]] = {}
-    identities: dict[int, dict[int, str]] = {}
-    for (number, run), positions in _by_run(rows).items():
-        sql = "SELECT place, identity FROM evaluators WHERE run = ? AND identity IS NOT NULL"
-        identities[number] = dict(db.run(sql, (number,)))
-        sql = "SELECT position, cells FROM attempts WHERE run = ? AND position IN"
-        for position, text in select_in(db, sql, (number,), positions):
-            found[number, position] = read_cells(text, position, run)
-        sql = "SELECT position, evaluator, body, origin FROM cells WHERE run = ? AND position IN"
-        for position, place, body, origin in select_in(db, sql, (number,), positions):
-            cell = StoredCell(position=position, evaluator=place, body=body, origin=origin, run=run)
-            found[number, position][place] = cell
-    return {
-        (number, position): [
-            (identities[number][place], cell) for place, cell in cells.items() if place in identities[number]
-        ]
-        for (number, position), cells in found.items()
-    }
+def _holds(cell: Cell, *, keep_failures: bool) -> bool:
+    """Whether the evaluator need not be asked again."""
+    if not keep_failures:
+        return not cell.failures
+    return not any(is_other_loop(failure.error_type) for failure in cell.failures)
+
+
+def _make_present(record: Any, work: Work) -> None:
+    """Put what the present case says in the place of what the store has of it."""
+    case = work.case
+    record.name = work.name
+    record.source_case_name = work.case_name if work.name is not work.case_name else None
+    record.inputs, record.metadata = case.inputs, case.metadata
+    record.expected_output, record.has_expected_output = case.expected_output, case.has_expected_output
+    calls = case.expected_tool_calls
+    record.expected_tool_calls = None if calls is None else told_calls(calls)
+    record.cluster, record.tags = case.cluster, case.tags
+    if not isinstance(record, ReportCase):
+        record.not_run = work.plan.awaiting(case)
+
+
+def _seen_of(work: Work) -> set[str]:
+    """What may stand for all that a task sees of its case beside the content, if it looks, with or without the repeat."""
+    return {setting_key(work.case, name) for name in (work.case_name, work.name)} - {""}
+
+
+def _spans(notes: AttemptNotes) -> Any:
+    return NO_SPANS if notes.spans is None else SpanTree.from_dict(notes.spans)
+
+
+class OtherRuns:
+    """Finds attempts of other runs, and counts those that are damaged."""
+
+    def __init__(self, find: Callable[[Sequence[bytes]], dict[bytes, Known]], recaller: Recaller) -> None:
+        self._find = find
+        self._recaller = recaller
+        self._damaged = 0
+        self._first = ""
+
+    def recall(self, some: Sequence[Work]) -> dict[int, Recalled | None]:
+        """What can be taken for the work, by its position."""
+        works = {work.attempt_key: work for work in some if work.attempt_key is not None}
+        found: dict[int, Recalled | None] = {}
+        for key, known in self._known([*works]).items():
+            work = works[key]
+            try:
+                found[work.position] = self._recaller.recall(
+                    work, known.attempt, known.cells, keep_failures=False
+                )
+            except (StoreDamagedError, msgspec.DecodeError) as error:
+                self._note(error)
+        return found
+
+    def notes(self) -> list[str]:
+        """What is to be said of what was damaged."""
+        if not self._damaged:
+            return []
+        what = "attempts made again, since what earlier runs have of them cannot be read"
+        return [f"{what}: {self._damaged}; the first: {self._first}"]
+
+    def _known(self, keys: Sequence[bytes]) -> dict[bytes, Known]:
+        """What is known by key. Where something is damaged, the half that it is in is asked for alone, and so on."""
+        try:
+            return self._find(keys)
+        except StoreDamagedError as error:
+            if len(keys) == 1:
+                self._note(error)
+                return {}
+        half = len(keys) // 2
+        return {**self._known(keys[:half]), **self._known(keys[half:])}
+
+    def _note(self, error: Exception) -> None:
+        self._damaged += 1
+        self._first = self._first or str(error)

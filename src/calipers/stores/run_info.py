@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from calipers.data.jsonable import plain
 from calipers.data.result import EvaluatorSpec
 from calipers.report.summary import Totals
 
@@ -147,6 +148,11 @@ class RunInfo(msgspec.Struct, kw_only=True):
             return True
         silent = (now or datetime.now(UTC)) - datetime.fromisoformat(self.heartbeat)
         return silent.total_seconds() > SILENT_SECONDS
+
+
+def plain_spec(spec: EvaluatorSpec) -> EvaluatorSpec:
+    """The source of an evaluator as plain data, as it is stored."""
+    return msgspec.structs.replace(spec, arguments=plain(spec.arguments))
 
 
 def columns_of(evaluators: Iterable[StoredEvaluator]) -> list[str]:

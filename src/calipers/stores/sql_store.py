@@ -13,14 +13,12 @@ from typing_extensions import override
 from calipers.errors import StoreError
 
 from .blobs import Blobs, is_reference, references, restore
-from .records import Known, StoredAttempt, StoredCell
+from .records import Known, StoredAttempt, StoredCell, cells_of, read_cells, split_cells
 from .redaction import redacted_attempt, redacted_cell
-from .reuse import find_known
-from .row_cells import cells_of, read_cells, split_cells
 from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
-from .sql_evaluators import superseded_places
-from .sql_runs import SqlRuns, not_written, of_generation, run_changed, run_number
+from .sql_reuse import find_known
+from .sql_runs import SqlRuns, not_written, of_generation, run_changed, run_number, superseded_places
 
 _T = TypeVar("_T")
 

@@ -24,8 +24,7 @@ from typing_extensions import override
 from calipers.errors import StoreError, StoreMissingError, StoreUnavailableError
 from calipers.process.forks import keep_for_ever, no_more_forks, tell_of_forks
 
-from .schema import VERSION, migrations
-from .sql import Columns, Row, Session, marks
+from .sql import VERSION, Columns, Row, Session, marks, migrations
 from .sql_store import SqlStore
 from .store import Redact
 

@@ -7,21 +7,28 @@ the later one replaces the earlier together with its cells.
 Every method may be called from any thread.
 """
 
+import logging
+import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from time import monotonic
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 from calipers.comparison.yardstick import KnownEvaluators
 from calipers.data.record import name_results
 from calipers.data.result_names import Names
-from calipers.errors import InvalidOptionError, StoreError
+from calipers.errors import InvalidOptionError, StoreError, StoreUnavailableError
 from calipers.gate.looks import Look
 from calipers.report.report import Report
 from calipers.report.summary import Totals
 
-from .counting import (
+from .evaluator_slots import EvaluatorSlots, scored_places
+from .packing import Record, facts_of, pack, unpack
+from .records import Known, StoredAttempt, StoredCell
+from .run_info import RunInfo, State, Status, StoredEvaluator
+from .run_report import (
     KEEPS,
     Census,
     Counted,
@@ -32,10 +39,6 @@ from .counting import (
     put_in,
     unjudged_by,
 )
-from .packing import Record, facts_of, pack, unpack
-from .panel import Panel, scored_places
-from .records import Known, StoredAttempt, StoredCell
-from .run_info import RunInfo, State, Status, StoredEvaluator
 
 Redact: TypeAlias = Callable[[Any], Any]
 """Takes plain data and returns what of it may be written."""
@@ -350,7 +353,7 @@ class Store(ABC):
         )
         for start in range(0, len(records), _BATCH):
             packed = [
-                pack(records[position], position, Panel(run.evaluators, places[position]))
+                pack(records[position], position, EvaluatorSlots(run.evaluators, places[position]))
                 for position in range(start, min(start + _BATCH, len(records)))
             ]
             self.append(
@@ -396,3 +399,41 @@ class Store(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
+
+
+# ---------------------------------------------------------------------- a store that is unavailable
+
+_T = TypeVar("_T")
+
+PATIENCE = 60.0
+"""Seconds for which a store is tried again, unless the pace of a run says otherwise."""
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 5.0
+_log = logging.getLogger("calipers.stores")
+
+
+def patiently(call: Callable[[], _T], *, patience: float = PATIENCE) -> _T:
+    """Make a call again, at longer and longer intervals, while the store is unavailable; returns what the call returns.
+
+    A lost server comes back, and a full disk may be cleared. The call must be a whole transaction, or only read: it may have
+    been done when the answer was lost, and is done again.
+
+    Raises:
+        StoreUnavailableError: the store is still unavailable after `patience` seconds.
+    """
+    begun = monotonic()
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            found = call()
+        except StoreUnavailableError as error:
+            if monotonic() - begun + pause > patience:
+                raise
+            if pause == _FIRST_PAUSE:
+                _log.warning("%s. Trying again for %g s", error, patience)
+            threading.Event().wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        else:
+            if pause > _FIRST_PAUSE:
+                _log.warning("the store can be used again")
+            return found

@@ -20,9 +20,8 @@ import msgspec
 
 from calipers.errors import InvalidOptionError, StoreError, StoreUnavailableError
 
-from .patience import PATIENCE, patiently
 from .records import StoredAttempt, StoredCell
-from .store import Store
+from .store import PATIENCE, Store, patiently
 
 HEARTBEAT_SECONDS = 15.0
 """How often a writer that has nothing to write says that its run is alive."""

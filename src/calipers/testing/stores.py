@@ -17,8 +17,8 @@ from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, EvaluatorSpec
 from calipers.errors import StoreError
 from calipers.report.report import Report
+from calipers.stores.evaluator_slots import EvaluatorSlots
 from calipers.stores.packing import Record, pack, unpack
-from calipers.stores.panel import Panel
 from calipers.stores.records import StoredCell
 from calipers.stores.run_info import RunInfo, StoredEvaluator
 from calipers.stores.store import Store
@@ -128,8 +128,8 @@ def _begin(store: Store, **more: Any) -> RunInfo:
 
 
 def _append(store: Store, run: RunInfo, records: dict[int, Record], **more: Any) -> None:
-    panel = Panel(run.evaluators)
-    packed = [pack(one, position, panel, **more) for position, one in records.items()]
+    slots = EvaluatorSlots(run.evaluators)
+    packed = [pack(one, position, slots, **more) for position, one in records.items()]
     store.append(run.id, [attempt for attempt, _ in packed], [cell for _, cells in packed for cell in cells])
 
 
@@ -183,7 +183,7 @@ def _check_owners(store: Store) -> None:
     run = _begin(store)
     _refuses(lambda: store.resume_run(run.id), "resuming a run that is being written")
     mine: dict[str, Any] = {"generation": run.generation}
-    attempt, cells = pack(record(0), 0, Panel(run.evaluators))
+    attempt, cells = pack(record(0), 0, EvaluatorSlots(run.evaluators))
     store.append(run.id, [attempt], cells, **mine)
     store.beat(run.id, **mine)
     store.finish_run(run.id, status="interrupted", **mine)
@@ -241,7 +241,7 @@ def _check_once(store: Store) -> None:
 def _check_atomic(store: Store) -> None:
     run = _begin(store)
     _append(store, run, {0: record(0)})
-    attempt, cells = pack(record(1), 1, Panel(run.evaluators))
+    attempt, cells = pack(record(1), 1, EvaluatorSlots(run.evaluators))
     _refuses(lambda: store.append(run.id, [attempt], [*cells, _cell(1, 99, "true")]), "an unknown evaluator")
     _refuses(lambda: store.append(run.id, [attempt], [*cells, _cell(8, 0, "true")]), "an unknown attempt")
     _refuses(lambda: store.append("no such run", [attempt], cells), "an unknown run")
@@ -258,7 +258,7 @@ def _check_columns(store: Store) -> None:
     _expect(column, [(0, "false"), (1, "false"), (2, "true")], "a column that was judged again")
     others = [cell for cell in store.cells(run.id, after=0) if cell.evaluator != 0]
     _expect(len(others), 4, "cells of the other columns")
-    attempt, _ = pack(record(3), 3, Panel(run.evaluators))
+    attempt, _ = pack(record(3), 3, EvaluatorSlots(run.evaluators))
     attempt.cells = '{"0":true,"2":"so-so"}'
     store.append(run.id, [attempt])
     found = [(cell.evaluator, cell.body) for cell in store.cells(run.id, after=2)]
@@ -333,7 +333,7 @@ def _check_find(store: Store) -> None:
         sorted(known[key].cells), ["close-1", "right-1"], "cells by identity, without those that have none"
     )
     _expect(store.find([other], failed=True)[other].attempt.failed, True, "failed attempts, when asked for")
-    attempt, _ = pack(record(0, output="old"), 9, Panel(copy.evaluators), key=key, origin=old.id)
+    attempt, _ = pack(record(0, output="old"), 9, EvaluatorSlots(copy.evaluators), key=key, origin=old.id)
     store.append(copy.id, [attempt], [_cell(9, 0, "false")])
     taken = store.find([key])[key]
     _expect(

@@ -39,8 +39,8 @@ from calipers.evaluators import JudgeCorrectionEvaluator
 from calipers.report.report import Report
 from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stats.number_text import number, seconds
+from calipers.stores.evaluator_slots import scored_places
 from calipers.stores.packing import unpack
-from calipers.stores.panel import scored_places
 from calipers.stores.records import StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store

@@ -18,11 +18,10 @@ from calipers.report.report import Report, after_attempts
 from calipers.report.summary import Tally, Totals
 from calipers.run.runner import KEPT_FAILED
 
-from .not_judged import NOT_JUDGED
-from .packing import Record, unpack
-from .panel import plain_spec, scored_places
+from .evaluator_slots import scored_places
+from .packing import NOT_JUDGED, Record, unpack
 from .records import StoredAttempt, StoredCell
-from .run_info import RunInfo, StoredEvaluator, columns_of
+from .run_info import RunInfo, StoredEvaluator, columns_of, plain_spec
 
 Judged: TypeAlias = Iterator[tuple[StoredAttempt, list[StoredCell]]]
 """Attempts with their cells."""

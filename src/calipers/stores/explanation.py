@@ -10,11 +10,11 @@ from calipers.errors import StoreError
 from calipers.identity.fingerprint import differences
 
 from .notes import attempt_notes, cell_notes
-from .opening import open_store
 from .packing import evaluator_of, facts_of, setting_of, unpack
 from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store
+from .store_url import open_store
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -11,7 +11,8 @@ A failure that is stored counts as done when a run is resumed, so that it ends a
 reuses results, a failure is always made again, since it is no result.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,6 +24,7 @@ from calipers.data.evaluator_styles import RolloutEvaluator
 from calipers.data.jsonable import are_plain
 from calipers.data.record import ReportCase, ReportCaseFailure, told_calls
 from calipers.data.redaction import masked
+from calipers.data.result_names import Names
 from calipers.data.reuse import Recalled, Reuse
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
@@ -34,20 +36,33 @@ from calipers.run.work import Work
 from calipers.scoring.plan import Judge
 from calipers.spans import SpanTree
 
-from .counting import not_all_judged
+from .evaluator_slots import EvaluatorSlots, PlanSlots, RunSlots, scored_places
 from .identities import Columns, Keys, setting_key
-from .kept_metrics import kept_metrics
-from .notes import AttemptNotes, CellNotes, attempt_notes, cell_notes, with_attempt_notes, with_notes
-from .opening import open_store
-from .other_runs import OtherRuns
+from .notes import (
+    AttemptNotes,
+    CellNotes,
+    attempt_notes,
+    cell_notes,
+    kept_metrics,
+    with_attempt_notes,
+    with_notes,
+)
 from .output_type import form_of, output_type
-from .packing import evaluator_of, pack
-from .patience import patiently
-from .plain_attempts import holds_plain_data, pack_plain
-from .recalling import CHANGED, MADE_AGAIN, WITHOUT_HIDDEN, Recaller, Source
-from .records import StoredAttempt, StoredCell
+from .packing import (
+    Facts,
+    Record,
+    evaluator_of,
+    facts_of,
+    holds_plain_data,
+    not_judged,
+    pack,
+    pack_plain,
+    setting_of,
+    unpack_cells,
+)
+from .records import FORMAT, StoredAttempt, StoredCell
 from .redaction import redacted_evaluator
-from .resuming import (
+from .resumed_run import (
     Done,
     changed_evaluators,
     check_same,
@@ -56,9 +71,11 @@ from .resuming import (
     task_version,
     with_evaluators,
 )
-from .run_info import RunInfo, Status
-from .seats import Seat, Seats
-from .store import Store
+from .reuse import CHANGED, MADE_AGAIN, WITHOUT_HIDDEN, OtherRuns, Recaller, Source
+from .run_info import RunInfo, Status, StoredEvaluator
+from .run_report import not_all_judged, unjudged_by
+from .store import Store, patiently
+from .store_url import open_store
 from .writer import Pace, Writer
 
 if TYPE_CHECKING:
@@ -220,11 +237,18 @@ class RunJournal:
         self._judged_redacted = 0
         self._changed = 0
         self._writer = Writer(store, info.id, generation=info.generation, pace=pace)
-        self._seats = Seats(store, info, columns, setup.plan)
+        self._slots = RunSlots(
+            info.evaluators,
+            setup.plan,
+            stored=lambda judge: columns.of(judge).stored,
+            add=lambda new: patiently(lambda: store.add_evaluators(info.id, new, generation=info.generation)),
+        )
+        self._added = AddedEvaluators(self._slots.evaluators, setup.plan.results)
+        self._evaluators_elsewhere: dict[str, Sequence[StoredEvaluator]] = {}
         self._recaller = Recaller(
             columns,
             output_type(setup.task, dataset_type),
-            self._seats.evaluators_of,
+            self._evaluators_of,
             seed=self.seed,
         )
         self._others = OtherRuns(lambda keys: self._patiently(lambda: self.store.find(keys)), self._recaller)
@@ -264,7 +288,7 @@ class RunJournal:
         judged = self._patiently(lambda: list(self.store.judged_at(self.info.id, wanted)))
         stored = {attempt.position: (attempt, cells) for attempt, cells in judged}
         found: dict[int, Recalled | None] = {}
-        evaluators = self._seats.evaluators_of(self.info.id)
+        evaluators = self._evaluators_of(self.info.id)
         for work in some:
             place = places.get(work.position)
             if place is None or place not in stored:
@@ -275,7 +299,7 @@ class RunJournal:
             }
             recalled = self._recaller.recall(work, attempt, by_key, keep_failures=self._keep_failures)
             if recalled is not None:
-                recalled.source.scored = self._seats.scored_cells(cells)
+                recalled.source.scored = self._added.cells_of(cells)
                 found[work.position] = recalled
             else:
                 done.keep_place(work, place)
@@ -286,11 +310,11 @@ class RunJournal:
     def append(self, work: Work, attempt: Attempt, record: ReportCase | ReportCaseFailure) -> None:
         """Hand a finished attempt to the writer, unless it is stored as it is."""
         asked = attempt.asked
-        seat = self._seats.of(work.plan)
+        placed = self._slots.of(work.plan)
         if self._done is not None:
             self._done.finished(work)
-        elif asked is not None and not seat.has_rollouts:
-            plainly = pack_plain(work, attempt, record, seat.panel)
+        elif asked is not None and not placed.has_rollouts:
+            plainly = pack_plain(work, attempt, record, placed.slots)
             if plainly is not None:
                 self.reuse.attempts_made += 1
                 self.reuse.cells_computed += len(asked)
@@ -311,20 +335,20 @@ class RunJournal:
             if source.attempt.run == self.info.id:
                 place = source.attempt.position
                 scored = [cell for cell in source.scored if not asked or cell_notes(cell.body).after is None]
-                if not asked and seat.holds(source.attempt, work):
-                    self._seats.show_scored(record, scored)
+                if not asked and _is_stored_as_is(source.attempt, work, placed.slots):
+                    self._added.show(record, scored)
                     return
             else:
                 place = work.position if self._done is None else self._done.place(work)
         looked = asked is not None and asked is not work.plan.nothing_noted and any(asked.values())
         changed = attempt.changed_from is not None and isinstance(record, ReportCase)
-        noted = recalled is not None or seat.has_rollouts or looked or changed
+        noted = recalled is not None or placed.has_rollouts or looked or changed
         as_is = isinstance(record, ReportCase) and holds_plain_data(record, attempt, work)
         self._changed += changed
         stored, cells = pack(
             msgspec.structs.replace(record, output=_before(attempt)) if changed else record,
             place,
-            seat.panel,
+            placed.slots,
             repeat=work.repeat_index,
             # What was made before was made by the task of that time, which may not be known.
             key=work.attempt_key if source is None else source.attempt.key,
@@ -349,9 +373,9 @@ class RunJournal:
         ):
             self._note(stored, work, attempt)
         if noted:
-            self._note_cells(cells, seat, work, attempt, record, source)
+            self._note_cells(cells, placed, work, attempt, record, source)
         self._writer.add(stored, (*cells, *scored))
-        self._seats.show_scored(record, scored)
+        self._added.show(record, scored)
 
     def _count_recalled(self, work: Work, attempt: Attempt, source: Source) -> None:
         counts = self.reuse
@@ -403,7 +427,7 @@ class RunJournal:
     def _note_cells(
         self,
         cells: Sequence[StoredCell],
-        seat: Seat,
+        placed: PlanSlots,
         work: Work,
         attempt: Attempt,
         record: ReportCase | ReportCaseFailure,
@@ -413,7 +437,7 @@ class RunJournal:
         asked = attempt.asked or {}
         changed = attempt.changed_from is not None
         for cell in cells:
-            judge = seat.judges[cell.evaluator]
+            judge = placed.judges[cell.evaluator]
             if judge.name not in asked and source is not None:
                 origin, notes = source.cells[judge.name]
                 cell.origin = None if origin == self.info.id else origin
@@ -444,7 +468,7 @@ class RunJournal:
             for reason, count in self._keys.unknown_code.items()
         ]
         counts.notes += self._others.notes()
-        counts.notes += self._seats.not_scored_yet()
+        counts.notes += self._added.notes()
         if again := self._recaller.made_again:
             counts.notes.append(f"{MADE_AGAIN}: {again} (name its type as the task's return annotation)")
         if self._judged_redacted:
@@ -468,7 +492,7 @@ class RunJournal:
                 return counts
             self._end("finished" if complete else "interrupted", report)
             # Not stored: it holds until the run is scored.
-            report.incomplete = report.incomplete or not_all_judged(report, self._seats.not_scored)
+            report.incomplete = report.incomplete or not_all_judged(report, self._added.lacking)
             return counts
         finally:
             if self._closes:
@@ -486,6 +510,15 @@ class RunJournal:
         """What the store answers, however often it has to be asked."""
         return patiently(call, patience=self._writer.pace.patience if patience is None else patience)
 
+    def _evaluators_of(self, run: str) -> Sequence[StoredEvaluator]:
+        """The evaluators of any run of the store."""
+        if run == self.info.id:
+            return self._slots.evaluators
+        found = self._evaluators_elsewhere.get(run)
+        if found is None:
+            found = self._evaluators_elsewhere[run] = self._patiently(lambda: self.store.run(run)).evaluators
+        return found
+
     def _leave_out(self, done: Done, *, all_seen: bool) -> None:
         """Remove the attempts of cases that are gone or have changed."""
         gone = done.left() if all_seen else done.past()
@@ -497,6 +530,58 @@ class RunJournal:
             self.reuse.notes.append(
                 f"stored attempts left out, since their cases are gone or have changed: {count}"
             )
+
+
+class AddedEvaluators:
+    """The evaluators that were added to a run by scoring it, and are not part of the run that goes on."""
+
+    def __init__(self, evaluators: Sequence[StoredEvaluator], names: Names) -> None:
+        self._evaluators = evaluators
+        self._added = {place: evaluators[place].name for place in scored_places(evaluators)}
+        self._names = names
+        self._names.meet(self._added.values())
+        self.lacking: Counter[str] = Counter()
+        """By the evaluator's name: attempts that it has not judged yet."""
+
+    def cells_of(self, cells: Iterable[StoredCell]) -> list[StoredCell]:
+        """Those of an attempt's cells that these evaluators gave."""
+        return [cell for cell in cells if cell.evaluator in self._added] if self._added else []
+
+    def show(self, record: Record, cells: Sequence[StoredCell]) -> None:
+        """Add their results to a record, and count the evaluators that have not judged it yet."""
+        if not self._added:
+            return
+        if not isinstance(record, ReportCase):
+            record.not_run = (*record.not_run, *self._added.values())
+            return
+        facts = Facts(format=FORMAT, task_duration=0.0, total_duration=0.0)
+        results, failures, skipped = unpack_cells(cells, facts, self._evaluators)
+        failures += not_judged(cells, self._evaluators, self._added)
+        record.results, record.skipped = self._names.named(
+            (*record.results, *results), (*record.skipped, *skipped)
+        )
+        record.evaluator_failures = (*record.evaluator_failures, *failures)
+        self.lacking.update(unjudged_by(record))
+
+    def notes(self) -> list[str]:
+        """A line for each of them that has attempts left to judge."""
+        return [
+            f"evaluator {name} was added by scoring the run, which now has attempts that it has not judged: score the "
+            f"run with it again; attempts without its judgement: {count}"
+            for name, count in self.lacking.items()
+        ]
+
+
+def _is_stored_as_is(attempt: StoredAttempt, work: Work, slots: EvaluatorSlots) -> bool:
+    """Whether a stored attempt of this run is what would be written now."""
+    facts = facts_of(attempt)
+    return (
+        attempt.name == work.name
+        and attempt.case_name == work.case_name
+        and facts.cluster == work.case.cluster
+        and setting_of(attempt) == (work.case.tags, work.case.timeout)
+        and facts.evaluators == slots.stored
+    )
 
 
 def _before(attempt: Attempt) -> Any:

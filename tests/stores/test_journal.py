@@ -27,7 +27,7 @@ from calipers import (
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.rollouts import GraphMetrics
 from calipers.stores import MemoryStore, hide_keys, open_store, score_again, why
-from calipers.stores.recalling import MADE_AGAIN
+from calipers.stores.reuse import MADE_AGAIN
 
 TIMES = ("started_at", "duration", "reuse", "blocked", "seed")
 

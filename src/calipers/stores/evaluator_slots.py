@@ -1,20 +1,27 @@
-"""The evaluators that judge an attempt, by their places in the evaluators of its run.
+"""Evaluator slots: each evaluator of a run has a place in the run's list of evaluators, and stored results name that place.
 
-A panel knows which results are no more than a value, and what is stored of those. All results of one evaluator share their
-source, and a bare True, False or frequent label is one object in a whole run, so that each is looked at once.
+The shared evaluators of a run get their places when it begins; those of single cases get theirs when they first come up. A
+resumed run keeps the places of its evaluators, and an evaluator that has changed gets a new one.
+
+`EvaluatorSlots` also knows which results are no more than a value, and what is stored of those. All results of one evaluator
+share their source, and a bare True, False or frequent label is one object in a whole run, so each is looked at once.
 """
 
 import math
-from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
+from calipers.data.evaluator_styles import RolloutEvaluator
 from calipers.data.jsonable import plain
 from calipers.data.result import EvaluationResult, EvaluatorSpec, Scalar
 from calipers.errors import StoreError
 
-from .run_info import StoredEvaluator
+from .run_info import StoredEvaluator, plain_spec
+
+if TYPE_CHECKING:
+    from calipers.scoring.plan import Judge, Plan
 
 _WIDE: Final = 1 << 63
 _MOST_SHARED: Final = 1000
@@ -23,11 +30,11 @@ _Bare: TypeAlias = tuple[EvaluationResult, int, Scalar]
 """A result that is only a value, the place of its evaluator, and the value as plain data."""
 
 
-class Panel:
-    """The evaluators that judge an attempt, in order: places in the evaluators of a run.
+class EvaluatorSlots:
+    """The evaluators of one attempt, in order: places in the evaluators of its run.
 
-    Panel(run.evaluators)              the shared ones
-    Panel(run.evaluators, (4, 0, 1))   a case's own evaluator first, then two shared ones
+    EvaluatorSlots(run.evaluators)              the shared ones
+    EvaluatorSlots(run.evaluators, (4, 0, 1))   a case's own evaluator first, then two shared ones
     """
 
     def __init__(
@@ -37,7 +44,7 @@ class Panel:
         *,
         shared: tuple[int, ...] | None = None,
     ) -> None:
-        """A panel.
+        """Slots for the attempts of one plan.
 
         Args:
             evaluators: of the run.
@@ -49,7 +56,7 @@ class Panel:
         self.indexes = shared if indexes is None else tuple(indexes)
         self.names = tuple(evaluators[index].name for index in self.indexes)
         self.stored = None if self.indexes == shared else self.indexes
-        """What of it an attempt has to say: nothing, if these are the shared ones of its run."""
+        """What an attempt stores of them: `None` if these are the shared ones of its run."""
         self._shared: dict[int, _Bare] = {}
         """What is known of results that are only a value, by the id of the result."""
         self._sources: dict[int, tuple[EvaluatorSpec, StoredEvaluator, bool]] = {}
@@ -110,6 +117,73 @@ class Panel:
         return known[2]
 
 
+class PlanSlots(msgspec.Struct, frozen=True):
+    """The evaluators of a plan, and their places in the run."""
+
+    slots: EvaluatorSlots
+    judges: Mapping[int, "Judge"]
+    """By place."""
+    has_rollouts: bool
+
+
+class RunSlots:
+    """The places of all evaluators of a run, looked up by plan."""
+
+    def __init__(
+        self,
+        evaluators: Sequence[StoredEvaluator],
+        plan: "Plan",
+        *,
+        stored: Callable[["Judge"], StoredEvaluator],
+        add: Callable[[Sequence[StoredEvaluator]], Sequence[int]],
+    ) -> None:
+        """The places in one run.
+
+        Args:
+            evaluators: that the run has already.
+            plan: of the cases that bring no evaluators of their own.
+            stored: gives an evaluator as the store knows it.
+            add: adds evaluators to the run, and returns their places.
+        """
+        self.evaluators = list(evaluators)
+        """The evaluators of the run so far, by place."""
+        self._stored = stored
+        self._add = add
+        self._shared_places = shared_places(self.evaluators)
+        self._places: dict[str, int] = {}
+        self._shared_plan = plan
+        self._shared = self._placed(plan)
+
+    def of(self, plan: "Plan") -> PlanSlots:
+        """The slots of a plan."""
+        return self._shared if plan is self._shared_plan else self._placed(plan)
+
+    def _placed(self, plan: "Plan") -> PlanSlots:
+        wanted = [self._stored(judge) for judge in plan.judges]
+        named = [_known_by(evaluator) for evaluator in wanted]
+        new = [evaluator for evaluator, name in zip(wanted, named, strict=True) if name not in self._places]
+        if new:
+            for evaluator, place in zip(new, self._add(new), strict=True):
+                self._places[_known_by(evaluator)] = place
+                if place == len(self.evaluators):
+                    self.evaluators.append(evaluator)
+                    if evaluator.shared:
+                        self._shared_places = (*self._shared_places, place)
+        places = [self._places[name] for name in named]
+        return PlanSlots(
+            EvaluatorSlots(self.evaluators, places, shared=self._shared_places),
+            dict(zip(places, plan.judges, strict=True)),
+            any(isinstance(judge.evaluator, RolloutEvaluator) for judge in plan.judges),
+        )
+
+
+def _known_by(evaluator: StoredEvaluator) -> str:
+    """What distinguishes an evaluator from the others of its run."""
+    if evaluator.identity is not None:
+        return f"{evaluator.identity} {evaluator.shared}"
+    return f"? {evaluator.name} {evaluator.shared} {evaluator.unknown} {evaluator.spec!r}"
+
+
 def shared_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
     """The places of the evaluators that every attempt of a run is judged by when it is made."""
     return tuple(
@@ -120,11 +194,6 @@ def shared_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
 def scored_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
     """The places of the evaluators that came when the run was scored, and have something to say of every attempt."""
     return tuple(index for index, one in enumerate(evaluators) if one.added and not one.superseded)
-
-
-def plain_spec(spec: EvaluatorSpec) -> EvaluatorSpec:
-    """A source as plain data."""
-    return msgspec.structs.replace(spec, arguments=plain(spec.arguments))
 
 
 def quick_plain(value: Any) -> Any:
