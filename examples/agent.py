@@ -75,7 +75,7 @@ def help_desk(request: str) -> str:
         return f"Your {order['item']} is {order['state']}."
     amount = order["paid"]
     if "full" in request:
-        amount += 5  # the postage, which nobody paid: it makes the number up
+        amount += 5  # the postage, which was never paid: it makes the number up
     try:
         refund(found[0], amount)
     except PermissionError:
