@@ -18,7 +18,7 @@ from calipers.errors import (
     MissingExtraError,
 )
 from calipers.models.http_request import Reply as Answer
-from calipers.models.http_request import Request, check_address, check_seconds
+from calipers.models.http_request import Request, as_json, check_address, check_seconds
 from calipers.testing import HttpAgentServer, Reply
 
 KEY = "sk-very-secret-key"
@@ -295,3 +295,15 @@ def test_a_limit_of_time_is_a_positive_number(seconds):
 def test_no_limit_is_a_limit_too():
     check_seconds("limit", None)
     check_seconds("limit", 0.001)
+
+
+def test_bytes_travel_as_base64():
+    assert as_json({"audio": b"\x00\xff", "text": "ü"}) == '{"audio":"AP8=","text":"ü"}'.encode()
+
+
+@pytest.mark.parametrize(
+    "wrong", [object(), {"text": "\ud800"}, {(1, 2): 3}], ids=["object", "surrogate", "key"]
+)
+def test_what_json_cannot_hold_is_refused(wrong):
+    with pytest.raises(InvalidOptionError, match="cannot be sent as JSON"):
+        as_json(wrong)

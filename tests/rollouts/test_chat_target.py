@@ -11,8 +11,8 @@ from calipers.errors import (
     InvalidOptionError,
     RolloutError,
 )
+from calipers.models.http_request import is_passing_trouble
 from calipers.rollouts import ChatTarget, Environment, Message, OnRefusal
-from calipers.rollouts.chat_target import is_passing_trouble
 from calipers.testing import OpenAIServer, Reply
 
 AT_ONCE = Retry(on=is_passing_trouble, backoff=0)
@@ -123,8 +123,8 @@ def test_a_refusal_is_not_tried_again_and_the_key_is_in_no_message():
 @pytest.mark.parametrize(
     ("reply", "error"),
     [
-        (Reply(fault="garbage"), "no JSON"),
-        (Reply(raw={"choices": []}), "there is no '0'"),
+        (Reply(fault="garbage"), "not JSON"),
+        (Reply(raw={"choices": []}), "there is no answer here: expected choices"),
         (Reply(raw=answer(None)), "no text"),
         (Reply(raw=answer("x", prompt_tokens="many")), "tokens"),
     ],

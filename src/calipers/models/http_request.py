@@ -13,6 +13,8 @@ from io import BytesIO
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
+import msgspec
+
 from calipers.errors import AgentConnectionError, AgentReplyError, AgentTimeoutError, InvalidOptionError
 from calipers.models.concealment import secrets_of, shown_address, shown_text
 from calipers.models.http_sessions import load_aiohttp, session_of_loop
@@ -177,6 +179,13 @@ class Request:
         return InvalidOptionError(f"the request to {self.address} cannot be sent: {self._why(error)}")
 
 
+def is_passing_trouble(error: BaseException) -> bool:
+    """Whether asking again may help: no connection, too many requests, or a server's own failure."""
+    if isinstance(error, AgentReplyError):
+        return error.status is not None and (error.status == 429 or error.status >= 500)
+    return isinstance(error, AgentConnectionError)
+
+
 def check_address(url: Any, *, name: str = "url") -> None:
     """Check an address.
 
@@ -212,3 +221,29 @@ def check_seconds(name: str, seconds: float | None) -> None:
         return
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
         raise InvalidOptionError(f"{name} must be a number of seconds above 0, or None, got {seconds!r}")
+
+
+def as_json(body: Any, *, what: str = "the request") -> bytes:
+    """The body of a request; bytes in it become base64.
+
+    Raises:
+        InvalidOptionError: JSON cannot hold it.
+    """
+    try:
+        if (number := _not_finite(body)) is not None:
+            raise ValueError(f"it holds {number!r}, and JSON knows only finite numbers")  # noqa: TRY301
+        return msgspec.json.encode(body)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidOptionError(f"{what} cannot be sent as JSON: {error}") from None
+
+
+def _not_finite(value: Any) -> float | None:
+    """The first number in a value that JSON cannot hold, which a serializer would take for `null`."""
+    if isinstance(value, str):
+        return None
+    if isinstance(value, float):
+        return None if math.isfinite(value) else value
+    inside = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    )
+    return next((number for each in inside if (number := _not_finite(each)) is not None), None)

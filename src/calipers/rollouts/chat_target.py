@@ -12,31 +12,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from time import perf_counter
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
-from calipers.agents.adapters.json_reply import read_count, read_text, read_tool_calls
 from calipers.data.redaction import without
 from calipers.data.retry import Retry
 from calipers.data.trace import LLMCall, Trace
 from calipers.errors import AgentConnectionError, AgentReplyError, InvalidOptionError
+from calipers.models import openai
+from calipers.models.completion import Usage, excerpt
 from calipers.models.concealment import shown_address
-from calipers.models.http_request import Request, check_seconds, is_address
+from calipers.models.http_request import Request, as_json, check_seconds, is_address, is_passing_trouble
 
 from .players import Message, Reply, turn_seed
 from .targets import as_dicts, check_cost
 
-_PATH = "/chat/completions"
-_MOST_TOKENS = 2**63
-"""No model reads or writes more, and a price times much more is no number."""
-
-
-def is_passing_trouble(error: BaseException) -> bool:
-    """Whether asking again may help: no connection, too many requests, or a server's own failure."""
-    if isinstance(error, AgentReplyError):
-        return error.status is not None and (error.status == 429 or error.status >= 500)
-    return isinstance(error, AgentConnectionError)
+_UNUSABLE = frozenset(
+    {"no_answer", "error", "malformed_message", "malformed_call", "missing_name", "malformed_usage"}
+)
+"""Problems of an answer that is not a reply. One that was cut off is a reply, and so is a call with odd arguments."""
 
 
 @dataclass(repr=False, eq=False)
@@ -62,7 +57,7 @@ class ChatTarget:
     send_seed: bool = False
     """Send the seed of the turn as `seed`, to servers that draw by it."""
     input_price: float | None = None
-    """What a million tokens of the conversation cost. With both prices, each reply tells its cost."""
+    """What a million tokens of the conversation cost. With both prices, each reply has its cost."""
     output_price: float | None = None
     """What a million tokens of the reply cost."""
     timeout: float | None = 60.0
@@ -90,7 +85,7 @@ class ChatTarget:
 
     @property
     def priced(self) -> bool:
-        """Whether its replies are to tell what they cost."""
+        """Whether its replies have a cost."""
         return self.input_price is not None
 
     async def reply(self, messages: Sequence[Message]) -> Reply:
@@ -112,21 +107,15 @@ class ChatTarget:
                 await asyncio.sleep(self.retry.pause(tries, turn_seed() or 0, error, spent))
 
     def _request(self, messages: Sequence[Message]) -> Request:
-        body: dict[str, Any] = {"messages": as_dicts(messages)}
-        if self.model is not None:
-            body["model"] = self.model
-        if self.send_seed and (seed := turn_seed()) is not None:
-            body["seed"] = seed % 2**31
-        body |= self.options or {}
-        try:
-            content = msgspec.json.encode(body)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidOptionError(f"the request to {self.name} cannot be sent as JSON: {error}") from None
-        key = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        headers = {**key, **(self.headers or {})}
-        return Request(
-            _endpoint(self.url), "POST", headers, content, timeout=self.timeout, api_key=self.api_key
+        seed = turn_seed() if self.send_seed else None
+        options = {**({} if seed is None else {"seed": seed % 2**31}), **(self.options or {})}
+        content = as_json(
+            openai.body(as_dicts(messages), model=self.model, options=options),
+            what=f"the request to {self.name}",
         )
+        headers = openai.OPENAI.headers(self.api_key, self.headers)
+        url = openai.chat_address(self.url)
+        return Request(url, "POST", headers, content, timeout=self.timeout, api_key=self.api_key)
 
     async def _ask(self, request: Request) -> Reply:
         start = perf_counter()
@@ -138,29 +127,37 @@ class ChatTarget:
             said = msgspec.json.decode(answer.body)
         except (msgspec.DecodeError, RecursionError):
             raise AgentReplyError(
-                f"{request.address} answered with what is no JSON: {answer.text:.200}"
+                f"the answer of {request.address} is not JSON: {answer.text:.200}"
             ) from None
-        calls = read_tool_calls(said, "choices.0.message.tool_calls")
-        declined = read_text(said, "choices.0.message.refusal", may_be_null=True)
-        filtered = read_text(said, "choices.0.finish_reason", may_be_null=True) == "content_filter"
-        refused = bool(declined) or filtered
-        words = read_text(said, "choices.0.message.content", may_be_null=bool(calls) or refused)
-        text = words or declined
-        given, written = (_tokens(said, name) for name in ("prompt_tokens", "completion_tokens"))
-        cost = None
-        if given is not None and written is not None and None not in {self.input_price, self.output_price}:
-            cost = (given * (self.input_price or 0) + written * (self.output_price or 0)) / 1e6
+        found = openai.read_answer(said)
+        if wrong := [problem.message for problem in found.problems if problem.kind in _UNUSABLE]:
+            raise AgentReplyError(f"{request.address}: {'; '.join(wrong)}")
+        refused = found.refusal is not None or found.finish == "filtered"
+        if found.text is None and not found.tool_calls and not refused:
+            raise AgentReplyError(f"the answer of {request.address} has no text: {excerpt(said)}")
+        text = found.text or found.refusal or ""
+        used = found.usage or Usage()
         call = LLMCall(
-            model=self.name, input_tokens=given or 0, output_tokens=written or 0, latency_ms=latency
+            model=self.name,
+            input_tokens=used.input or 0,
+            output_tokens=used.output or 0,
+            latency_ms=latency,
         )
         trace = Trace(
             agent_name=self.name,
             output_text=text,
             llm_calls=[call],
-            tool_calls=calls or (),
-            records_calls=None if calls is None else True,
+            tool_calls=found.tool_calls,
+            records_calls=True if found.reports_calls else None,
         )
-        return Reply(text, cost=cost, trace=trace, metadata={"refused": True} if refused else {})
+        return Reply(text, cost=self._cost(used), trace=trace, metadata={"refused": True} if refused else {})
+
+    def _cost(self, used: Usage) -> float | None:
+        if None in {used.input, used.output, self.input_price, self.output_price}:
+            return None
+        return (
+            (used.input or 0) * (self.input_price or 0) + (used.output or 0) * (self.output_price or 0)
+        ) / 1e6
 
     def __repr__(self) -> str:
         return f"ChatTarget({shown_address(self.url)!r}, {self.model!r})"
@@ -171,7 +168,7 @@ def _check_url(url: Any) -> None:
         return
     told, hint = url, ""
     if isinstance(url, str):
-        # Without "://" the parts of an address are anybody's guess, and one of them may be a password.
+        # Without "://" the parts of an address cannot be known, and one of them may be a password.
         told = shown_address(url) if "://" in url else url.rpartition("@")[2].partition("?")[0]
         hint = (
             f": did you mean {f'http://{told}'!r}?"
@@ -192,19 +189,3 @@ def _check_options(options: Any) -> None:
         )
     if "messages" in options:
         raise InvalidOptionError("options must leave `messages` alone: they are the conversation")
-
-
-def _tokens(answer: Any, name: str) -> int | None:
-    usage = answer.get("usage") if isinstance(answer, dict) else None
-    count = read_count(usage, name) if isinstance(usage, dict) else None
-    if count is not None and count > _MOST_TOKENS:
-        raise AgentReplyError(
-            f"the answer says that {name} are a number of {len(hex(count)) - 2} hexadecimal digits"
-        )
-    return count
-
-
-def _endpoint(url: str) -> str:
-    parts = urlsplit(url)
-    path = parts.path.rstrip("/")
-    return urlunsplit(parts._replace(path=path if path.endswith(_PATH) else path + _PATH))

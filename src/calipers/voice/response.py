@@ -14,44 +14,15 @@ A response with `timed_out` is not an answer, whatever it holds: the agent had n
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from calipers.data.redaction import masked
 from calipers.data.trace import ToolCall, secrets_of
+from calipers.models.completion import Completion, ProblemKind, ResponseProblem, unreadable_call
 
 _T = TypeVar("_T", "AgentResponse", "ResponseProblem")
 
-ProblemKind = Literal[
-    "malformed_arguments",
-    "missing_name",
-    "malformed_call",
-    "malformed_message",
-    "incomplete",
-    "error",
-    "no_answer",
-]
-"""What can be wrong with an answer.
-
-- `malformed_arguments`: a call whose arguments are no JSON object
-- `missing_name`: a call that does not say of which tool
-- `malformed_call`: something in the place of a call that is none
-- `malformed_message`: one message of several that is not what the protocol says
-- `incomplete`: the provider broke the answer off, such as at a token limit or by a filter
-- `error`: the provider reported an error
-- `no_answer`: nothing in the whole reply is an answer, or it broke off before any call; adapters raise this one
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseProblem:
-    """One thing in an answer that could not be read."""
-
-    kind: ProblemKind
-    """What was wrong."""
-    message: str
-    """The same for a person, with the place."""
-    raw: Any = None
-    """What was found there, unchanged."""
+__all__ = ["AgentResponse", "ProblemKind", "ResponseProblem", "response_of", "unreadable_call"]
 
 
 @dataclass
@@ -100,7 +71,20 @@ def _without_secrets(noun: _T, names: Iterable[str], known: Collection[str]) -> 
     return replace(noun, **told)
 
 
-def unreadable_call(name: str | None, arguments: Any, *, error: str, call_id: str | None = None) -> ToolCall:
-    """A call that was made but cannot be read, under a name that no expectation has."""
-    shown = f"{name} (unreadable arguments)" if name else "(call without a name)"
-    return ToolCall(shown, {"unreadable": arguments}, success=False, error=error, call_id=call_id)
+def response_of(completion: Completion) -> AgentResponse:
+    """The response that a model's answer is.
+
+    An answer that stopped early, at a limit or with an error, counts as far as it has calls. Without any it is no answer: an
+    agent that could not finish must not pass for one that called nothing.
+    """
+    response = AgentResponse(
+        tool_calls=completion.tool_calls,
+        raw=completion.raw,
+        text="\n".join(filter(None, (completion.text, completion.refusal))) or None,
+        transcript=completion.transcript,
+        problems=completion.problems,
+    )
+    if completion.cut_short and not completion.tool_calls and response.no_answer is None:
+        message = "no call had come by then, which does not say that none would have"
+        response.problems.append(ResponseProblem("no_answer", message))
+    return response

@@ -282,7 +282,7 @@ def test_a_time_that_is_none_is_refused_at_once(timeout):
 
 @pytest.mark.parametrize("body", [{}, None, {"text": "hello"}, ["{input}"], {"{input_text}": 1}], ids=repr)
 def test_a_body_without_a_place_for_the_request_is_refused_at_once(body):
-    with pytest.raises(InvalidOptionError, match="would not hear what it is asked"):
+    with pytest.raises(InvalidOptionError, match="the agent does not receive it"):
         HttpAdapter("http://host", body=body)
 
 

@@ -5,7 +5,8 @@ from email import message_from_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.voice.adapters.form import File, as_form
+from calipers.models.sound import Sound
+from calipers.voice.adapters.http_agent import as_form
 
 
 def read(body, content_type):
@@ -23,7 +24,7 @@ def read(body, content_type):
 
 
 def test_a_form_holds_files_texts_and_json():
-    fields = {"audio": File("request.wav", b"RIFF", "audio/wav"), "text": "hello", "options": {"n": 1}}
+    fields = {"audio": Sound(b"RIFF", "wav"), "text": "hello", "options": {"n": 1}}
     assert read(*as_form(fields)) == [
         ("audio", "request.wav", "audio/wav", b"RIFF"),
         ("text", None, "text/plain", b"hello"),
@@ -38,7 +39,7 @@ def test_a_name_cannot_end_its_own_quotes():
 
 @given(st.binary(max_size=200))
 def test_any_bytes_come_through(data):
-    body, content_type = as_form({"audio": File("f", data, "audio/wav"), "text": "after"})
+    body, content_type = as_form({"audio": Sound(data, "wav"), "text": "after"})
     boundary = content_type.partition("boundary=")[2].encode()
     first, second = body.split(b"--" + boundary)[1:3]
     assert first.partition(b"\r\n\r\n")[2] == data + b"\r\n"

@@ -1,9 +1,10 @@
-"""What every adapter tells of its options before it is asked anything."""
+"""The options of every adapter, and what is asked of it, are checked before anything is sent."""
 
 import math
 
 import pytest
 
+from calipers.errors import InvalidOptionError
 from calipers.voice.adapters import (
     GeminiAgent,
     GeminiLiveAgent,
@@ -12,6 +13,7 @@ from calipers.voice.adapters import (
     OpenAIRealtimeAgent,
     WebSocketAgent,
 )
+from calipers.voice.adapters.remote_agent import check_audio, check_text
 
 MODELS = [OpenAIAgent, GeminiAgent, OpenAIRealtimeAgent, GeminiLiveAgent]
 GOOD = [
@@ -63,3 +65,37 @@ def test_no_secret_is_told():
     (found,) = HttpAgent("ftp://user:pass-word@host/?token=tok-en").wrong_options()
     assert "pass-word" not in found[1]
     assert "tok-en" not in found[1]
+
+
+def test_a_text_and_a_sound_go_to_their_own_methods():
+    with pytest.raises(InvalidOptionError, match="for a text there is run_text"):
+        check_audio("hello")
+    with pytest.raises(InvalidOptionError, match="for sound there is run"):
+        check_text(b"RIFF")
+
+
+@pytest.mark.parametrize("seconds", [0, -1, math.nan, math.inf, True, "10", [1]], ids=str)
+def test_a_limit_of_time_is_a_positive_number(seconds, ask):
+    with pytest.raises(InvalidOptionError, match="timeout must be"):
+        ask(HttpAgent("http://127.0.0.1:1/", timeout=seconds), "hi")
+    with pytest.raises(InvalidOptionError, match="timeout must be"):
+        ask(WebSocketAgent("ws://127.0.0.1:1/", timeout=seconds), "hi")
+
+
+@pytest.mark.parametrize("chunk_ms", [0, -5, 2.5, True, "20"])
+def test_pieces_of_sound_have_a_length(ask, audio, chunk_ms):
+    for agent in (
+        WebSocketAgent("ws://127.0.0.1:1", chunk_ms=chunk_ms),
+        OpenAIRealtimeAgent("m", base_url="ws://127.0.0.1:1", chunk_ms=chunk_ms),
+        GeminiLiveAgent("m", base_url="ws://127.0.0.1:1", chunk_ms=chunk_ms),
+    ):
+        with pytest.raises(
+            InvalidOptionError, match="chunk_ms must be a whole number of milliseconds above 0"
+        ):
+            ask(agent, audio)
+
+
+def test_an_agent_prints_what_was_set_and_hides_the_rest():
+    assert repr(HttpAgent("http://me:pw@host/a?key=k")) == "HttpAgent(url='http://host/a')"
+    agent = OpenAIAgent("gpt-audio", api_key="sk", headers={"a": "b"}, timeout=5.0)
+    assert repr(agent) == "OpenAIAgent(model='gpt-audio', timeout=5.0)"

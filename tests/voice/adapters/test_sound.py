@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.voice.adapters.sound import as_file, as_json_with, as_pcm, paced, pieces, text_of
+from calipers.models.sound import as_base64
+from calipers.voice.adapters.http_agent import as_json_with
+from calipers.voice.adapters.sound import as_file, as_pcm, paced, pieces
 from calipers.voice.audio import Audio
 
 FRAMES = bytes(range(200))
@@ -58,4 +60,4 @@ def test_real_time_changes_when_pieces_come_and_not_what_they_are():
 def test_bytes_among_the_fields_of_a_json_object_are_base64_unless_a_field_has_their_name(name, data, fields):
     coded = base64.b64encode(data).decode()
     assert json.loads(as_json_with(name, data, fields)) == {name: coded, **fields}
-    assert text_of(data) == coded
+    assert as_base64(data) == coded

@@ -17,11 +17,12 @@ from calipers.agents.recording import Recording
 from calipers.data.redaction import without
 from calipers.data.trace import ToolCall, Trace
 from calipers.errors import AgentError, AgentReplyError, InvalidOptionError
+from calipers.models.completion import excerpt
 from calipers.models.concealment import shown_address
 from calipers.models.http_request import Reply, Request, check_address, check_seconds
 from calipers.models.http_sessions import load_aiohttp
 
-from .json_reply import Path, read_count, read_text, read_tool_calls, shown
+from .json_reply import Path, read_count, read_text, read_tool_calls
 
 if TYPE_CHECKING:
     import aiohttp
@@ -59,7 +60,7 @@ class HttpAdapter:
             function that makes it.
         output: where the words of the answer are: a path such as `"choices.0.message.content"`, or a function of the
             answer. `None`: the whole answer is text, and nothing else is read from it.
-        tool_calls: where the tool calls are. An answer that has nothing there does not tell its calls, unless
+        tool_calls: where the tool calls are. An answer that has nothing there does not report its calls, unless
             `records_calls` says that it would.
         input_tokens: where the number of tokens is; `None`: not measured.
         output_tokens: where the number of tokens is; `None`: not measured.
@@ -102,8 +103,8 @@ class HttpAdapter:
         """The URL as it is shown: without user, password and query."""
         if not callable(body) and not _has_input(body):
             raise InvalidOptionError(
-                f"the body must have {INPUT!r} where the request belongs, or be a function: as it is, "
-                "the agent would not hear what it is asked"
+                f"the body must have {INPUT!r} where the request belongs, or be a function: otherwise "
+                "the agent does not receive it"
             )
         self.url = url
         self.name = name or urlsplit(self.address).netloc
@@ -126,7 +127,7 @@ class HttpAdapter:
         """Put a request to the agent.
 
         Raises:
-            AgentError: it gave no answer, by whichever of its kinds says why.
+            AgentError: it gave no answer; the class says why.
         """
         asked = input_text if isinstance(input_text, str) else str(input_text)
         with Recording(
@@ -164,11 +165,11 @@ class HttpAdapter:
             return json.dumps(made, allow_nan=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidOptionError(
-                f"{self.name}: the request cannot be sent as JSON ({error}): {shown(made)}"
+                f"{self.name}: the request cannot be sent as JSON ({error}): {excerpt(made)}"
             ) from None
 
     def _read(self, reply: Reply, recording: Recording) -> dict[str, int]:
-        """Put the answer into the recording; the totals it tells come back."""
+        """Put the answer into the recording; its totals come back."""
         if self.output is None:
             recording.output_text = reply.text
             return {}
@@ -190,7 +191,7 @@ class HttpAdapter:
 
 
 def _recorded(call: ToolCall, recording: Recording) -> ToolCall:
-    """A call that an agent told of, as it is recorded."""
+    """A call that an agent reported, as it is recorded."""
     return ToolCall(
         call.name,
         recording.recorded(call.arguments),
@@ -223,4 +224,4 @@ def _json(reply: Reply) -> Any:
     try:
         return json.loads(reply.body)
     except (ValueError, RecursionError):
-        raise AgentReplyError(f"the answer is no JSON: {shown(reply.text)}") from None
+        raise AgentReplyError(f"the answer is no JSON: {excerpt(reply.text)}") from None

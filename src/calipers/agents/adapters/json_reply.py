@@ -5,14 +5,13 @@ a path leads to must be there, except that the last step of a path to tool calls
 services leave out what is empty. A wrong step before it is an error that shows what is there instead.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from calipers.data.jsonable import safe_repr
 from calipers.data.result import describe_error
 from calipers.data.trace import ToolCall
 from calipers.errors import AgentReplyError, InvalidTraceError
+from calipers.models.completion import excerpt, read_arguments, unreadable_call
 
 Path: TypeAlias = str | Callable[[Any], Any]
 """Where something is in an answer: keys and positions between dots, or a function of the answer."""
@@ -28,7 +27,7 @@ def read_text(answer: Any, path: Path, *, may_be_null: bool = False) -> str:
     if found is None and may_be_null:
         return ""
     if not isinstance(found, str):
-        raise AgentReplyError(f"the answer at {_named(path)} is no text: {shown(found)}")
+        raise AgentReplyError(f"the answer at {_named(path)} is no text: {excerpt(found)}")
     return found
 
 
@@ -42,7 +41,7 @@ def read_count(answer: Any, path: Path) -> int | None:
     if found is None:
         return None
     if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-        raise AgentReplyError(f"the tokens at {_named(path)} are no whole number from 0: {shown(found)}")
+        raise AgentReplyError(f"the tokens at {_named(path)} are no whole number from 0: {excerpt(found)}")
     return found
 
 
@@ -62,7 +61,7 @@ def read_tool_calls(answer: Any, path: Path) -> list[ToolCall] | None:
     if found is None:
         return []
     if not isinstance(found, list | tuple):
-        raise AgentReplyError(f"the tool calls at {_named(path)} are no list: {shown(found)}")
+        raise AgentReplyError(f"the tool calls at {_named(path)} are no list: {excerpt(found)}")
     return [_tool_call(item, f"{_named(path)}[{position}]") for position, item in enumerate(found)]
 
 
@@ -71,21 +70,21 @@ def _tool_call(item: Any, where: str) -> ToolCall:
     if isinstance(item, ToolCall):
         return item
     if not isinstance(item, Mapping):
-        raise AgentReplyError(f"the tool call at {where} is no object: {shown(item)}")
+        raise AgentReplyError(f"the tool call at {where} is no object: {excerpt(item)}")
     function = item.get("function")
     called: Mapping[str, Any] = function if isinstance(function, Mapping) else item
     name = _first(called, "name", "tool_name", "tool")
     if not isinstance(name, str) or not name:
-        raise AgentReplyError(f"the tool call at {where} has no name: {shown(item)}")
+        raise AgentReplyError(f"the tool call at {where} has no name: {excerpt(item)}")
     error = _first(item, "error")
     failed = error is not None or item.get("success") is False or item.get("is_error") is True
     call_id = _first(item, "id", "call_id")
     given = _first(called, "arguments", "tool_input", "input", "args")
-    arguments, why = _arguments(given)
+    arguments, why = read_arguments(given)
     if arguments is None:
-        # Kept as a call, but under a name that no expectation has: it must not match as one without arguments.
-        name, arguments = f"{name} (unreadable arguments)", {"unreadable": given}
         error, failed = error or f"the arguments are no JSON object: {why}", True
+        unreadable = unreadable_call(name, given, error=str(error))
+        name, arguments = unreadable.name, unreadable.arguments
     try:
         return ToolCall(
             name,
@@ -98,18 +97,6 @@ def _tool_call(item: Any, where: str) -> ToolCall:
         )
     except InvalidTraceError as problem:
         raise AgentReplyError(f"the tool call at {where} cannot be: {problem}") from None
-
-
-def _arguments(given: Any) -> tuple[dict[str, Any] | None, str]:
-    """The arguments of a call, or `None` and why they cannot be read."""
-    if given is None or (isinstance(given, str) and not given.strip()):
-        return {}, ""
-    if isinstance(given, str):
-        try:
-            given = json.loads(given)
-        except (ValueError, RecursionError) as error:
-            return None, str(error)
-    return (dict(given), "") if isinstance(given, Mapping) else (None, shown(given))
 
 
 def _first(item: Mapping[str, Any], *names: str) -> Any:
@@ -152,14 +139,8 @@ def _holds(value: Any) -> str:
         return f"which has {', '.join(repr(key) for key in list(value)[:20]) or 'nothing in it'}"
     if isinstance(value, list):
         return f"a list of {len(value)}"
-    return f"which is {shown(value)}"
+    return f"which is {excerpt(value)}"
 
 
 def _named(path: Path) -> str:
     return repr(path) if isinstance(path, str) else getattr(path, "__name__", type(path).__name__)
-
-
-def shown(value: Any) -> str:
-    """The repr of a value, cut to what fits a message."""
-    text = safe_repr(value)
-    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -13,7 +13,7 @@ from calipers.voice.response import AgentResponse
 
 
 def decoded(data: str | bytes) -> Any:
-    """The JSON that a server sent; what is none stays as it is: text, or sound."""
+    """The JSON that a server sent; anything else stays as it is: text, or sound."""
     if isinstance(data, bytes) and data.lstrip()[:1] not in (b"{", b"["):
         return data
     try:
@@ -26,7 +26,7 @@ async def answer_to(request: Request, client: Any) -> Any:
     """What came back over HTTP: its JSON, or its text.
 
     Raises:
-        AgentError: there is no answer, by whichever of its kinds says why.
+        AgentError: there is no answer; its class says why.
     """
     try:
         reply = await request.send(client)
@@ -41,7 +41,7 @@ async def answer_to(request: Request, client: Any) -> Any:
 
 
 class Asked(Protocol):
-    """Whoever was asked."""
+    """Who was asked."""
 
     @property
     def address(self) -> str:
@@ -55,17 +55,17 @@ class Asked(Protocol):
 
 
 class AskedBySDK(NamedTuple):
-    """Whoever was asked by a client that is not ours."""
+    """Who was asked, by the client of an SDK."""
 
     address: str
     secrets: list[str]
 
 
-def read_answer(parser: ResponseParser, raw: Any, asked: Asked) -> AgentResponse:
-    """What a parser finds.
+def parsed(parser: ResponseParser, raw: Any, asked: Asked) -> AgentResponse:
+    """What a parser reads.
 
     Raises:
-        AgentReplyError: it found no answer; with what it did find.
+        AgentReplyError: it found no answer; the error has what it did find.
     """
     response = parser.parse(raw)
     if (said := getattr(response, "no_answer", None)) is not None:

@@ -19,13 +19,12 @@ from calipers.errors import (
     MissingExtraError,
 )
 from calipers.models.concealment import secrets_of, shown_address, shown_text
-from calipers.models.http_request import check_seconds, is_address
+from calipers.models.http_request import as_json, check_seconds, is_address
 from calipers.stats.number_text import plural
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from .answer import decoded, read_answer
-from .request import as_json
+from .answer import decoded, parsed
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -217,7 +216,7 @@ async def answered(
     try:
         await conversation.run(send, is_complete)
         raw = aggregate(conversation.messages)
-        found = read_answer(parser, raw, conversation)
+        found = parsed(parser, raw, conversation)
     except AgentError as error:
         if error.response is None:
             error.response = parser.parse(conversation.messages) if conversation.messages else AgentResponse()

@@ -1,21 +1,21 @@
 """An agent behind an HTTP address: one request, one JSON answer."""
 
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
-from calipers.models.http_request import Request, check_address
+from calipers.models.http_request import Request, as_json, check_address
+from calipers.models.sound import Sound, b64encode
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import JsonResponseParser
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from .answer import answer_to, read_answer
-from .form import File, as_form
-from .remote_agent import RemoteAgent, check_choice
-from .request import as_json, check_audio, check_text
-from .sound import MIME_TYPES, as_file, as_json_with, as_pcm
+from .answer import answer_to, parsed
+from .remote_agent import RemoteAgent, check_audio, check_choice, check_text
+from .sound import as_file, as_pcm
 
 if TYPE_CHECKING:
     import aiohttp
@@ -67,14 +67,13 @@ class HttpAgent(RemoteAgent):
         audio = check_audio(audio)
         if self.sample_rate is not None:
             audio = as_pcm(audio, self.sample_rate)
-        data, form = as_file(audio, ("mp3", "ogg", "flac"))
+        sound = as_file(audio, ("mp3", "ogg", "flac"))
         fields = dict(self.extra_fields or {})
         if self.format_field is not None:
-            fields[self.format_field] = form
+            fields[self.format_field] = sound.format
         if self._is_form:
-            file = File(f"request.{form}", data, MIME_TYPES[form])
-            return await self._ask(as_form({self.audio_field: file, **fields}))
-        return await self._ask((as_json_with(self.audio_field, data, fields), _JSON))
+            return await self._ask(as_form({self.audio_field: sound, **fields}))
+        return await self._ask((as_json_with(self.audio_field, sound.data, fields), _JSON))
 
     async def run_text(self, text: str) -> AgentResponse:
         """What the agent does about what it reads.
@@ -95,7 +94,7 @@ class HttpAgent(RemoteAgent):
         start = perf_counter()
         request = Request(self.url, self.method, self.headers, *content, self.timeout)
         raw = await answer_to(request, self.client)
-        response = read_answer(self.parser or _PARSER, raw, request)
+        response = parsed(self.parser or _PARSER, raw, request)
         response.timings.setdefault("done", perf_counter() - start)
         return response
 
@@ -106,3 +105,37 @@ class HttpAgent(RemoteAgent):
 
 def _check_body(name: str, value: Any) -> None:
     check_choice(name, value, ("json", "multipart"))
+
+
+def as_json_with(name: str, data: bytes, fields: Mapping[str, Any]) -> bytes:
+    """A JSON object of bytes, as base64, and of further fields, which win where they have the same name.
+
+    It is put together by hand: a serializer would look through, and copy, a long text that needs no escapes.
+    """
+    if name in fields:
+        return as_json(fields)
+    more = b"," if fields else b""
+    return b"".join((b"{", as_json(name), b':"', b64encode(data), b'"', more, as_json(fields)[1:]))
+
+
+def as_form(fields: Mapping[str, Any]) -> tuple[bytes, str]:
+    """The body of a form (`multipart/form-data`, as browsers send files) and its content type.
+
+    A field is a sound, which becomes a file, or text; anything else is written as JSON.
+    """
+    boundary = secrets.token_hex(16)
+    parts = []
+    for name, value in fields.items():
+        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_quoted(name)}"'
+        if isinstance(value, Sound):
+            head += f'; filename="request.{value.format}"\r\nContent-Type: {value.mime_type}'
+            data = value.data
+        else:
+            data = value.encode() if isinstance(value, str) else as_json(value)
+        parts += [head.encode(), b"\r\n\r\n", data, b"\r\n"]
+    return b"".join([*parts, f"--{boundary}--\r\n".encode()]), f"multipart/form-data; boundary={boundary}"
+
+
+def _quoted(name: str) -> str:
+    """A name inside quotes: with the escapes that browsers write."""
+    return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")

@@ -1,36 +1,35 @@
-"""Models of providers: what is said of them, whether they are asked by request or in a live session.
+"""Models of providers: what all of them have, whether they are asked by request or in a live session.
 
 The key is sent in a header of the provider's. At its own address there must be one; at any other there may be.
 """
 
+import asyncio
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, ClassVar
 
-from calipers.models.concealment import shown_address
-from calipers.models.http_request import Request, check_address
+from calipers.errors import AgentConnectionError, AgentReplyError, AgentTimeoutError
+from calipers.models.concealment import shown_address, shown_text
+from calipers.models.http_request import Request, as_json, check_address
+from calipers.models.provider import Provider, socket_address
+from calipers.models.sound import Sound
+from calipers.models.tool_declarations import Tools
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from .answer import Asked, AskedBySDK, answer_to, read_answer
+from .answer import Asked, AskedBySDK, answer_to, parsed
 from .conversation import Conversation, check_socket_address
-from .provider import ask_sdk, key_for
 from .remote_agent import RemoteAgent
-from .request import as_json
-from .tool_declarations import Tools
 
 
 @dataclass(repr=False, eq=False)
 class ModelAgent(RemoteAgent):
     """A model of a provider's."""
 
-    _home: ClassVar[str]
-    """The provider's own address."""
-    _key_variables: ClassVar[tuple[str, ...]]
-    """Where its key is looked for in the environment."""
-    _key_header: ClassVar[tuple[str, str]]
-    """The header of the key, and what its value begins with."""
+    _provider: ClassVar[Provider]
+    """Who serves it."""
     _usual_parser: ClassVar[type[ResponseParser]]
     """Reads what the provider answers."""
 
@@ -39,7 +38,7 @@ class ModelAgent(RemoteAgent):
     tools: Tools = field(default=(), kw_only=True)
     """What it may call, in any provider's shape."""
     instructions: str | None = field(default=None, kw_only=True)
-    """What the model is told beforehand: the system message."""
+    """The system message."""
     api_key: str | None = field(default=None, kw_only=True, repr=False)
     """The key; default: that of the environment, `OPENAI_API_KEY` for OpenAI, `GEMINI_API_KEY` or `GOOGLE_API_KEY` for Google."""
     base_url: str = field(default="", kw_only=True)
@@ -59,12 +58,7 @@ class ModelAgent(RemoteAgent):
         Raises:
             InvalidOptionError: there is none, and it is needed.
         """
-        return key_for(self.api_key, self._key_variables, needed=self.base_url == self._home)
-
-    def _headers_with(self, key: str | None) -> dict[str, str]:
-        """The headers that were given, after that of the key."""
-        name, start = self._key_header
-        return {**({name: f"{start}{key}"} if key else {}), **(self.headers or {})}
+        return self._provider.key(self.api_key, base_url=self.base_url)
 
     def _check_key(self, _name: str, _value: Any) -> None:
         """Check that there is a key, if one is needed."""
@@ -86,6 +80,11 @@ class ChatAgent(ModelAgent):
         """What the address and the key must be."""
         return {"base_url": _check_http, "api_key": self._check_key}
 
+    def _messages(self, content: Sound | str) -> list[dict[str, Any]]:
+        """The conversation: the instructions, if there are any, and the request."""
+        before = [] if self.instructions is None else [{"role": "system", "content": self.instructions}]
+        return [*before, {"role": "user", "content": content}]
+
     async def _answer(self, url: str, body: Any, *, by_sdk: Callable[[], Any] | None) -> AgentResponse:
         """What the model answers to a body.
 
@@ -103,10 +102,10 @@ class ChatAgent(ModelAgent):
             raw = await ask_sdk(by_sdk, seconds=self.timeout, secrets=asked.secrets)
         else:
             key = self._key()
-            headers = self._headers_with(key)
+            headers = self._provider.headers(key, self.headers)
             asked = request = Request(url, "POST", headers, as_json(body), timeout=self.timeout, api_key=key)
             raw = await answer_to(request, self.client)
-        response = read_answer(self._reader(), raw, asked)
+        response = parsed(self._reader(), raw, asked)
         response.timings.setdefault("done", perf_counter() - start)
         return response
 
@@ -133,7 +132,7 @@ class LiveAgent(ModelAgent):
         key = self._key()
         return Conversation(
             url,
-            headers=self._headers_with(key),
+            headers=self._provider.headers(key, self.headers),
             api_key=key,
             open_timeout=self.open_timeout,
             timeout=self.timeout,
@@ -142,17 +141,34 @@ class LiveAgent(ModelAgent):
         )
 
 
-def socket_address(base_url: str) -> str:
-    """The base of an address as a WebSocket's: many know it by its name for HTTP."""
-    for http, socket in (("https://", "wss://"), ("http://", "ws://")):
-        if base_url.startswith(http):
-            base_url = socket + base_url.removeprefix(http)
-    return base_url.rstrip("/")
-
-
 def _check_http(name: str, value: Any) -> None:
     check_address(value, name=name)
 
 
 def _check_socket(name: str, value: Any) -> None:
     check_socket_address(socket_address(value) if isinstance(value, str) else value, name=name)
+
+
+async def ask_sdk(ask: Callable[[], Any], *, seconds: float | None, secrets: list[str]) -> Any:
+    """The answer by a client of an SDK. Its errors become ours where they mean that there is no answer.
+
+    Raises:
+        AgentError: there is none.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            found = ask()
+            return await found if inspect.isawaitable(found) else found
+    except Exception as error:
+        kind, said = type(error).__name__, shown_text(str(error), secrets)
+        status = getattr(error, "status_code", getattr(error, "code", None))
+        if isinstance(error, TimeoutError) or "Timeout" in kind:
+            message = f"the client did not answer in time: {said or kind}"
+            raise AgentTimeoutError(message, response=AgentResponse(timed_out=True)) from error
+        if isinstance(status, int):
+            raise AgentReplyError(
+                f"the client reported {kind} with status {status}: {said}", status=status
+            ) from error
+        if "Connect" in kind:
+            raise AgentConnectionError(f"the client could not connect: {said}") from error
+        raise

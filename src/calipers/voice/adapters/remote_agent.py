@@ -1,20 +1,64 @@
-"""What every adapter has: a repr without secrets, and a way to tell which of its options can never work.
+"""What every adapter has: a repr without secrets, and checks of its options and of what is asked of it.
 
-A constructor only stores its options. A `VoiceTask` asks `wrong_options` when it is made, and whoever reads them from a file
-does, so that everything is told at once and before anything runs; `run` alone refuses the first one that is wrong.
+A constructor only stores its options. A `VoiceTask` calls `wrong_options` when it is made, and so does the reader of a voice
+file: every wrong option is reported at once, before anything runs. `run` alone refuses the first one.
 """
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from calipers.errors import InvalidOptionError
-from calipers.models.http_request import check_seconds
+from calipers.models.concealment import shown_address
+from calipers.models.http_request import as_json, check_seconds
+from calipers.models.tool_declarations import for_chat
+from calipers.voice.audio import Audio
 from calipers.voice.checks import check_part
 from calipers.voice.protocols import ResponseParser
 
-from .request import as_json, check_count
-from .showing import shown_agent
-from .tool_declarations import for_chat
+
+def check_audio(audio: Audio) -> Audio:
+    """The same, if it is sound.
+
+    Raises:
+        InvalidOptionError: it is something else.
+    """
+    if not isinstance(audio, Audio):
+        raise InvalidOptionError(f"run takes an Audio, got {audio!r:.200}; for a text there is run_text")
+    return audio
+
+
+def check_text(text: str) -> str:
+    """The same, if it is text.
+
+    Raises:
+        InvalidOptionError: it is something else.
+    """
+    if not isinstance(text, str):
+        raise InvalidOptionError(f"run_text takes a text, got {text!r:.200}; for sound there is run")
+    return text
+
+
+def check_chunk(milliseconds: int) -> None:
+    """Check the length of the pieces that sound is sent in.
+
+    Raises:
+        InvalidOptionError: it is no whole number of milliseconds above 0.
+    """
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int) or milliseconds < 1:
+        raise InvalidOptionError(
+            f"chunk_ms must be a whole number of milliseconds above 0, got {milliseconds!r}"
+        )
+
+
+def check_count(name: str, value: Any) -> None:
+    """Check how many there are to be of something.
+
+    Raises:
+        InvalidOptionError: it is no whole number above 0.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidOptionError(f"{name} must be a whole number above 0, got {value!r:.200}")
 
 
 def _check_count_if_any(name: str, value: Any) -> None:
@@ -118,4 +162,13 @@ class RemoteAgent:
         return {}
 
     def __repr__(self) -> str:
-        return shown_agent(self)
+        """The settings that differ from the defaults, without secrets."""
+        settings = []
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]  # every adapter is a dataclass
+            value = getattr(self, field.name)
+            if not field.repr or (field.default is not dataclasses.MISSING and value == field.default):
+                continue
+            if field.name in {"url", "base_url"} and isinstance(value, str):
+                value = shown_address(value)
+            settings.append(f"{field.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(settings)})"

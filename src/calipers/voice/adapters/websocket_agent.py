@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from calipers.errors import InvalidOptionError
+from calipers.models.sound import as_base64
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import JsonResponseParser
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
 from .conversation import Conversation, answered, check_socket_address
-from .remote_agent import RemoteAgent, check_choice
-from .request import check_audio, check_chunk, check_text
-from .sound import as_file, as_pcm, paced, text_of
+from .remote_agent import RemoteAgent, check_audio, check_choice, check_chunk, check_text
+from .sound import as_file, as_pcm, paced
 
 Messages: TypeAlias = Iterable[Any] | AsyncIterable[Any]
 """What to send: text and bytes as they are, anything else as JSON."""
@@ -101,7 +101,7 @@ class WebSocketAgent(RemoteAgent):
     def _message(self, data: bytes, form: str) -> Any:
         if self.send == "bytes":
             return data
-        fields = {self.audio_field: text_of(data)}
+        fields = {self.audio_field: as_base64(data)}
         return fields if self.format_field is None else {**fields, self.format_field: form}
 
     async def _converse(

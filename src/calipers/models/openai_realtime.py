@@ -1,12 +1,27 @@
-"""The events of an OpenAI Realtime session, put together: calls, words, and how each response ended."""
+"""OpenAI's Realtime API: the events that a session is set up and asked with, and those that come back.
 
-from typing import TYPE_CHECKING, Any
+`response.done` has the last word on the calls of its response; the events before it count where it never came. The calls of
+a cancelled response do not count: no one would have run them.
+"""
 
-from .draft import Draft, excerpt, is_list, read
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
 
-if TYPE_CHECKING:
-    from calipers.voice.response import ProblemKind
+from calipers.models.completion import Draft, Finish, ProblemKind, Usage, excerpt, is_list, read
+from calipers.models.provider import Provider, endpoint, laid_over, socket_address
+from calipers.models.sound import as_base64
+from calipers.models.tool_declarations import Tools, for_realtime
 
+OPENAI_REALTIME = Provider("wss://api.openai.com/v1", ("OPENAI_API_KEY",), "Authorization", "Bearer ")
+SAMPLE_RATE = 24000
+"""What the server takes: 16-bit frames of one channel at this rate."""
+HEARD = "conversation.item.input_audio_transcription.completed"
+"""The event with what the server heard, where transcription is on."""
+NOT_HEARD = "conversation.item.input_audio_transcription.failed"
+"""The event in its place where transcription failed."""
+_SOUND = ("response.output_audio.delta", "response.audio.delta")
+"""Events that are only sound."""
 _OTHER_EVENTS = (
     "session.",
     "conversation.",
@@ -15,12 +30,80 @@ _OTHER_EVENTS = (
     "rate_limits.",
     "mcp_",
 )
-HEARD = "conversation.item.input_audio_transcription.completed"
-"""The event that says what the server heard, where transcription is on."""
+_STATUSES: Mapping[Any, Finish] = {
+    "completed": "stop",
+    "max_output_tokens": "length",
+    "content_filter": "filtered",
+    "failed": "error",
+    "cancelled": "unfinished",
+}
+"""By the status of a response, or the reason for which it is incomplete."""
+
+
+def session_address(base_url: str, model: str) -> str:
+    """The address of a session with a model; one that names a model or deployment already stays as it is."""
+    url = endpoint(socket_address(base_url), "/realtime")
+    if any(f"{name}=" in url for name in ("model", "deployment")):
+        return url
+    return f"{url}{'&' if '?' in url else '?'}model={quote(model, safe='')}"
+
+
+def session_update(
+    *,
+    instructions: str | None = None,
+    tools: Tools = (),
+    turn_detection: Mapping[str, Any] | None = None,
+    transcription: Mapping[str, Any] | None = None,
+    session: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The first event of a session.
+
+    Args:
+        instructions: the system message.
+        tools: what the model may call, in any provider's shape.
+        turn_detection: how the server finds the end of a request; `None`: the caller sends `end_sound`.
+        transcription: how the server writes down what it hears; `None`: it does not.
+        session: further fields; they win.
+    """
+    heard: dict[str, Any] = {
+        "format": {"type": "audio/pcm", "rate": SAMPLE_RATE},
+        "turn_detection": turn_detection,
+    }
+    if transcription is not None:
+        heard["transcription"] = transcription
+    made: dict[str, Any] = {"type": "realtime", "output_modalities": ["text"], "audio": {"input": heard}}
+    if instructions is not None:
+        made["instructions"] = instructions
+    if tools:
+        made["tools"] = for_realtime(tools)
+    return {"type": "session.update", "session": laid_over(made, session)}
+
+
+def append_sound(frames: bytes) -> dict[str, Any]:
+    """A piece of the request."""
+    return {"type": "input_audio_buffer.append", "audio": as_base64(frames)}
+
+
+def end_sound() -> Iterator[dict[str, Any]]:
+    """The end of a spoken request, where the server does not find it."""
+    yield {"type": "input_audio_buffer.commit"}
+    yield {"type": "response.create"}
+
+
+def ask_text(text: str) -> Iterator[dict[str, Any]]:
+    """A written request."""
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+    yield {"type": "conversation.item.create", "item": item}
+    yield {"type": "response.create"}
+
+
+def without_sound(event: Any) -> Any:
+    """The event; `None` if it is only sound."""
+    return None if read(event, "type") in _SOUND else event
 
 
 class _Item:
-    """One item of a response, as far as its events have told."""
+    """One item of a response, as far as its events say."""
 
     def __init__(self, response: Any) -> None:
         self.response = response
@@ -40,6 +123,8 @@ class RealtimeEvents:
         self._cancelled: list[Any] = []
         self._heard: list[Any] = []
         self._problems: list[tuple[ProblemKind, str, Any]] = []
+        self._usages: list[Any] = []
+        self._end: Any = None
         self._answered = False
         self._is_whole = False
         """Whether the last response came to its end, whatever became of those before it."""
@@ -106,6 +191,8 @@ class RealtimeEvents:
         if status == "cancelled" and identity is not None:
             self._cancelled.append(identity)
         self._is_whole = status not in ("cancelled", "incomplete", "failed")
+        self._end = read(read(response, "status_details"), "reason") if status == "incomplete" else status
+        self._usages.append(read(response, "usage"))
         if not self._is_whole:
             details = read(response, "status_details")
             why = read(details, "error") or read(details, "reason")
@@ -118,7 +205,12 @@ class RealtimeEvents:
         for kind, message, raw in self._problems:
             draft.problem(kind, message, raw)
         if self._is_whole:
-            draft.cut_short = False
+            draft.completion.cut_short = False
+        draft.end(self._end, _STATUSES)
+        if self._usages and all(usage is not None for usage in self._usages):
+            draft.completion.usage = Usage(
+                input=self._total(draft, "input_tokens"), output=self._total(draft, "output_tokens")
+            )
         for heard in self._heard:
             draft.hear(heard)
         for item in self._items.values():
@@ -129,3 +221,8 @@ class RealtimeEvents:
                 draft.call(item.name, item.arguments, call_id=item.call_id, where=where, raw=item.raw)
             else:
                 draft.say(item.words)
+
+    def _total(self, draft: Draft, name: str) -> int | None:
+        """The tokens of all responses, if each reports them."""
+        counts = [draft.tokens(usage, name) for usage in self._usages]
+        return sum(count for count in counts if count is not None) if None not in counts else None

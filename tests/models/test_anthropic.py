@@ -5,6 +5,8 @@ from types import SimpleNamespace as Thing
 import pytest
 
 from calipers.data.trace import ToolCall
+from calipers.models.anthropic import read_answer
+from calipers.models.completion import Usage
 from calipers.voice.parsers import AnthropicResponseParser
 
 PARSER = AnthropicResponseParser()
@@ -87,3 +89,26 @@ def test_the_events_of_a_stream_are_put_together():
 )
 def test_trouble_is_recorded(raw, found):
     assert kinds(PARSER.parse(raw)) == found
+
+
+def test_tokens_from_a_cache_are_part_of_what_was_read():
+    usage = {
+        "input_tokens": 10,
+        "cache_read_input_tokens": 60,
+        "cache_creation_input_tokens": 20,
+        "output_tokens": 5,
+    }
+    found = read_answer(
+        {"content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn", "usage": usage}
+    )
+    assert found.usage == Usage(input=90, output=5, cache_read=60)
+    assert found.finish == "stop"
+
+
+def test_a_stream_reports_its_tokens_in_two_events():
+    events = [
+        {"type": "message_start", "message": {"usage": {"input_tokens": 10, "output_tokens": 1}}},
+        {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 7}},
+    ]
+    found = read_answer(events)
+    assert (found.usage, found.finish) == (Usage(input=10, output=7), "length")

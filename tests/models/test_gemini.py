@@ -6,6 +6,9 @@ from types import SimpleNamespace as Thing
 import pytest
 
 from calipers.data.trace import ToolCall
+from calipers.models.completion import Usage
+from calipers.models.gemini import body, read_answer
+from calipers.models.sound import Sound
 from calipers.voice.parsers import GeminiResponseParser
 
 PARSER = GeminiResponseParser()
@@ -160,3 +163,39 @@ def test_a_call_that_is_taken_back_does_not_count():
 )
 def test_a_candidate_that_says_nothing_at_all_is_no_answer(candidate, found):
     assert kinds(PARSER.parse({"candidates": [candidate]})) == found
+
+
+def test_thoughts_are_part_of_what_was_written():
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "thoughtsTokenCount": 20}
+    parts = [{"text": "so", "thought": True}, {"text": "Hi"}]
+    raw = {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}], "usageMetadata": usage}
+    found = read_answer(raw)
+    assert (found.text, found.finish) == ("Hi", "stop")
+    assert found.usage == Usage(input=10, output=25, reasoning=20)
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [("MAX_TOKENS", "length"), ("SAFETY", "filtered"), ("CONTINUATION", "unfinished"), ("NEW", "unknown")],
+)
+def test_only_a_known_word_is_a_known_end(reason, finish):
+    found = read_answer({"candidates": [{"content": {"parts": [{"text": "x"}]}, "finishReason": reason}]})
+    assert (found.finish, found.cut_short) == (finish, True)
+
+
+def test_a_body_keeps_the_system_message_apart():
+    messages = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Hi"},
+        {"role": "user", "content": Sound(b"RIFF", "wav")},
+    ]
+    assert body(messages, options={"generationConfig": {"seed": 1}}) == {
+        "contents": [
+            {"role": "user", "parts": [{"text": "Hello"}]},
+            {"role": "model", "parts": [{"text": "Hi"}]},
+            {"role": "user", "parts": [{"inlineData": {"mimeType": "audio/wav", "data": "UklGRg=="}}]},
+        ],
+        "systemInstruction": {"parts": [{"text": "Be kind."}]},
+        "generationConfig": {"seed": 1},
+    }

@@ -5,6 +5,9 @@ from types import SimpleNamespace as Thing
 import pytest
 
 from calipers.data.trace import ToolCall
+from calipers.models.completion import Usage
+from calipers.models.openai import body, read_answer
+from calipers.models.sound import Sound
 from calipers.voice.parsers import OpenAIResponseParser
 
 PARSER = OpenAIResponseParser()
@@ -295,3 +298,88 @@ def test_what_the_server_heard_is_kept():
 
 def test_a_session_that_never_answered_is_no_answer():
     assert kinds(PARSER.parse([{"type": "session.created"}])) == ["no_answer"]
+
+
+def test_tokens_and_the_end_are_read_from_a_chat_completion():
+    raw = {
+        "choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}],
+        "usage": {
+            "prompt_tokens": 100,
+            "completion_tokens": 30,
+            "prompt_tokens_details": {"cached_tokens": 60},
+            "completion_tokens_details": {"reasoning_tokens": 20},
+        },
+    }
+    found = read_answer(raw)
+    assert (found.text, found.finish) == ("Hi", "stop")
+    assert found.usage == Usage(input=100, output=30, cache_read=60, reasoning=20)
+
+
+def test_tokens_and_the_end_are_read_from_a_response():
+    raw = {
+        "status": "incomplete",
+        "incomplete_details": {"reason": "max_output_tokens"},
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}],
+        "usage": {"input_tokens": 7, "output_tokens": 2},
+    }
+    found = read_answer(raw)
+    assert (found.text, found.finish, found.cut_short) == ("Hi", "length", True)
+    assert found.usage == Usage(input=7, output=2)
+
+
+@pytest.mark.parametrize(
+    ("choice", "finish"),
+    [
+        ({"message": {"content": "x"}, "finish_reason": "stop"}, "stop"),
+        ({"message": {"content": "x"}, "finish_reason": "length"}, "length"),
+        ({"message": {"content": None}, "finish_reason": "content_filter"}, "filtered"),
+        ({"message": {"content": None, "refusal": "No."}, "finish_reason": "stop"}, "refused"),
+        ({"message": {"tool_calls": [{"function": {"name": "f"}}]}, "finish_reason": "stop"}, "tool_call"),
+        ({"message": {"content": "x"}, "finish_reason": "brand_new"}, "unknown"),
+        ({"message": {"content": "x"}}, "unknown"),
+    ],
+)
+def test_only_a_known_word_is_a_known_end(choice, finish):
+    assert read_answer({"choices": [choice]}).finish == finish
+
+
+def test_an_answer_without_usage_does_not_report_zero():
+    assert read_answer({"choices": [{"message": {"content": "x"}}]}).usage is None
+
+
+@pytest.mark.parametrize("count", ["many", -1, 1.5, True, 10**400])
+def test_a_number_of_tokens_that_cannot_be_is_a_problem_and_not_counted(count):
+    raw = {"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": count}}
+    found = read_answer(raw)
+    assert [problem.kind for problem in found.problems] == ["malformed_usage"]
+    assert found.usage == Usage()
+
+
+def test_an_answer_without_a_field_for_calls_does_not_say_that_there_were_none():
+    assert read_answer({"choices": [{"message": {"content": "x"}}]}).reports_calls is False
+    assert read_answer({"choices": [{"message": {"content": "x", "tool_calls": None}}]}).reports_calls
+
+
+def test_a_session_counts_the_tokens_of_all_its_responses():
+    def done(**usage):
+        return {"type": "response.done", "response": {"status": "completed", "output": [], "usage": usage}}
+
+    events = [done(input_tokens=1, output_tokens=2), done(input_tokens=10, output_tokens=20)]
+    found = read_answer(events)
+    assert (found.usage, found.finish) == (Usage(input=11, output=22), "stop")
+    assert read_answer([*events, {"type": "response.done", "response": {}}]).usage is None
+
+
+def test_a_body_holds_text_sound_tools_and_options_that_win():
+    messages = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": Sound(b"RIFF", "wav")},
+    ]
+    made = body(messages, model="m", tools=[{"name": "book"}], options={"model": "other", "seed": 1})
+    sound = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
+    assert made == {
+        "model": "other",
+        "messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": [sound]}],
+        "tools": [{"type": "function", "function": {"name": "book"}}],
+        "seed": 1,
+    }

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.data.trace import ToolCall
+from calipers.models.completion import excerpt, read, read_arguments
 from calipers.voice.parsers import (
     AnthropicResponseParser,
     GeminiResponseParser,
     JsonResponseParser,
     OpenAIResponseParser,
 )
-from calipers.voice.parsers.draft import excerpt, read, read_arguments
 from calipers.voice.response import AgentResponse
 
 PARSERS = [
@@ -76,6 +76,10 @@ WORDS = [
     "stop_reason",
     "function_call",
     "custom",
+    "usage",
+    "prompt_tokens",
+    "usageMetadata",
+    "promptTokenCount",
 ]
 VALUES = [
     "response.done",

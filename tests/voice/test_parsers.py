@@ -5,8 +5,7 @@ import json
 import pytest
 
 from calipers.data.trace import ToolCall
-from calipers.voice.parsers import JsonResponseParser
-from calipers.voice.parsers.json_fields import steps
+from calipers.voice.parsers import JsonResponseParser, steps
 
 CALL = {"name": "book", "arguments": {"to": "LA"}}
 BOOK = ToolCall("book", {"to": "LA"})

@@ -1,6 +1,8 @@
-r"""Tool calls in any JSON answer, found by the names of their fields.
+r"""Readers of what agents answer: each finds the tool calls in one provider's shape, and records what it cannot read.
 
-A key may be a path with dots: `result.tool_calls`, `choices.0.message.tool_calls` (a number picks from a list), and
+Those of providers read the shapes that `calipers.models.openai`, `gemini` and `anthropic` describe.
+
+`JsonResponseParser` finds tool calls in any JSON answer, by the names of their fields. A key may be a path with dots: `result.tool_calls`, `choices.0.message.tool_calls` (a number picks from a list), and
 `function.name` inside each call. A dot that belongs to a key is written with a backslash: `r"v1\.0.calls"`. An empty
 `tool_calls_key` says that each message is itself a call, if it has a name.
 
@@ -8,7 +10,7 @@ An answer of several messages is a list. By default the calls of all messages co
 repeats the calls so far, `merge="last"` takes the last message that has any; `merge="first"` takes the first.
 
 An agent that called nothing says so: by an empty list or `null` where the calls would be, or by words, in one message at
-least. An answer that has none of these keys is no answer, be it `{}`, `{"error": …}` or one whose `tool_calls_key` is
+least. An answer that has none of these keys is no answer, such as `{}`, `{"error": …}` or one whose `tool_calls_key` is
 misspelled. An `error` that is reported beside an empty list is an error, too.
 """
 
@@ -18,12 +20,45 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from calipers.errors import InvalidOptionError
-from calipers.voice.response import AgentResponse
-
-from .draft import Draft, excerpt, is_list, read
+from calipers.models import anthropic, gemini, openai
+from calipers.models.completion import Draft, excerpt, is_list, read
+from calipers.voice.response import AgentResponse, response_of
 
 Merge: TypeAlias = Literal["all", "first", "last"]
 """Which messages of an answer count: all, or the first or last that has calls."""
+
+
+class OpenAIResponseParser:
+    """Reads tool calls from OpenAI's chat completions, responses and Realtime events."""
+
+    def __repr__(self) -> str:
+        return "OpenAIResponseParser()"
+
+    def parse(self, raw: Any) -> AgentResponse:
+        """The calls and words of an answer: an object, JSON text, or a list of chunks or events."""
+        return response_of(openai.read_answer(raw))
+
+
+class GeminiResponseParser:
+    """Reads tool calls from Gemini's answers and Live messages."""
+
+    def __repr__(self) -> str:
+        return "GeminiResponseParser()"
+
+    def parse(self, raw: Any) -> AgentResponse:
+        """The calls and words of an answer: an object, JSON text, or a list of chunks or messages."""
+        return response_of(gemini.read_answer(raw))
+
+
+class AnthropicResponseParser:
+    """Reads tool calls from Anthropic's messages."""
+
+    def __repr__(self) -> str:
+        return "AnthropicResponseParser()"
+
+    def parse(self, raw: Any) -> AgentResponse:
+        """The calls and words of an answer: an object, JSON text, or a list of events."""
+        return response_of(anthropic.read_answer(raw))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +112,7 @@ class JsonResponseParser:
             found = found[:1] if self.merge == "first" else found[-1:]
         for entry in (entry for calls in found for entry in calls):
             self._add(draft, entry)
-        return draft.finish(f"a JSON object with {' or '.join(map(repr, self._keys()))}")
+        return response_of(draft.finish(f"a JSON object with {' or '.join(map(repr, self._keys()))}"))
 
     def _keys(self) -> list[str]:
         """Where an answer has calls or words; any of these is enough."""

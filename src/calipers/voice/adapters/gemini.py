@@ -1,8 +1,8 @@
-"""Gemini's Live API: a session over a WebSocket (`BidiGenerateContent`), sound in pieces, messages back.
+"""Google's models that hear: by `generateContent`, or in a Live session.
 
-The session is set up first and nothing is sent until the server says that it is ready. Then the sound goes out, followed
-by `audioStreamEnd`, and the server finds the end of the request by itself. With `automatic_detection=False` we say when
-it begins and ends (`activityStart`, `activityEnd`), so that a pause does not cut it in two.
+**Live.** The session is set up first, and nothing is sent until the server is ready. Then the sound goes out, followed by
+`audioStreamEnd`, and the server finds the end of the request by itself. With `automatic_detection=False` the agent marks the
+beginning and the end (`activityStart`, `activityEnd`), so that a pause does not cut the request in two.
 
 The answer is whole at the first `toolCall`, since the server then waits for results, or at `turnComplete`, when it has
 said all and called nothing. A turn that was interrupted by more speech is not the answer; the next one is.
@@ -14,38 +14,71 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calipers.errors import AgentConnectionError
+from calipers.models import gemini
+from calipers.models.completion import read
+from calipers.models.gemini import GEMINI, GEMINI_LIVE, LIVE_SAMPLE_RATE
+from calipers.models.sound import Sound
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import GeminiResponseParser
-from calipers.voice.parsers.draft import is_list, read
 from calipers.voice.response import AgentResponse
 
 from .conversation import Conversation, answered
-from .gemini_generate import KEY_VARIABLES
-from .model_agent import LiveAgent, socket_address
-from .provider import laid_over
-from .request import check_audio, check_chunk, check_text
-from .sound import as_pcm, paced, text_of
-from .tool_declarations import for_gemini
+from .model_agent import ChatAgent, LiveAgent
+from .remote_agent import check_audio, check_chunk, check_text
+from .sound import as_file, as_pcm, paced
 
-BASE_URL = "wss://generativelanguage.googleapis.com"
-SAMPLE_RATE = 16000
-"""What the server hears best: 16-bit frames of one channel at this rate."""
-_PATH = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
+
+@dataclass(repr=False, eq=False)
+class GeminiAgent(ChatAgent):
+    """A model of Google's that hears: `POST /v1beta/models/…:generateContent`.
+
+    Sound travels as WAV, with one header, or as MP3, Ogg or FLAC if that is what it is.
+    """
+
+    _provider = GEMINI
+    _usual_parser = GeminiResponseParser
+
+    base_url: str = field(default=GEMINI.home, kw_only=True)
+    """Where the server is; at any but Google's own, the key may be missing."""
+
+    async def run(self, audio: Audio) -> AgentResponse:
+        """What the model does about what it hears.
+
+        Raises:
+            AgentError: it gave no answer.
+        """
+        return await self._ask(as_file(check_audio(audio), ("mp3", "ogg", "flac")))
+
+    async def run_text(self, text: str) -> AgentResponse:
+        """What the model does about what it reads.
+
+        Raises:
+            AgentError: it gave no answer.
+        """
+        return await self._ask(check_text(text))
+
+    async def _ask(self, content: Sound | str) -> AgentResponse:
+        for_sdk = hasattr(self.client, "aio")
+        body = gemini.body(self._messages(content), tools=self.tools, options=self.options, for_sdk=for_sdk)
+        url = gemini.generate_address(self.base_url, self.model)
+        return await self._answer(url, body, by_sdk=(lambda: self._ask_client(body)) if for_sdk else None)
+
+    def _ask_client(self, body: dict[str, Any]) -> Any:
+        contents = body.pop("contents")
+        return self.client.aio.models.generate_content(model=self.model, contents=contents, config=body)
 
 
 @dataclass(repr=False, eq=False)
 class GeminiLiveAgent(LiveAgent):
     """A model of Google's that hears as one speaks: a Live session for each request."""
 
-    _home = BASE_URL
-    _key_variables = KEY_VARIABLES
-    _key_header = ("x-goog-api-key", "")
+    _provider = GEMINI_LIVE
     _usual_parser = GeminiResponseParser
 
-    base_url: str = field(default=BASE_URL, kw_only=True)
+    base_url: str = field(default=GEMINI_LIVE.home, kw_only=True)
     """Where the server is; at any but Google's own, the key may be missing."""
     automatic_detection: bool = field(default=True, kw_only=True)
-    """Whether the server finds the beginning and end of speech; otherwise we tell it."""
+    """Whether the server finds the beginning and end of speech; otherwise the agent marks them."""
     transcribe: bool = field(default=True, kw_only=True)
     """Ask for what the model heard and said as text, beside its sound."""
     modality: str = field(default="AUDIO", kw_only=True)
@@ -60,7 +93,7 @@ class GeminiLiveAgent(LiveAgent):
             AgentError: it gave no answer.
         """
         check_chunk(self.chunk_ms)
-        pcm = as_pcm(check_audio(audio), SAMPLE_RATE)
+        pcm = as_pcm(check_audio(audio), LIVE_SAMPLE_RATE)
         return await self._converse(self._spoken(pcm), pcm.duration)
 
     async def run_text(self, text: str) -> AgentResponse:
@@ -71,46 +104,37 @@ class GeminiLiveAgent(LiveAgent):
         """
         return await self._converse(self._written(check_text(text)), 0.0)
 
-    def setup_message(self) -> dict[str, Any]:
-        """The first message: what the session is to be."""
-        setup: dict[str, Any] = {
-            "model": f"models/{self.model.removeprefix('models/')}",
-            "generationConfig": {"responseModalities": [self.modality]},
-        }
-        if self.tools:
-            setup["tools"] = for_gemini(self.tools)
-        if self.instructions is not None:
-            setup["systemInstruction"] = {"parts": [{"text": self.instructions}]}
-        if not self.automatic_detection:
-            setup["realtimeInputConfig"] = {"automaticActivityDetection": {"disabled": True}}
-        if self.transcribe:
-            setup["inputAudioTranscription"] = {}
-            if self.modality == "AUDIO":
-                setup["outputAudioTranscription"] = {}
-        return {"setup": laid_over(setup, self.setup)}
-
     async def _spoken(self, audio: Audio) -> AsyncIterator[dict[str, Any]]:
         if not self.automatic_detection:
-            yield {"activityStart": {}}
+            yield gemini.live_start()
         async for piece in paced(audio, self.chunk_ms, realtime=self.realtime):
-            yield {"audio": {"data": text_of(piece), "mimeType": f"audio/pcm;rate={SAMPLE_RATE}"}}
-        yield {"audioStreamEnd": True} if self.automatic_detection else {"activityEnd": {}}
+            yield gemini.live_sound(piece)
+        yield gemini.live_end(automatic_detection=self.automatic_detection)
 
     @staticmethod
     async def _written(text: str) -> AsyncIterator[dict[str, Any]]:
-        yield {"turns": [{"role": "user", "parts": [{"text": text}]}], "turnComplete": True}
+        yield gemini.live_text(text)
 
     async def _converse(self, inputs: AsyncIterator[dict[str, Any]], spoken_seconds: float) -> AgentResponse:
         turn = _Turn()
+        first = gemini.live_setup(
+            self.model,
+            instructions=self.instructions,
+            tools=self.tools,
+            modality=self.modality,
+            automatic_detection=self.automatic_detection,
+            transcribe=self.transcribe,
+            setup=self.setup,
+        )
 
         async def send(conversation: Conversation) -> None:
-            await conversation.send(self.setup_message())
+            await conversation.send(first)
             await turn.ready.wait()
             async for each in inputs:
-                await conversation.send({"clientContent" if "turns" in each else "realtimeInput": each})
+                await conversation.send(each)
 
-        url = socket_address(self.base_url) + _PATH
-        conversation = self._conversation(url, spoken_seconds, kept=_without_sound)
+        url = gemini.live_address(self.base_url)
+        conversation = self._conversation(url, spoken_seconds, kept=gemini.without_sound)
         try:
             return await answered(conversation, send, turn.is_complete, self._reader())
         except AgentConnectionError as error:
@@ -141,13 +165,3 @@ class _Turn:
             return False
         ended, self._interrupted = not self._interrupted, False
         return ended
-
-
-def _without_sound(message: Any) -> Any:
-    """The message with the sound in it taken out: an hour of speech is no part of a report."""
-    parts = read(read(read(message, "serverContent", "server_content"), "modelTurn", "model_turn"), "parts")
-    for part in parts if is_list(parts) else ():
-        data = read(part, "inlineData", "inline_data")
-        if isinstance(data, dict) and isinstance(data.get("data"), str):
-            data["data"] = f"<{len(data['data'])} characters of base64>"
-    return message

@@ -3,7 +3,7 @@
 import pytest
 
 from calipers.errors import InvalidOptionError
-from calipers.voice.adapters.tool_declarations import for_chat, for_gemini, for_realtime
+from calipers.models.tool_declarations import for_chat, for_gemini, for_realtime
 
 PARAMETERS = {"type": "object", "properties": {"to": {"type": "string"}}}
 PLAIN = {"name": "book", "description": "Books.", "parameters": PARAMETERS}

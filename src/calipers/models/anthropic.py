@@ -1,0 +1,119 @@
+"""What Anthropic's Messages API answers.
+
+Two shapes are understood, as dicts or as objects of the SDK: a message, whose `content[]` has blocks of type `tool_use`,
+and the events of a streamed one, as a list, whose pieces are put together by the index of their block. Tools that the
+server runs itself (`server_tool_use`, `mcp_tool_use`) are calls, too: the model chose them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from calipers.models.completion import Completion, Draft, Finish, Usage, excerpt, read
+
+_ENDS: Mapping[Any, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_call",
+    "refusal": "refused",
+    "pause_turn": "unfinished",
+}
+_BROKEN_OFF = ("max_tokens", "refusal", "model_context_window_exceeded")
+
+
+def read_answer(raw: Any) -> Completion:
+    """What the model answered: an object, JSON text, or a list of events."""
+    draft = Draft(raw)
+    stream = _Stream()
+    for message in draft.messages(raw):
+        kind = read(message, "type")
+        if kind == "error" or (kind is None and read(message, "error") is not None):
+            error = read(message, "error")
+            draft.problem("error", f"the provider reported an error: {excerpt(error)}", message)
+        elif isinstance(kind, str) and kind.startswith(("content_block_", "message_")):
+            stream.add(draft, kind, message)
+        elif (content := read(message, "content")) is not None:
+            draft.answered = True
+            _check_ending(draft, message)
+            _read_usage(draft, read(message, "usage"))
+            draft.say(content)
+            for block in [] if isinstance(content, str) else draft.entries(content, "content"):
+                _read_block(draft, block)
+    stream.finish(draft)
+    return draft.finish("content (a message) or content_block_* events (a stream)")
+
+
+def _read_usage(draft: Draft, usage: Any) -> None:
+    """The tokens. Anthropic counts what comes from or goes to a cache beside `input_tokens`; here it is part of them.
+
+    A stream reports what was read in its first event and what was written in its last.
+    """
+    if usage is None:
+        return
+    before = draft.completion.usage or Usage()
+    fresh, cached, stored = (
+        draft.tokens(usage, name)
+        for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    )
+    written = draft.tokens(usage, "output_tokens")
+    thought = draft.tokens(read(usage, "output_tokens_details"), "thinking_tokens")
+    draft.completion.usage = Usage(
+        input=before.input if fresh is None else fresh + (cached or 0) + (stored or 0),
+        output=before.output if written is None else written,
+        cache_read=before.cache_read if cached is None else cached,
+        reasoning=before.reasoning if thought is None else thought,
+    )
+
+
+def _check_ending(draft: Draft, message: Any) -> None:
+    reason = read(message, "stop_reason")
+    draft.end(reason, _ENDS)
+    if reason in _BROKEN_OFF:
+        draft.problem("incomplete", f"the answer was broken off: stop_reason is {reason!r}", message)
+
+
+def _is_call(block: Any) -> bool:
+    kind = read(block, "type")
+    return isinstance(kind, str) and kind.endswith("tool_use")
+
+
+def _read_block(draft: Draft, block: Any) -> None:
+    if _is_call(block):
+        identity, where = read(block, "id"), "content[]"
+        draft.call(read(block, "name"), read(block, "input"), call_id=identity, where=where, raw=block)
+    elif read(block, "type") == "text":
+        draft.say(read(block, "text"))
+
+
+class _Stream:
+    """The blocks of a streamed message, put together."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[Any, Any] = {}
+        self._pieces: dict[Any, str] = {}
+
+    def add(self, draft: Draft, kind: str, event: Any) -> None:
+        draft.answered = True
+        index = read(event, "index")
+        place = index if isinstance(index, int) else len(self._blocks)
+        if kind == "content_block_start":
+            self._blocks[place] = read(event, "content_block")
+        elif kind == "content_block_delta":
+            piece = read(read(event, "delta"), "partial_json", "text")
+            self._pieces[place] = self._pieces.get(place, "") + (piece if isinstance(piece, str) else "")
+        elif kind == "message_start":
+            _read_usage(draft, read(read(event, "message"), "usage"))
+        elif kind == "message_delta":
+            _check_ending(draft, read(event, "delta"))
+            _read_usage(draft, read(event, "usage"))
+
+    def finish(self, draft: Draft) -> None:
+        for place, block in self._blocks.items():
+            pieces = self._pieces.get(place, "")
+            if _is_call(block):
+                arguments = pieces or read(block, "input")
+                identity = read(block, "id")
+                draft.call(read(block, "name"), arguments, call_id=identity, where="a stream", raw=block)
+            else:
+                draft.say(pieces or read(block, "text"))

@@ -1,0 +1,295 @@
+"""`Completion`: what a model answered, in the same words for every provider, and `Draft`, which readers build one with.
+
+Providers answer with dicts or with objects of their SDK, and leave fields out or set them to `None`. So a field is read by
+key or by attribute, and a missing one reads as `None`. What cannot be read is a problem of the completion: no input makes
+a reader raise.
+
+Arguments that are absent, null or a blank string are those of a call without arguments. Anything else that is neither an
+object nor the JSON text of one is malformed. The call is then kept under a name that no expectation has (`unreadable_call`):
+it must neither vanish nor match as a call without arguments.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from calipers.data.jsonable import safe_repr
+from calipers.data.trace import ToolCall
+
+_PLAIN = (str, bytes, bytearray, int, float, list, tuple, type(None))
+_EXCERPT = 200
+_CUT_SHORT = ("incomplete", "error")
+"""Problems of an answer that stopped early."""
+_MOST_TOKENS = 2**63
+"""No model reads or writes more, and a price times much more is not a number."""
+
+Finish: TypeAlias = Literal[
+    "stop", "length", "tool_call", "refused", "filtered", "unfinished", "error", "unknown"
+]
+"""How an answer ended.
+
+- `stop`: the model had said everything
+- `length`: it reached the limit of tokens
+- `tool_call`: it waits for the results of its calls
+- `refused`: the model declined
+- `filtered`: the provider withheld the answer
+- `unfinished`: there is more to ask for
+- `error`: the provider failed
+- `unknown`: the answer does not say, or uses a word that is not known here; never the same as `stop`
+"""
+
+ProblemKind: TypeAlias = Literal[
+    "malformed_arguments",
+    "missing_name",
+    "malformed_call",
+    "malformed_message",
+    "malformed_usage",
+    "incomplete",
+    "error",
+    "no_answer",
+]
+"""What can be wrong with an answer.
+
+- `malformed_arguments`: the arguments of a call are not a JSON object
+- `missing_name`: a call does not name its tool
+- `malformed_call`: there is something else in the place of a call
+- `malformed_message`: one message of several does not follow the protocol
+- `malformed_usage`: a number of tokens is not a whole number from 0
+- `incomplete`: the provider broke the answer off, such as at a token limit or by a filter
+- `error`: the provider reported an error
+- `no_answer`: nothing in the whole reply is an answer, or it broke off before any call; adapters raise this one
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseProblem:
+    """One thing in an answer that could not be read."""
+
+    kind: ProblemKind
+    """What was wrong."""
+    message: str
+    """The same for a person, with the place."""
+    raw: Any = None
+    """What was found there, unchanged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens of one answer. `None`: not reported."""
+
+    input: int | None = None
+    """All that the model read, from a cache or not."""
+    output: int | None = None
+    """All that it wrote, its reasoning included."""
+    cache_read: int | None = None
+    """The part of `input` that came from a cache."""
+    reasoning: int | None = None
+    """The part of `output` that is reasoning."""
+
+
+@dataclass(slots=True)
+class Completion:
+    """What a model answered."""
+
+    text: str | None = None
+    """What it said or wrote; `None` if it said nothing."""
+    tool_calls: list[ToolCall] = field(default_factory=list)
+    """Every call that it made, in its order."""
+    finish: Finish = "unknown"
+    """How it ended."""
+    refusal: str | None = None
+    """What it said to decline, where the provider has a field for that; not part of `text`."""
+    usage: Usage | None = None
+    """The tokens; `None` if the answer does not report them."""
+    transcript: str | None = None
+    """What it heard, where the provider reports that."""
+    problems: list[ResponseProblem] = field(default_factory=list)
+    """What could not be read."""
+    raw: Any = None
+    """The answer as the provider gave it."""
+    cut_short: bool = False
+    """Whether it stopped early: at a limit, by a filter or with an error."""
+    reports_calls: bool = True
+    """Whether an answer without calls says that none was made. Some servers leave out the field for them either way."""
+
+
+def unreadable_call(name: str | None, arguments: Any, *, error: str, call_id: str | None = None) -> ToolCall:
+    """A call that was made but cannot be read, under a name that no expectation has."""
+    shown = f"{name} (unreadable arguments)" if name else "(call without a name)"
+    return ToolCall(shown, {"unreadable": arguments}, success=False, error=error, call_id=call_id)
+
+
+def read(value: Any, *names: str) -> Any:
+    """The first of these fields that is there and not `None`: a key of a mapping, an attribute of an object."""
+    for name in names:
+        found = _read_one(value, name)
+        if found is not None:
+            return found
+    return None
+
+
+def _read_one(value: Any, name: str) -> Any:
+    if isinstance(value, _PLAIN):  # lists and strings have attributes, but no fields
+        return None
+    try:
+        return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    except Exception:
+        return None
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value is a sequence of values, whichever class the provider uses for it."""
+    return type(value) is list or (
+        isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+    )
+
+
+def excerpt(value: Any) -> str:
+    """The repr of a value, cut to what fits a message."""
+    text = safe_repr(value)
+    return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
+
+
+def read_arguments(value: Any) -> tuple[dict[str, Any] | None, str]:
+    """The arguments of a call, or `None` and why they cannot be read."""
+    if isinstance(value, str | bytes | bytearray):
+        if not value.strip():
+            return {}, ""
+        try:
+            value = msgspec.json.decode(value)
+        except Exception as error:
+            return None, str(error)
+    if value is None:
+        return {}, ""
+    if not isinstance(value, Mapping):
+        return None, f"it is of type {type(value).__name__}"
+    try:
+        found = dict(value)
+    except Exception as error:
+        return None, str(error)
+    if not all(isinstance(key, str) for key in found):
+        return None, "its keys are not all strings"
+    return found, ""
+
+
+class Draft:
+    """Collects the calls, words and problems of one answer."""
+
+    def __init__(self, raw: Any, *, joined_by: str = "\n") -> None:
+        self.completion = Completion(raw=raw)
+        self.answered = False
+        """Whether there is an answer of this protocol, even an empty one."""
+        self._joined_by = joined_by
+        self._said: list[str] = []
+        self._declined: list[str] = []
+        self._heard: list[str] = []
+
+    def problem(self, kind: ProblemKind, message: str, raw: Any = None) -> None:
+        """Record what could not be read."""
+        self.completion.cut_short = self.completion.cut_short or kind in _CUT_SHORT
+        self.completion.problems.append(ResponseProblem(kind, message, raw))
+
+    def say(self, text: Any) -> None:
+        """Add what the model said, if it is text."""
+        if isinstance(text, str) and text:
+            self._said.append(text)
+
+    def decline(self, text: Any) -> None:
+        """Add what the model said to decline, if it is text."""
+        if isinstance(text, str) and text:
+            self._declined.append(text)
+
+    def hear(self, text: Any) -> None:
+        """Add what the model heard, if it is text."""
+        if isinstance(text, str) and text:
+            self._heard.append(text)
+
+    def end(self, word: Any, words: Mapping[Any, Finish]) -> None:
+        """Record how the answer ended, in the provider's word."""
+        if word is not None:
+            self.completion.finish = words.get(word, "unknown") if isinstance(word, str) else "unknown"
+
+    def messages(self, raw: Any) -> list[Any]:
+        """The messages of an answer, JSON text decoded: one, or those of a list. Only objects come back.
+
+        Binary messages that are not JSON are sound, and ignored. Other messages that are not objects are problems.
+        """
+        found = []
+        for message in raw if is_list(raw) else [raw]:
+            decoded = message
+            if isinstance(message, str | bytes | bytearray):
+                try:
+                    decoded = msgspec.json.decode(message)
+                except Exception as error:
+                    if isinstance(message, str):
+                        self.problem("malformed_message", f"a message is not JSON: {error}", message)
+                    continue
+            if isinstance(decoded, _PLAIN):
+                self.problem("malformed_message", f"a message is no object: {excerpt(decoded)}", message)
+            else:
+                found.append(decoded)
+        return found
+
+    def entries(self, value: Any, where: str) -> list[Any]:
+        """The entries of a list; none if it is absent, and a problem if it is something else."""
+        if value is None or is_list(value):
+            return list(value or ())
+        self.problem("malformed_message", f"{where} is no list: {excerpt(value)}", value)
+        return []
+
+    def calls(self, value: Any, where: str) -> list[Any]:
+        """The entries of a list of calls; anything else in its place is a call that cannot be read."""
+        if value is None or is_list(value):
+            return list(value or ())
+        message = f"{where} is no list of calls: {excerpt(value)}"
+        self.problem("malformed_call", message, value)
+        self._add(unreadable_call(None, value, error=message))
+        return []
+
+    def call(self, name: Any, arguments: Any, *, call_id: Any = None, where: str, raw: Any = None) -> None:
+        """Add a call, as an unreadable one if its name or its arguments are."""
+        identity = call_id if isinstance(call_id, str) and call_id else None
+        if not isinstance(name, str) or not name:
+            message = f"a call in {where} has no name"
+            self.problem("missing_name", message, raw)
+            self._add(unreadable_call(None, raw, error=message, call_id=identity))
+            return
+        found, why = read_arguments(arguments)
+        if found is None:
+            message = f"the arguments of {name!r} in {where} are no JSON object ({why}): {excerpt(arguments)}"
+            self.problem("malformed_arguments", message, arguments)
+            self._add(unreadable_call(name, arguments, error=message, call_id=identity))
+            return
+        self._add(ToolCall(name, found, call_id=identity))
+
+    def _add(self, call: ToolCall) -> None:
+        self.answered = True
+        self.completion.tool_calls.append(call)
+
+    def tokens(self, usage: Any, *names: str) -> int | None:
+        """The number of tokens in the first of these fields; `None` if it is not there, or a problem."""
+        for name in names:
+            if (count := read(usage, name)) is None:
+                continue
+            if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MOST_TOKENS:
+                return count
+            self.problem("malformed_usage", f"{name} is no number of tokens: {excerpt(count)}", count)
+            return None
+        return None
+
+    def finish(self, expected: str) -> Completion:
+        """The completion; `expected` says what an answer of this protocol has, for the problem if there was none."""
+        done = self.completion
+        done.text = self._joined_by.join(self._said) or None
+        done.refusal = self._joined_by.join(self._declined) or None
+        done.transcript = "".join(self._heard) or None
+        if done.finish == "stop" and done.tool_calls:
+            done.finish = "tool_call"
+        elif done.finish == "stop" and done.refusal is not None:
+            done.finish = "refused"
+        if not self.answered:
+            message = f"there is no answer here: expected {expected}, got {excerpt(done.raw)}"
+            self.problem("no_answer", message, done.raw)
+        return done

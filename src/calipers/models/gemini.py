@@ -1,0 +1,265 @@
+"""Gemini, by request (`generateContent`) and in a Live session (`BidiGenerateContent`).
+
+`read_answer` understands three shapes, as dicts in camelCase or snake_case, or as objects of the SDK:
+
+- an answer of `generateContent`: `candidates[].content.parts[].functionCall`;
+- the chunks of a streamed one, as a list;
+- the messages of a Live session, as a list: `toolCall.functionCalls`, and the words of `serverContent`. A call that the
+  server takes back (`toolCallCancellation`) does not count.
+
+A call that the model wrote so badly that the server could not read it (`MALFORMED_FUNCTION_CALL`) is an unreadable call.
+A prompt that was blocked has no answer. Thoughts are not part of what the model said.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from calipers.models.completion import (
+    Completion,
+    Draft,
+    Finish,
+    Usage,
+    excerpt,
+    is_list,
+    read,
+    unreadable_call,
+)
+from calipers.models.provider import Provider, endpoint, laid_over, socket_address
+from calipers.models.sound import Sound, as_base64
+from calipers.models.tool_declarations import Tools, for_gemini
+
+_KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+GEMINI = Provider("https://generativelanguage.googleapis.com", _KEYS, "x-goog-api-key")
+GEMINI_LIVE = Provider("wss://generativelanguage.googleapis.com", _KEYS, "x-goog-api-key")
+LIVE_SAMPLE_RATE = 16000
+"""What a Live session hears best: 16-bit frames of one channel at this rate."""
+_LIVE_PATH = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
+_ENDINGS = ("STOP", "FINISH_REASON_UNSPECIFIED", 0, 1)
+"""Finish reasons of an answer that was not broken off; older SDKs give numbers."""
+_BAD_CALLS = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
+_ENDS: Mapping[Any, Finish] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "CONTINUATION": "unfinished",
+    **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "filtered"),
+    **dict.fromkeys((*_BAD_CALLS, "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE", "LANGUAGE"), "error"),
+}
+_EXPECTED = "candidates (generateContent), or toolCall and serverContent (Live)"
+
+
+def generate_address(base_url: str, model: str) -> str:
+    """Where to send a request to a model."""
+    name = quote(model.removeprefix("models/"), safe="")
+    return endpoint(base_url, f"/v1beta/models/{name}:generateContent")
+
+
+def live_address(base_url: str) -> str:
+    """Where to open a Live session."""
+    return socket_address(base_url) + _LIVE_PATH
+
+
+def body(
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    tools: Tools = (),
+    options: Mapping[str, Any] | None = None,
+    for_sdk: bool = False,
+) -> dict[str, Any]:
+    """The body of a request.
+
+    Args:
+        messages: each with `role` (`system`, `user` or `assistant`) and `content`, which is text or a `Sound`.
+        tools: what it may call, in any provider's shape.
+        options: further fields; they win.
+        for_sdk: whether a client of the SDK sends it, which encodes bytes itself.
+    """
+    spoken = [message for message in messages if message["role"] != "system"]
+    made: dict[str, Any] = {
+        "contents": [
+            {
+                "role": "model" if message["role"] == "assistant" else "user",
+                "parts": [_part(message["content"], for_sdk=for_sdk)],
+            }
+            for message in spoken
+        ]
+    }
+    if tools:
+        made["tools"] = for_gemini(tools)
+    if before := [message["content"] for message in messages if message["role"] == "system"]:
+        made["systemInstruction"] = {"parts": [{"text": text} for text in before]}
+    return laid_over(made, options)
+
+
+def _part(content: Any, *, for_sdk: bool) -> dict[str, Any]:
+    if not isinstance(content, Sound):
+        return {"text": content}
+    if for_sdk:
+        return {"inline_data": {"mime_type": content.mime_type, "data": content.data}}
+    return {"inlineData": {"mimeType": content.mime_type, "data": as_base64(content.data)}}
+
+
+def live_setup(
+    model: str,
+    *,
+    instructions: str | None = None,
+    tools: Tools = (),
+    modality: str = "AUDIO",
+    automatic_detection: bool = True,
+    transcribe: bool = True,
+    setup: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The first message of a Live session.
+
+    Args:
+        model: which model.
+        instructions: the system message.
+        tools: what it may call, in any provider's shape.
+        modality: how it answers: `AUDIO` or `TEXT`.
+        automatic_detection: whether the server finds the beginning and end of speech.
+        transcribe: whether to ask for what the model heard and said as text.
+        setup: further fields; they win.
+    """
+    made: dict[str, Any] = {
+        "model": f"models/{model.removeprefix('models/')}",
+        "generationConfig": {"responseModalities": [modality]},
+    }
+    if tools:
+        made["tools"] = for_gemini(tools)
+    if instructions is not None:
+        made["systemInstruction"] = {"parts": [{"text": instructions}]}
+    if not automatic_detection:
+        made["realtimeInputConfig"] = {"automaticActivityDetection": {"disabled": True}}
+    if transcribe:
+        made["inputAudioTranscription"] = {}
+        if modality == "AUDIO":
+            made["outputAudioTranscription"] = {}
+    return {"setup": laid_over(made, setup)}
+
+
+def live_sound(frames: bytes) -> dict[str, Any]:
+    """A piece of a spoken request."""
+    mime_type = f"audio/pcm;rate={LIVE_SAMPLE_RATE}"
+    return {"realtimeInput": {"audio": {"data": as_base64(frames), "mimeType": mime_type}}}
+
+
+def live_start() -> dict[str, Any]:
+    """The beginning of a spoken request, where the server does not find it."""
+    return {"realtimeInput": {"activityStart": {}}}
+
+
+def live_end(*, automatic_detection: bool) -> dict[str, Any]:
+    """The end of a spoken request."""
+    return {"realtimeInput": {"audioStreamEnd": True} if automatic_detection else {"activityEnd": {}}}
+
+
+def live_text(text: str) -> dict[str, Any]:
+    """A written request."""
+    turn = {"role": "user", "parts": [{"text": text}]}
+    return {"clientContent": {"turns": [turn], "turnComplete": True}}
+
+
+def without_sound(message: Any) -> Any:
+    """A message of a Live session with the sound in it taken out: an hour of speech has no place in a report."""
+    parts = read(read(read(message, "serverContent", "server_content"), "modelTurn", "model_turn"), "parts")
+    for part in parts if is_list(parts) else ():
+        data = read(part, "inlineData", "inline_data")
+        if isinstance(data, dict) and isinstance(data.get("data"), str):
+            data["data"] = f"<{len(data['data'])} characters of base64>"
+    return message
+
+
+def read_answer(raw: Any) -> Completion:
+    """What the model answered: an object, JSON text, or a list of chunks or messages."""
+    draft = Draft(raw, joined_by="")
+    withdrawn: list[Any] = []
+    for message in draft.messages(raw):
+        for candidate in draft.entries(read(message, "candidates"), "candidates"):
+            _read_candidate(draft, candidate)
+        _read_live(draft, message)
+        _read_usage(draft, read(message, "usageMetadata", "usage_metadata"))
+        cancellation = read(message, "toolCallCancellation", "tool_call_cancellation")
+        withdrawn += draft.entries(read(cancellation, "ids"), "toolCallCancellation.ids")
+        blocked = read(read(message, "promptFeedback", "prompt_feedback"), "blockReason", "block_reason")
+        if blocked is not None:
+            draft.completion.finish = "filtered"
+            draft.problem("incomplete", f"the prompt was blocked: {_name(blocked)}", message)
+        if (error := read(message, "error")) is not None:
+            draft.problem("error", f"the provider reported an error: {excerpt(error)}", error)
+    calls = draft.completion.tool_calls
+    calls[:] = [call for call in calls if call.call_id is None or call.call_id not in withdrawn]
+    return draft.finish(_EXPECTED)
+
+
+def _read_usage(draft: Draft, usage: Any) -> None:
+    """The tokens; thoughts are counted beside those of the answer, and what tools read beside those of the prompt."""
+    if usage is None:
+        return
+    given, from_tools, said, thought = (
+        draft.tokens(usage, *names)
+        for names in (
+            ("promptTokenCount", "prompt_token_count"),
+            ("toolUsePromptTokenCount", "tool_use_prompt_token_count"),
+            ("candidatesTokenCount", "responseTokenCount", "candidates_token_count", "response_token_count"),
+            ("thoughtsTokenCount", "thoughts_token_count"),
+        )
+    )
+    draft.completion.usage = Usage(
+        input=None if given is None else given + (from_tools or 0),
+        output=None if said is None else said + (thought or 0),
+        cache_read=draft.tokens(usage, "cachedContentTokenCount", "cached_content_token_count"),
+        reasoning=thought,
+    )
+
+
+def _read_candidate(draft: Draft, candidate: Any) -> None:
+    if candidate is None:
+        return
+    content, reason = read(candidate, "content"), read(candidate, "finishReason", "finish_reason")
+    draft.answered = draft.answered or content is not None or reason is not None
+    draft.end(_name(reason), _ENDS)
+    _read_parts(draft, read(content, "parts"))
+    if reason is None or _name(reason) in _ENDINGS:
+        return
+    message = read(candidate, "finishMessage", "finish_message")
+    if _name(reason) in _BAD_CALLS:
+        text = f"the model made a call that the server could not read: {excerpt(message)}"
+        draft.problem("malformed_call", text, candidate)
+        draft.completion.tool_calls.append(unreadable_call(None, message, error=text))
+    else:
+        draft.problem(
+            "incomplete", f"the answer was broken off: finishReason is {_name(reason)!r}", candidate
+        )
+
+
+def _name(value: Any) -> Any:
+    """Finish reasons are text, or enums of the SDK."""
+    return read(value, "name") or value
+
+
+def _read_parts(draft: Draft, parts: Any) -> None:
+    for part in draft.entries(parts, "parts"):
+        if (call := read(part, "functionCall", "function_call")) is not None:
+            _add_call(draft, call, "parts[].functionCall")
+        if read(part, "thought") is not True:
+            draft.say(read(part, "text"))
+
+
+def _add_call(draft: Draft, call: Any, where: str) -> None:
+    draft.call(read(call, "name"), read(call, "args"), call_id=read(call, "id"), where=where, raw=call)
+
+
+def _read_live(draft: Draft, message: Any) -> None:
+    tool_call = read(message, "toolCall", "tool_call")
+    if tool_call is not None:
+        draft.answered = True
+        where = "toolCall.functionCalls"
+        for call in draft.calls(read(tool_call, "functionCalls", "function_calls"), where):
+            _add_call(draft, call, where)
+    content = read(message, "serverContent", "server_content")
+    if content is None:
+        return
+    draft.answered = True
+    _read_parts(draft, read(read(content, "modelTurn", "model_turn"), "parts"))
+    draft.say(read(read(content, "outputTranscription", "output_transcription"), "text"))
+    draft.hear(read(read(content, "inputTranscription", "input_transcription"), "text"))

@@ -1,0 +1,224 @@
+"""OpenAI's chat completions and Responses API, and every server that speaks the same protocols.
+
+`body` is a request for `POST /chat/completions`. `read` understands four shapes, as dicts or as objects of the SDK:
+
+- a chat completion: `choices[].message.tool_calls[].function`, and the older `function_call`;
+- the chunks of a streamed one, as a list: `choices[].delta`, whose pieces are put together by their index;
+- a response of the Responses API: `output[]` items of type `function_call`;
+- the events of a Realtime session, as a list (`openai_realtime`).
+
+The calls of all choices count, since some servers put words and calls into different ones. An answer that the provider
+broke off (`length`, `content_filter`, `incomplete`) is recorded as `incomplete`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from calipers.models.completion import Completion, Draft, Finish, Usage, excerpt, is_list, read
+from calipers.models.openai_realtime import RealtimeEvents
+from calipers.models.provider import Provider, endpoint, laid_over
+from calipers.models.sound import Sound, as_base64
+from calipers.models.tool_declarations import Tools, for_chat
+
+OPENAI = Provider("https://api.openai.com/v1", ("OPENAI_API_KEY",), "Authorization", "Bearer ")
+_EXPECTED = "choices (chat completions), output (responses) or response.* events (Realtime)"
+_ENDS: Mapping[Any, Finish] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_call",
+    "function_call": "tool_call",
+    "content_filter": "filtered",
+    "error": "error",
+}
+_STATUSES: Mapping[Any, Finish] = {
+    "completed": "stop",
+    "max_output_tokens": "length",
+    "content_filter": "filtered",
+    "failed": "error",
+    "cancelled": "error",
+    "queued": "unfinished",
+    "in_progress": "unfinished",
+}
+"""By the status of a response, or the reason for which it is incomplete."""
+
+
+def chat_address(base_url: str) -> str:
+    """Where chat completions are, below the base of a server."""
+    return endpoint(base_url, "/chat/completions")
+
+
+def body(
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    model: str | None = None,
+    tools: Tools = (),
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The body of a request.
+
+    Args:
+        messages: each with `role` and `content`, which is text or a `Sound`.
+        model: which model; `None` leaves it to the server.
+        tools: what it may call, in any provider's shape.
+        options: further fields; they win.
+    """
+    made: dict[str, Any] = {} if model is None else {"model": model}
+    made["messages"] = [{**message, "content": _content(message["content"])} for message in messages]
+    if tools:
+        made["tools"] = for_chat(tools)
+    return laid_over(made, options)
+
+
+def _content(content: Any) -> Any:
+    if not isinstance(content, Sound):
+        return content
+    sound = {"data": as_base64(content.data), "format": content.format}
+    return [{"type": "input_audio", "input_audio": sound}]
+
+
+def read_answer(raw: Any) -> Completion:
+    """What the model answered: an object, JSON text, or a list of chunks or events."""
+    draft = Draft(raw)
+    chunks = _Chunks()
+    events = RealtimeEvents()
+    for message in draft.messages(raw):
+        kind = read(message, "type")
+        if (choices := read(message, "choices")) is not None:
+            for choice in draft.entries(choices, "choices"):
+                _read_choice(draft, chunks, choice)
+            _read_usage(draft, message)
+        elif (output := read(message, "output")) is not None:
+            _read_output(draft, message, output)
+            _read_usage(draft, message)
+        elif isinstance(kind, str):
+            events.add(kind, message)
+        elif (error := read(message, "error")) is not None:
+            draft.problem("error", f"the provider reported an error: {excerpt(error)}", error)
+    chunks.finish(draft)
+    events.finish(draft)
+    return draft.finish(_EXPECTED)
+
+
+def _read_choice(draft: Draft, chunks: "_Chunks", choice: Any) -> None:
+    reason = read(choice, "finish_reason")
+    draft.end(reason, _ENDS)
+    if reason in ("length", "content_filter"):
+        draft.problem("incomplete", f"the answer was broken off: finish_reason is {reason!r}", choice)
+    delta = read(choice, "delta")
+    if delta is not None:
+        chunks.add(draft, read(choice, "index"), delta)
+        return
+    message = read(choice, "message")
+    if message is None:
+        draft.problem("malformed_message", f"a choice has no message: {excerpt(choice)}", choice)
+        return
+    said = read(message, "content", "tool_calls", "function_call", "refusal", "audio")
+    draft.answered = draft.answered or reason is not None or said is not None
+    if isinstance(message, Mapping):
+        draft.completion.reports_calls = "tool_calls" in message  # null says none; some leave it out
+    _say(draft, read(message, "content"))
+    draft.decline(read(message, "refusal"))
+    draft.say(read(read(message, "audio"), "transcript"))
+    for call in draft.calls(read(message, "tool_calls"), "choices[].message.tool_calls"):
+        _add_call(draft, call)
+    if (old := read(message, "function_call")) is not None:
+        where = "choices[].message.function_call"
+        draft.call(read(old, "name"), read(old, "arguments"), where=where, raw=old)
+
+
+def _say(draft: Draft, content: Any) -> None:
+    """Content is text, or a list of parts that may have some."""
+    draft.say(content)
+    for part in content if is_list(content) else ():
+        draft.say(read(part, "text", "transcript"))
+        draft.decline(read(part, "refusal"))
+
+
+def _add_call(draft: Draft, call: Any) -> None:
+    where, identity = "choices[].message.tool_calls", read(call, "id")
+    custom = read(call, "custom")
+    if custom is not None:  # a custom tool takes text, not an object
+        arguments = {"input": read(custom, "input")}
+        draft.call(read(custom, "name"), arguments, call_id=identity, where=where, raw=call)
+        return
+    function = read(call, "function")
+    draft.call(read(function, "name"), read(function, "arguments"), call_id=identity, where=where, raw=call)
+
+
+def _read_output(draft: Draft, message: Any, output: Any) -> None:
+    """A response of the Responses API."""
+    draft.answered = True
+    status = read(message, "status")
+    if status == "incomplete":
+        status = read(read(message, "incomplete_details"), "reason")
+        draft.problem("incomplete", f"the answer was broken off: {excerpt(status)}", message)
+    draft.end(status, _STATUSES)
+    for item in draft.entries(output, "output"):
+        kind = read(item, "type")
+        if kind == "function_call":
+            identity = read(item, "call_id")
+            draft.call(
+                read(item, "name"), read(item, "arguments"), call_id=identity, where="output", raw=item
+            )
+        elif kind == "message":
+            _say(draft, read(item, "content"))
+
+
+def _read_usage(draft: Draft, message: Any) -> None:
+    """The tokens of a chat completion or a response; of a stream, the last chunk that has them counts."""
+    if (usage := read(message, "usage")) is None:
+        return
+    inside = read(usage, "prompt_tokens_details", "input_tokens_details")
+    outside = read(usage, "completion_tokens_details", "output_tokens_details")
+    draft.completion.usage = Usage(
+        input=draft.tokens(usage, "prompt_tokens", "input_tokens"),
+        output=draft.tokens(usage, "completion_tokens", "output_tokens"),
+        cache_read=draft.tokens(inside, "cached_tokens"),
+        reasoning=draft.tokens(outside, "reasoning_tokens"),
+    )
+
+
+class _Chunks:
+    """The pieces of streamed chat completions, put together by choice and by the index of the call."""
+
+    def __init__(self) -> None:
+        self._words: dict[Any, str] = {}
+        self._declined: dict[Any, str] = {}
+        self._calls: dict[Any, dict[str, Any]] = {}
+
+    def add(self, draft: Draft, choice: Any, delta: Any) -> None:
+        draft.answered = True
+        choice = choice if isinstance(choice, int) else 0
+        spoken = read(read(delta, "audio"), "transcript")
+        for piece in (read(delta, "content"), spoken):
+            self._words[choice] = self._words.get(choice, "") + (piece if isinstance(piece, str) else "")
+        declined = read(delta, "refusal")
+        self._declined[choice] = self._declined.get(choice, "") + (
+            declined if isinstance(declined, str) else ""
+        )
+        for position, call in enumerate(draft.calls(read(delta, "tool_calls"), "delta.tool_calls")):
+            index = read(call, "index")
+            pieces = self._calls.setdefault((choice, index if isinstance(index, int) else position), {})
+            function = read(call, "function")
+            # An id or a name comes whole, and some servers repeat it in every chunk; arguments come in pieces.
+            pieces["id"] = read(call, "id") or pieces.get("id")
+            pieces["name"] = read(function, "name") or pieces.get("name")
+            more, so_far = read(function, "arguments"), pieces.get("arguments")
+            if isinstance(more, str) and isinstance(so_far, str):
+                pieces["arguments"] = so_far + more
+            elif more is not None:
+                pieces["arguments"] = more
+
+    def finish(self, draft: Draft) -> None:
+        for words in self._words.values():
+            draft.say(words)
+        for words in self._declined.values():
+            draft.decline(words)
+        for pieces in self._calls.values():
+            draft.call(
+                pieces.get("name"),
+                pieces.get("arguments"),
+                call_id=pieces.get("id"),
+                where="delta.tool_calls",
+                raw=pieces,
+            )
