@@ -125,7 +125,7 @@ def test_a_refusal_is_not_tried_again_and_the_key_is_in_no_message():
     [
         (Reply(fault="garbage"), "not JSON"),
         (Reply(raw={"choices": []}), "there is no answer here: expected choices"),
-        (Reply(raw=answer(None)), "no text"),
+        (Reply(raw=answer(None)), "there is no answer here"),
         (Reply(raw=answer("x", prompt_tokens="many")), "tokens"),
     ],
     ids=["garbage", "no choice", "no words", "odd tokens"],

@@ -2,8 +2,8 @@ r"""Readers of what agents answer: each finds the tool calls in one provider's s
 
 Those of providers read the shapes that `calipers.models.openai`, `gemini` and `anthropic` describe.
 
-`JsonResponseParser` finds tool calls in any JSON answer, by the names of their fields. A key may be a path with dots: `result.tool_calls`, `choices.0.message.tool_calls` (a number picks from a list), and
-`function.name` inside each call. A dot that belongs to a key is written with a backslash: `r"v1\.0.calls"`. An empty
+`JsonResponseParser` finds tool calls in any JSON answer, by the names of their fields. A key may be a path with dots:
+`result.tool_calls`, `choices.0.message.tool_calls` (a number picks from a list), and `function.name` inside each call. A dot that belongs to a key is written with a backslash: `r"v1\.0.calls"`. An empty
 `tool_calls_key` says that each message is itself a call, if it has a name.
 
 An answer of several messages is a list. By default the calls of all messages count, in their order. Where each message
@@ -23,6 +23,14 @@ from calipers.errors import InvalidOptionError
 from calipers.models import anthropic, gemini, openai
 from calipers.models.completion import Draft, excerpt, is_list, read
 from calipers.voice.response import AgentResponse, response_of
+
+__all__ = [
+    "AnthropicResponseParser",
+    "GeminiResponseParser",
+    "JsonResponseParser",
+    "Merge",
+    "OpenAIResponseParser",
+]
 
 Merge: TypeAlias = Literal["all", "first", "last"]
 """Which messages of an answer count: all, or the first or last that has calls."""
