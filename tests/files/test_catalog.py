@@ -21,7 +21,7 @@ from calipers.files import dataset_schema
 from calipers.files.catalog import Catalog, built_in_types
 from calipers.files.problem import Problems
 from calipers.plugins import EvaluatorPlugin, PluginManager
-from calipers.plugins.evaluators import name_of
+from calipers.plugins.evaluator_factory import name_of
 from calipers.rollouts import RolloutCurves, TargetHeld
 
 

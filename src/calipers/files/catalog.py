@@ -14,7 +14,7 @@ from calipers import agents, evaluators
 from calipers.data.evaluator import Evaluator
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.errors import InvalidOptionError
-from calipers.plugins.evaluators import EvaluatorFactory, name_of
+from calipers.plugins.evaluator_factory import EvaluatorFactory, name_of
 from calipers.report.report_evaluator import ReportEvaluator, as_report_evaluator
 
 from .allowed_modules import import_allowed

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, Union, get_arg
 from calipers.data.evaluator_styles import _SOURCES as OF_ATTEMPTS
 from calipers.data.trace import Trace
 from calipers.data.trace_json import read_trace, trace_data
-from calipers.plugins.evaluators import EvaluatorFactory
+from calipers.plugins.evaluator_factory import EvaluatorFactory
 from calipers.report.report_evaluator import _SOURCES as OF_REPORTS
 
 from .problem import Problems, Steps

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from calipers.errors import InvalidCaseError, InvalidOptionError
-from calipers.plugins.evaluators import name_of
+from calipers.plugins.evaluator_factory import name_of
 from calipers.process.atomic_file import write_whole
 from calipers.run.dataset import Dataset
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from calipers.data.evaluator import Evaluator
-from calipers.plugins.evaluators import name_of
+from calipers.plugins.evaluator_factory import name_of
 from calipers.report.report_evaluator import ReportEvaluator
 from calipers.run.dataset import Dataset
 

@@ -12,7 +12,7 @@ from typing import Any
 from calipers.data.evaluator import Evaluator, changed_fields
 from calipers.data.evaluator_styles import _Adapter, _arguments, as_evaluator
 from calipers.errors import InvalidOptionError
-from calipers.plugins.evaluators import name_of
+from calipers.plugins.evaluator_factory import name_of
 from calipers.report.report_evaluator import ReportEvaluator
 
 from .catalog import Catalog, Kind

@@ -1,8 +1,8 @@
-from calipers.plugins.evaluators import EvaluatorFactory as EvaluatorFactory
-from calipers.plugins.evaluators import UnavailableEvaluator as UnavailableEvaluator
+from calipers.plugins.evaluator_factory import EvaluatorFactory as EvaluatorFactory
+from calipers.plugins.evaluator_factory import UnavailableEvaluator as UnavailableEvaluator
 from calipers.plugins.failure import PluginFailure as PluginFailure
 from calipers.plugins.failure import Source as Source
-from calipers.plugins.loading import LoadedPlugin as LoadedPlugin
+from calipers.plugins.loaded_plugin import LoadedPlugin as LoadedPlugin
 from calipers.plugins.manager import PluginManager as PluginManager
 from calipers.plugins.plugin import AdapterPlugin as AdapterPlugin
 from calipers.plugins.plugin import EvaluatorPlugin as EvaluatorPlugin

@@ -30,10 +30,10 @@ from calipers.run.task import TaskLike, is_task
 from calipers.views.view import View, is_view
 
 from .discovery import Candidate, Found, find_classes, find_entry_points, find_in_directory
-from .evaluators import EvaluatorType, UnavailableEvaluator
+from calipers.plugins.evaluator_factory import EvaluatorType, UnavailableEvaluator
 from .failure import LOADING, PluginFailure, Source, failure_of
-from .hooks import call_plainly
-from .loading import LoadedPlugin, load_plugin
+from calipers.plugins.run_hooks import call_plainly
+from calipers.plugins.loaded_plugin import LoadedPlugin, load_plugin
 from .plugin import AdapterPlugin, EvaluatorPlugin, PluginBase, StorePlugin, ViewPlugin, defines
 from .provided import Provided
 

@@ -10,7 +10,7 @@ from calipers import Case, CaseLifecycle, Dataset
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.errors import InvalidOptionError, PluginError
 from calipers.plugins import PluginBase, PluginManager
-from calipers.plugins.hooks import DETAILS, hooks_of
+from calipers.plugins.run_hooks import DETAILS, hooks_of
 
 
 def plugin(plugin_name="listener", **members):

@@ -18,12 +18,12 @@ from calipers.errors import PluginError
 from calipers.process.interrupt import is_interrupt
 from calipers.views.formats import check_view_name
 
-from .discovery import Candidate
-from .evaluators import EvaluatorFactory, EvaluatorType, name_of
-from .failure import PluginFailure, Source, failure_of
-from .hooks import Hook, call_plainly, hooks_of
-from .plugin import FACTORIES, EvaluatorPlugin, PluginBase, PluginType, ViewPlugin, defines, types_of
-from .requirement import satisfies
+from calipers.plugins.discovery import Candidate
+from calipers.plugins.evaluator_factory import EvaluatorFactory, EvaluatorType, name_of
+from calipers.plugins.failure import PluginFailure, Source, failure_of
+from calipers.plugins.run_hooks import Hook, call_plainly, hooks_of
+from calipers.plugins.plugin import FACTORIES, EvaluatorPlugin, PluginBase, PluginType, ViewPlugin, defines, types_of
+from calipers.plugins.requirement import satisfies
 
 
 class LoadedPlugin(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import pytest
 
 from calipers.errors import PluginError
 from calipers.plugins import EvaluatorFactory, EvaluatorPlugin
-from calipers.plugins.evaluators import name_of
+from calipers.plugins.evaluator_factory import name_of
 
 
 class Budget(EvaluatorPlugin):
