@@ -18,6 +18,7 @@ from calipers.plugins import (
     UnavailableEvaluator,
     ViewPlugin,
 )
+from calipers.plugins.manager import Provided
 from calipers.views.formats import write_report
 
 
@@ -351,3 +352,41 @@ def test_a_type_of_the_plugins_own_name_stands_for_its_evaluator():
     manager = load(make("Warm", evaluator_types=[Warm], create_evaluator=lambda self: Warm(3)))
     assert manager.get_evaluator_types() == [Warm]
     assert manager.get_evaluators() == [Warm(3)]
+
+
+def test_a_thing_is_made_by_the_first_that_looks_it_up_and_kept():
+    made = []
+
+    def make():
+        made.append(object())
+        return made[-1]
+
+    things = Provided({"one": make, "other": make})
+    assert (len(things), list(things), "one" in things, "none" in things) == (
+        2,
+        ["one", "other"],
+        True,
+        False,
+    )
+    assert repr(things) == "Provided(one, other)"
+    assert made == []
+    assert things["one"] is things.get("one") is made[0]
+    assert len(made) == 1
+    assert things.get("none") is None
+    with pytest.raises(KeyError):
+        things["none"]
+
+
+def test_what_could_not_be_made_is_tried_again():
+    attempts = iter([ValueError("not yet"), "made"])
+
+    def make():
+        found = next(attempts)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    things = Provided({"one": make})
+    with pytest.raises(ValueError, match="not yet"):
+        things["one"]
+    assert things["one"] == "made"

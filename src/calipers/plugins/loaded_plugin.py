@@ -18,12 +18,11 @@ from calipers.errors import PluginError
 from calipers.process.interrupt import is_interrupt
 from calipers.views.formats import check_view_name
 
-from calipers.plugins.discovery import Candidate
-from calipers.plugins.evaluator_factory import EvaluatorFactory, EvaluatorType, name_of
-from calipers.plugins.failure import PluginFailure, Source, failure_of
-from calipers.plugins.run_hooks import Hook, call_plainly, hooks_of
-from calipers.plugins.plugin import FACTORIES, EvaluatorPlugin, PluginBase, PluginType, ViewPlugin, defines, types_of
-from calipers.plugins.requirement import satisfies
+from .discovery import Candidate
+from .evaluator_factory import EvaluatorFactory, EvaluatorType, name_of
+from .failure import PluginFailure, Source, failure_of
+from .plugin import FACTORIES, EvaluatorPlugin, PluginBase, PluginType, ViewPlugin, defines, types_of
+from .run_hooks import Hook, call_plainly, hooks_of
 
 
 class LoadedPlugin(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +100,25 @@ def _checked_text(what: str, value: Any) -> str | None:
     if value is not None and (not isinstance(value, str) or not value.strip()):
         raise PluginError(f"{what} must be text, or None, got {safe_repr(value):.200}")
     return value
+
+
+def satisfies(version: str, requirement: str) -> bool:
+    """Whether a version meets a requirement such as `>=0.1,<2`; a pre-release is a version like any other.
+
+    Raises:
+        PluginError: the requirement cannot be read.
+    """
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        clauses = SpecifierSet(requirement)
+    except InvalidSpecifier:
+        clauses = SpecifierSet()
+    if not clauses:
+        raise PluginError(
+            f"{requirement!r} is not a version requirement: write an operator and a version, such as '>=0.1,<2'"
+        )
+    return clauses.contains(version, prereleases=True)
 
 
 def _check_requirement(requirement: str | None) -> None:

@@ -30,12 +30,11 @@ from calipers.run.task import TaskLike, is_task
 from calipers.views.view import View, is_view
 
 from .discovery import Candidate, Found, find_classes, find_entry_points, find_in_directory
-from calipers.plugins.evaluator_factory import EvaluatorType, UnavailableEvaluator
+from .evaluator_factory import EvaluatorType, UnavailableEvaluator
 from .failure import LOADING, PluginFailure, Source, failure_of
-from calipers.plugins.run_hooks import call_plainly
-from calipers.plugins.loaded_plugin import LoadedPlugin, load_plugin
+from .loaded_plugin import LoadedPlugin, load_plugin
 from .plugin import AdapterPlugin, EvaluatorPlugin, PluginBase, StorePlugin, ViewPlugin, defines
-from .provided import Provided
+from .run_hooks import call_plainly
 
 GROUP = "calipers.plugins"
 """The group of entry points by which packages offer plugins."""
@@ -323,3 +322,32 @@ class PluginManager:
 
 def _are_texts(values: Sequence[Any]) -> bool:
     return all(isinstance(each, str) for each in values)
+
+
+_Thing = TypeVar("_Thing")
+
+
+class Provided(Mapping[str, _Thing]):
+    """The things that plugins make, by the names of the plugins. Each is made when it is first looked up, and kept."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], _Thing]]) -> None:
+        self.makers = makers
+        """What makes each of them, or raises a `PluginError`."""
+        self._made: dict[str, _Thing] = {}
+
+    def __getitem__(self, name: str) -> _Thing:
+        if name not in self._made:
+            self._made[name] = self.makers[name]()
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.makers)
+
+    def __len__(self) -> int:
+        return len(self.makers)
+
+    def __repr__(self) -> str:
+        return f"Provided({', '.join(self.makers) or 'nothing'})"

@@ -7,7 +7,7 @@ from typing import Any, Final
 from calipers.data.lifecycle import RunHook
 from calipers.errors import PluginError
 
-from calipers.plugins.plugin import PluginBase, defines
+from .plugin import PluginBase, defines
 
 DETAILS: Final[dict[RunHook, tuple[str, ...]]] = {
     "on_suite_start": ("name", "dataset_name", "total", "repeat", "seed", "metadata"),
