@@ -80,7 +80,7 @@ def names(manager):
         (
             {"requires_calipers": "99"},
             "requires_calipers",
-            "PluginError: '99' is no requirement of a version",
+            "PluginError: '99' is not a version requirement",
         ),
         ({"requires_calipers": 99}, "requires_calipers", "PluginError: requires_calipers must be text"),
         ({"evaluator_types": 5}, "provides", "TypeError: 'int' object is not iterable"),
