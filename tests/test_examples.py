@@ -121,7 +121,7 @@ def test_an_interrupt_of_the_pytest_project_leaves_nothing_running_and_loses_not
         heard += lines(log)
         report = json.loads(out.read_text(encoding="utf-8"))
         assert len(report["cases"]) == heard, text
-        assert "the tests ended early" in report["incomplete"]
+        assert "the tests ended early" in report["incomplete"]["reason"]
         os.close(log)
 
 

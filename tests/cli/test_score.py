@@ -3,6 +3,7 @@ import json
 import pytest
 
 from calipers import Case, Dataset
+from calipers.report import Incomplete
 from calipers.views.formats import read_report
 
 JUDGES = """
@@ -184,7 +185,7 @@ def test_the_report_can_be_written_whole(calipers, run, folder):
 def test_a_run_that_is_not_complete_is_an_error_and_no_interruption(calipers, kept, run):
     kept.remove_attempts(run, [1])
     report = kept.report(run)
-    report.incomplete = "interrupted by Ctrl-C after 1 of 2 attempts"
+    report.incomplete = Incomplete("interrupted", "interrupted by Ctrl-C after 1 of 2 attempts", by="Ctrl-C")
     kept.finish_run(run, status="interrupted", report=report)
     done = calipers("score", run, "--evaluators", "judges.py:AtMost")
     assert done.exit_code == 3

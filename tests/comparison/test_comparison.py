@@ -10,7 +10,7 @@ from calipers import Case, Dataset, as_evaluator
 from calipers.comparison import Comparison, LabelMove, compare_many, compare_reports
 from calipers.data.reuse import Reuse
 from calipers.errors import InvalidOptionError, ReportFormatError
-from calipers.report.report import Stopping
+from calipers.report.report import Incomplete, Stopping
 from calipers.stats import holm
 
 
@@ -347,7 +347,9 @@ def test_a_run_that_a_rule_could_stop_is_told(attempt, report_of):
 
 
 def test_a_run_that_ended_early_and_a_run_beside_itself_are_told(attempt, report_of):
-    one = report_of([attempt("a", ok=True)], reuse=Reuse(run="r1"), incomplete="Ctrl-C")
+    one = report_of(
+        [attempt("a", ok=True)], reuse=Reuse(run="r1"), incomplete=Incomplete("interrupted", "Ctrl-C")
+    )
     assert compare_reports(one, one).warnings == (
         "run #1 is incomplete: Ctrl-C",
         "run #2 is incomplete: Ctrl-C",

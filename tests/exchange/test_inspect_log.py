@@ -172,14 +172,14 @@ def test_a_log_that_did_not_come_to_its_end_is_incomplete(store, written, tmp_pa
     (tmp_path / "log.json").write_text(json.dumps(written), encoding="utf-8")
     run = import_run(tmp_path / "log.json", store).run
     assert run.status == kept
-    assert store.report(run.id).incomplete == f"the log has the status '{status}': out of memory"
+    assert str(store.report(run.id).incomplete) == f"the log has the status '{status}': out of memory"
 
 
 def test_a_log_that_lacks_samples_says_so(store, written, tmp_path):
     written["samples"].pop()
     (tmp_path / "log.json").write_text(json.dumps(written), encoding="utf-8")
     run = import_run(tmp_path / "log.json", store).run
-    assert store.report(run.id).incomplete == "the file holds 3 of 4 attempts"
+    assert str(store.report(run.id).incomplete) == "the file holds 3 of 4 attempts"
 
 
 def test_a_commit_that_the_log_names_is_kept(written):

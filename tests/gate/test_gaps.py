@@ -286,7 +286,7 @@ def test_one_rule_serves_one_run(limit):
     rule = StopWhenDecided(Policy(evaluators={"is_odd": Rules(at_least=limit)}))
     first = run(steady, is_odd, stop_when=rule, max_concurrency=1)
     assert first.incomplete is None
-    assert "one for each run" in run(steady, is_odd, stop_when=rule, max_concurrency=1).incomplete
+    assert "one for each run" in str(run(steady, is_odd, stop_when=rule, max_concurrency=1).incomplete)
 
 
 def test_where_nobody_knows_whether_the_evaluators_are_the_same_a_note_says_so():

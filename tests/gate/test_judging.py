@@ -9,6 +9,7 @@ import pytest
 from calipers import Case, Dataset, increment_eval_metric
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.gate import Growth, HumanAgreement, Policy, Rules, StopWhenDecided, Verdict, judge_run
+from calipers.report import Incomplete
 
 
 def right(output):
@@ -165,7 +166,7 @@ def test_a_run_without_cases_passes_nothing():
 
 
 def test_a_run_that_was_interrupted_is_inconclusive_at_best():
-    cut = msgspec.structs.replace(SAME, incomplete="interrupted by Ctrl-C")
+    cut = msgspec.structs.replace(SAME, incomplete=Incomplete("interrupted", "interrupted by Ctrl-C"))
     assert judge_run(cut, Policy(evaluators={"right": Rules(at_least=0.5)})).outcome == "INCONCLUSIVE"
     assert judge_run(cut, Policy(evaluators={"right": Rules(at_least=0.99)})).outcome == "FAIL"
 
@@ -205,7 +206,7 @@ def test_a_pass_rate_by_other_evaluators_is_no_yardstick():
 
 
 def test_an_incomplete_baseline_is_noted():
-    cut = msgspec.structs.replace(OLD, incomplete="interrupted by Ctrl-C")
+    cut = msgspec.structs.replace(OLD, incomplete=Incomplete("interrupted", "interrupted by Ctrl-C"))
     verdict = judge_run(SAME, Policy(evaluators={"right": Rules(margin=0.2)}), baseline=cut)
     assert "incomplete" in verdict.notes[0]
 

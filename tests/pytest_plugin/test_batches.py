@@ -120,7 +120,7 @@ def test_it(): ...
     assert sorted(calls(folder)) == ["0", "0", "1", "1"]
     report = json.loads((folder.path / "out.json").read_text())
     assert len(report["cases"]) == 4, "what was paid for is kept"
-    assert "the tests ended early" in report["incomplete"]
+    assert "the tests ended early" in report["incomplete"]["reason"]
 
 
 def test_a_fixture_of_a_single_test_keeps_its_case_apart_and_the_end_says_so(folder):
@@ -299,7 +299,7 @@ def test_after(): ...
     assert done.code == 2, done.out
     report = json.loads((folder.path / "out.json").read_text())
     assert [case["name"] for case in report["cases"]] == ["test_it.py::test_it[France]"]
-    assert "interrupted" in report["incomplete"]
+    assert "interrupted" in report["incomplete"]["reason"]
 
 
 # ---------------------------------------------------------------------- a task from a fixture

@@ -3,6 +3,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.evaluators import EqualsExpected
 from calipers.pytest_plugin.merging import Run, read_runs, report_of_all, report_of_test, runs_by_test
+from calipers.report import Incomplete
 from calipers.testing import ScriptedTask
 
 COUNTRIES = ("France", "Peru", "Chad")
@@ -96,9 +97,9 @@ def test_a_case_under_several_parameters_counts_as_one_source():
 
 def test_nothing_that_the_reports_of_the_runs_say_is_lost():
     first, second = marked("t", "France"), inline("u", "Peru", answers={"Peru": ValueError("no")})
-    first.report.incomplete, first.report.unfinished = "interrupted", 2
+    first.report.incomplete, first.report.unfinished = Incomplete("interrupted", "interrupted"), 2
     report = report_of_all([first, second], name="all", seed=0)
-    assert report.incomplete == "t[France]: interrupted"
+    assert str(report.incomplete) == "t[France]: interrupted"
     assert report.unfinished == 2
     assert [failure.name for failure in report.failures] == ["u Peru"]
     assert report.duration == pytest.approx(first.report.duration + second.report.duration)

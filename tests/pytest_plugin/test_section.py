@@ -85,7 +85,7 @@ def test_a_rate_of_chosen_cases_is_not_shown_as_one_and_is_no_baseline(folder):
     with open_store(folder.path / "runs.db", existing=True) as store:
         runs = store.runs()
         assert [run.status for run in runs] == [*["interrupted"] * 4, "finished"]
-        assert store.report(runs[0].id).incomplete == "test_it.py::test_chosen: 2 of 3 cases, chosen"
+        assert str(store.report(runs[0].id).incomplete) == "test_it.py::test_chosen: 2 of 3 cases, chosen"
     gated = folder.pytest("-q", "--calipers-store=runs.db", "--calipers-inconclusive=fail", "-k", "test_gate")
     assert gated.counts == {"passed": 1, "deselected": 3}, "against the whole session"
 

@@ -64,7 +64,7 @@ def test_it(): ...
     assert done.counts == {"failed": 1, "passed": 5}
     assert "INCOMPLETE: a worker crashed while it ran test_it.py::test_it[c3]" in done.section
     report = read_report(folder.path / "out.json")
-    assert report.incomplete == "a worker crashed while it ran test_it.py::test_it[c3]"
+    assert str(report.incomplete) == "a worker crashed while it ran test_it.py::test_it[c3]"
     assert len(report.cases) == 5
     assert {record.output for record in report.cases} == {report.seed}
 
@@ -100,7 +100,7 @@ def test_after():
     assert "INCOMPLETE: the tests ended early: interrupted" in done.section
     assert "test_it.py::test_before\nPassed 3 of 3 cases" in done.section
     report = read_report(folder.path / "out.json")
-    assert report.incomplete.startswith(
+    assert str(report.incomplete).startswith(
         "the tests ended early: interrupted; test_it.py::test_whole: interrupted by"
     )
     assert len(report.cases) >= 3
@@ -224,7 +224,7 @@ def test_after():
     assert done.code == 2, done.out
     report = read_report(folder.path / "out.json")
     assert len(report.cases) == (1 if "evaluate_case" in test else 3)
-    assert "the tests ended early: interrupted" in report.incomplete
+    assert "the tests ended early: interrupted" in str(report.incomplete)
 
 
 def test_a_worker_is_told_apart_from_the_session_it_works_for(folder):

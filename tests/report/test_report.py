@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import combinations
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,7 +34,7 @@ from calipers.data.record import Failure
 from calipers.data.result import EvalResult, EvaluatorSpec, SkippedEvaluation
 from calipers.errors import InvalidOptionError, NotKnownError, ReportFormatError
 from calipers.report.analysis import ScalarResult, TableResult
-from calipers.report.report import FORMAT_VERSION, Averages, PrintOptions
+from calipers.report.report import FORMAT_VERSION, Averages, Incomplete, PrintOptions
 from calipers.scoring.scoring import BlockedLoop
 from calipers.stats import rate
 from calipers.stores import open_store
@@ -477,6 +478,29 @@ def test_a_mapping_that_is_no_dict_can_be_read():
     assert Report.from_dict(types.MappingProxyType(report.to_dict())).to_dict() == report.to_dict()
 
 
+def test_what_ended_a_run_is_data_and_its_sentence_decides_nothing():
+    ended = Incomplete("interrupted", "stopped by hand", by="SIGTERM")
+    report = msgspec.structs.replace(run([]), incomplete=ended)
+    assert (report.interrupted_by, str(report.incomplete)) == ("SIGTERM", "stopped by hand")
+    assert stored(report).incomplete == ended
+    worded = msgspec.structs.replace(report, incomplete=Incomplete("cut", "interrupted by Ctrl-C"))
+    assert worded.interrupted_by is None
+
+
+def test_a_report_whose_incompleteness_is_only_a_sentence_loads():
+    data = {**run([]).to_dict(), "incomplete": "interrupted by Ctrl-C after 3 of 9 attempts"}
+    incomplete = Report.from_dict(data).incomplete
+    assert incomplete == Incomplete("other", "interrupted by Ctrl-C after 3 of 9 attempts")
+
+
+def test_the_reasons_of_several_reports_become_one():
+    cut, ended = Incomplete("cut", "a"), Incomplete("interrupted", "b", by="Ctrl-C")
+    assert Incomplete.together([]) is None
+    assert Incomplete.together([ended]) is ended
+    assert Incomplete.together([cut, ended]) == Incomplete("several", "a; b", by="Ctrl-C")
+    assert Incomplete.together([cut, cut]) == Incomplete("cut", "a; a")
+
+
 @pytest.mark.parametrize("data", [None, 3, "report", [], {}, {"name": "x", "cases": []}, {"calipers_report": "1"},
                                   {"calipers_report": None}, {"calipers_report": True}, {"calipers_report": 0}])  # fmt: skip
 def test_data_that_is_no_stored_report_is_refused(data):
@@ -695,7 +719,7 @@ def reports(given_values, text):
         seed=st.integers(0, 2**64),
         started_at=st.none() | text,
         duration=st.none() | st.floats(0, 1e9),
-        incomplete=st.none() | text,
+        incomplete=st.none() | st.builds(Incomplete, st.just("other"), text),
         unfinished=st.integers(0, 5),
         blocked=st.dictionaries(text, st.builds(BlockedLoop, st.integers(0, 5), st.floats(0, 9)), max_size=1),
     )

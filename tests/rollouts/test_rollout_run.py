@@ -368,7 +368,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_what_is_not():
     evaluator = Responses(Interrupted())
     assert evaluator.evaluate(3, progress=False, max_concurrency=1) == ["to 0"]
     assert evaluator.metrics.missing() == {"n_not_run": 2}
-    assert evaluator.report.incomplete.startswith("interrupted by Ctrl-C")
+    assert str(evaluator.report.incomplete).startswith("interrupted by Ctrl-C")
 
 
 def test_ctrl_c_before_the_first_rollout_is_done_is_no_result():

@@ -327,7 +327,7 @@ def test_an_iterator_that_raises_in_the_middle_leaves_a_partial_report_that_says
 
     report = run(Dataset(cases=generate(), evaluators=[right]), task=echo if sync else echo_later)
     assert [case.name for case in report.cases] == ["a", "b"]
-    assert "OSError: line 3 is damaged" in report.incomplete
+    assert "OSError: line 3 is damaged" in str(report.incomplete)
     assert report.pass_rate().n_units == 2
 
 
@@ -338,7 +338,7 @@ def test_an_iterable_that_cannot_even_begin_leaves_an_empty_report_that_says_so(
 
     report = run(Dataset(cases=Broken()))
     assert (report.cases, report.failures) == ([], [])
-    assert "no such file" in report.incomplete
+    assert "no such file" in str(report.incomplete)
     assert report.pass_rate(None) is None
 
 

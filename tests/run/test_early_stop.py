@@ -108,7 +108,7 @@ def test_a_rule_that_fails_ends_the_run_with_the_reason():
     report = numbers(50).evaluate_sync(
         lambda inputs: inputs, stop_when=lambda record: 1 // 0, progress=False, seed=1
     )
-    assert "stop_when failed" in report.incomplete
+    assert "stop_when failed" in str(report.incomplete)
     assert report.cases
 
 

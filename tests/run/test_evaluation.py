@@ -117,7 +117,7 @@ def test_a_dataset_that_cannot_be_read_to_its_end_gives_a_partial_report_that_sa
     for task in (echo, lambda inputs: inputs):
         report = Dataset(cases=cases()).evaluate_sync(task, progress=False)
         assert len(report.cases) == 2
-        assert report.incomplete.endswith("after 2 attempts: OSError: line 3 is damaged")
+        assert str(report.incomplete).endswith("after 2 attempts: OSError: line 3 is damaged")
 
 
 def test_a_task_that_returns_a_trace_gives_its_text_as_output_and_the_trace_to_whoever_asks():
@@ -258,6 +258,6 @@ def test_a_listener_that_fails_ends_the_run_and_loses_nothing(task):
             raise OSError("no space left on device")
 
     report = dataset(500).evaluate_sync(task, progress=False, on_record=full, max_concurrency=2)
-    assert report.incomplete.startswith("on_record failed (OSError: no space left on device) after ")
+    assert str(report.incomplete).startswith("on_record failed (OSError: no space left on device) after ")
     assert 6 <= len(report.cases) + len(report.failures) < 500
     assert report.unfinished == 0

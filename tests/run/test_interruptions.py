@@ -248,7 +248,7 @@ def test_what_listens_to_a_run_ends_it_early_whatever_it_raises(place):
             continue
         for task in (same, same_async):
             report = evaluate(task, [fine], **{place: lambda record, harm=harm: harm()})
-            assert place in report.incomplete, what
+            assert place in str(report.incomplete), what
             assert report.cases, what
 
 
@@ -263,7 +263,7 @@ def test_cases_that_cannot_be_read_any_further_end_the_run_whatever_they_raise()
 
         for task in (same, same_async):
             report = evaluate(task, [fine], cases=cases())
-            assert "could not be read" in report.incomplete, what
+            assert "could not be read" in str(report.incomplete), what
             assert len(report.cases) == 1, what
 
 

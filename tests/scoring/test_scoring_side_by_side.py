@@ -136,7 +136,7 @@ def test_ctrl_c_ends_judges_that_wait_side_by_side():
         return as_evaluator(wait, name=str(number))
 
     report = run(*map(waits, range(3)), lambda output: True)
-    assert report.incomplete.startswith("interrupted by Ctrl-C after 0 of 1")
+    assert str(report.incomplete).startswith("interrupted by Ctrl-C after 0 of 1")
     assert sorted(ended) == [0, 1, 2]
 
 

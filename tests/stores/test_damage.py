@@ -64,7 +64,9 @@ def test_a_result_of_no_evaluator_ends_a_resumed_run_and_an_explanation_with_its
     first, _ = damaged(memory_store, "cells")
     dataset = Dataset(name="first", cases=[Case(name="a", inputs=LONG)], evaluators=[fine, grave])
     report = dataset.evaluate_sync(same, store=memory_store, progress=False, resume=first)
-    assert f"of run '{first}' is damaged in the store: there is no evaluator in place 9" in report.incomplete
+    assert f"of run '{first}' is damaged in the store: there is no evaluator in place 9" in str(
+        report.incomplete
+    )
     with pytest.raises(StoreError, match=f"of run '{first}' .* no evaluator in place 9"):
         why(memory_store, first, "a", "fine")
 

@@ -1032,7 +1032,7 @@ def test_a_run_whose_store_breaks_ends_early_keeps_its_results_and_can_be_resume
     with Failing() as store:
         store.broken = ("append",)
         report = run(dataset("abc"), Task(), store=store)
-        assert "the disk is gone" in report.incomplete
+        assert "the disk is gone" in str(report.incomplete)
         assert [case.inputs for case in report.cases] == ["a", "b", "c"]
         store.broken = ()
         resumed = run(dataset("abc"), Task(), store=store, resume=report.reuse.run)
@@ -1044,7 +1044,7 @@ def test_a_run_whose_store_cannot_be_read_says_so():
         run(dataset("abc"), Task(), store=store)
         store.broken = ("find",)
         report = run(dataset("abc"), Task(), store=store, reuse=True)
-        assert "the store could not be read any further" in report.incomplete
+        assert "the store could not be read any further" in str(report.incomplete)
         assert store.run("latest").status == "interrupted"
 
 

@@ -258,7 +258,10 @@ def test_a_writer_that_is_killed_leaves_whole_batches_and_a_run_that_reads_as_ab
         with SqliteStore(path) as store:
             info = store.run(run)
             assert info.is_abandoned()
-            assert store.report(run, keep="none").incomplete == f"abandoned after {info.attempts:,} attempts"
+            assert (
+                str(store.report(run, keep="none").incomplete)
+                == f"abandoned after {info.attempts:,} attempts"
+            )
             attempts = [attempt.position for attempt, cells in store.judged(run) if len(cells) == 3]
             assert attempts == list(range(info.attempts)), "as many as it says, each with all its cells"
             assert info.attempts % 10 == 0

@@ -98,11 +98,11 @@ def test_what_a_report_may_keep_is_named(memory_store, keep):
 
 def test_a_run_that_has_not_ended_says_so_in_its_report(memory_store):
     run = memory_store.begin_run(RunInfo(name="long", total=10))
-    assert memory_store.report(run.id).incomplete == "still running after 0 of 10 attempts"
+    assert str(memory_store.report(run.id).incomplete) == "still running after 0 of 10 attempts"
     memory_store.finish_run(run.id, status="interrupted")
-    assert memory_store.report(run.id).incomplete == "interrupted after 0 of 10 attempts"
+    assert str(memory_store.report(run.id).incomplete) == "interrupted after 0 of 10 attempts"
     memory_store.finish_run(run.id, status="finished")
-    assert memory_store.report(run.id).incomplete == "ended after 0 of 10 attempts"
+    assert str(memory_store.report(run.id).incomplete) == "ended after 0 of 10 attempts"
 
 
 def test_a_case_with_evaluators_of_its_own_keeps_their_order(memory_store):

@@ -198,7 +198,7 @@ def test_a_run_whose_store_fails_begins_no_new_work_and_keeps_what_it_has(watche
 
     dataset = Dataset(name="d", cases=[Case(inputs=n) for n in range(5000)])
     report = dataset.evaluate_sync(lambda n: n, progress=False, on_record=keep)
-    assert "could not be stored any further" in report.incomplete
+    assert "could not be stored any further" in str(report.incomplete)
     assert 0 < len(report.cases) < 5000
 
 

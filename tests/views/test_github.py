@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from calipers.report import Incomplete
 from calipers.report.summary import tally
 from calipers.views.github import add_step_summary, command, commands_off, report_annotations
 from calipers.views.markdown import report_markdown
@@ -74,7 +75,8 @@ def test_a_run_without_failures_is_one_notice(records):
 
 def test_what_is_wrong_with_the_run_comes_first(records):
     report = records.report(
-        records.case("a", records.result("x", False)), incomplete="interrupted\nby Ctrl-C"
+        records.case("a", records.result("x", False)),
+        incomplete=Incomplete("interrupted", "interrupted\nby Ctrl-C"),
     )
     name, properties, message = obeyed(report_annotations(report))[0]
     assert (name, properties) == ("error", {"title": "the run as a whole"})
@@ -127,7 +129,7 @@ def check_nothing_is_obeyed(records, text):
         records.failure(text, text),
         name=text,
         dataset_name=text,
-        incomplete=text,
+        incomplete=Incomplete("other", text),
     )
     log = report_annotations(report, file=text)
     found = obeyed(log)

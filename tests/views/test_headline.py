@@ -1,5 +1,6 @@
 import pytest
 
+from calipers.report import Incomplete
 from calipers.views.headline import alerts, headline, silent, title
 from calipers.views.page import Page
 
@@ -44,7 +45,7 @@ def test_alerts_name_everything_that_did_not_finish(records):
         records.failure("b", "TimeoutError: late"),
         records.failure("c", "ValueError: bad"),
         records.failure("d", "ValueError: worse"),
-        incomplete="interrupted by Ctrl-C after 4 of 9 attempts",
+        incomplete=Incomplete("interrupted", "interrupted by Ctrl-C after 4 of 9 attempts"),
         unfinished=1,
     )
     assert lines(alerts(Page(), report)) == [

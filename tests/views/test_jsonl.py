@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from calipers import Case, Dataset, Report, ToolCall, Trace
 from calipers.errors import CalipersError, ReportFormatError
 from calipers.evaluators import EqualsExpected
+from calipers.report import Incomplete
 from calipers.report.analysis import ScalarResult
 from calipers.report.summary import tally
 from calipers.views.formats import read_report
@@ -102,7 +103,7 @@ def test_whatever_the_text_it_reads_back_the_same(records, names, value, incompl
         *(records.case(name, records.result(name, value, value), inputs={value: [value]}) for name in names),
         *(records.failure(name, value) for name in names),
         name=value,
-        incomplete=incomplete,
+        incomplete=None if incomplete is None else Incomplete("other", incomplete),
     )
     text = report_jsonl(report)
     assert text.count("\n") == 2 * len(names) + 2, "one line each"
@@ -145,7 +146,7 @@ def test_an_attempt_can_be_read_as_soon_as_it_is_added(report, tmp_path):
         for number, record in enumerate(attempts(report)):
             seen = read_report(path)
             assert len(attempts(seen)) == number
-            assert seen.incomplete == f"the file ends early, after {number} attempt{'s' * (number != 1)}"
+            assert str(seen.incomplete) == f"the file ends early, after {number} attempt{'s' * (number != 1)}"
             writer.add(record)
 
 
@@ -155,7 +156,7 @@ def test_a_run_that_ends_in_an_error_leaves_an_incomplete_report(report, tmp_pat
         writer.add(report.cases[0])
         raise KeyError
     again = read_report(path)
-    assert again.incomplete == "the file ends early, after 1 attempt"
+    assert str(again.incomplete) == "the file ends early, after 1 attempt"
     assert (again.name, again.seed, again.metadata) == (report.name, report.seed, report.metadata)
 
 
@@ -175,7 +176,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     again = read_report(path)
     assert [failure.name for failure in again.failures] == [f"case {i}" for i in range(100)]
     assert again.name == "report", "without a name in the file, the file's own"
-    assert again.incomplete == "the file ends early, after 100 attempts"
+    assert str(again.incomplete) == "the file ends early, after 100 attempts"
 
 
 def test_a_closed_writer_takes_nothing_more_and_does_not_begin_again(report, tmp_path):
@@ -205,7 +206,10 @@ def test_a_file_cut_anywhere_reads_as_a_beginning_of_the_report(report):
         again = read(data[:cut])
         found = [record.name for record in attempts(again)]
         assert found == names[: len(found)]
-        assert again.incomplete == f"the file ends early, after {len(found)} attempt{'s' * (len(found) != 1)}"
+        assert (
+            str(again.incomplete)
+            == f"the file ends early, after {len(found)} attempt{'s' * (len(found) != 1)}"
+        )
     assert read(data[:-1]).incomplete is None, "only the last line break is missing"
 
 
@@ -217,14 +221,16 @@ def test_rubbish_at_the_end_is_a_cut_too(report):
 
 
 def test_the_reason_for_an_early_end_is_kept(records):
-    report = records.report(records.case("a"), incomplete="interrupted by Ctrl-C")
-    assert read(report_jsonl(report)).incomplete == "interrupted by Ctrl-C"
+    report = records.report(
+        records.case("a"), incomplete=Incomplete("interrupted", "interrupted by Ctrl-C", by="Ctrl-C")
+    )
+    assert read(report_jsonl(report)).incomplete == report.incomplete
 
 
 def test_a_file_that_lost_a_line_says_so(report):
     lines = report_jsonl(report).splitlines(keepends=True)
     del lines[2]
-    assert read("".join(lines)).incomplete == "the file should hold 5 attempts and holds 4"
+    assert str(read("".join(lines)).incomplete) == "the file should hold 5 attempts and holds 4"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from calipers.data.record import Failure
+from calipers.report import Incomplete
 from calipers.report.summary import tally
 from calipers.views.junit import report_junit
 
@@ -147,7 +148,10 @@ def test_a_clean_up_that_failed_is_told_and_changes_no_outcome(records):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"incomplete": "interrupted by Ctrl-C"}, "INCOMPLETE: interrupted by Ctrl-C"),
+        (
+            {"incomplete": Incomplete("interrupted", "interrupted by Ctrl-C")},
+            "INCOMPLETE: interrupted by Ctrl-C",
+        ),
         ({"cases": []}, "No cases ran: nothing was measured."),
         ({"report_evaluator_failures": True}, "Report evaluator 'Curve' failed: ValueError: flat"),
     ],
@@ -278,7 +282,11 @@ def test_whatever_the_text_it_is_valid_and_the_counts_agree(records, texts, valu
         "failure": lambda text: records.failure(text, value, error_type=text, error_stacktrace=text),
     }[kind]
     report = records.report(
-        *map(made, texts), name=value, dataset_name=texts[0], metadata={value: texts}, incomplete=texts[-1]
+        *map(made, texts),
+        name=value,
+        dataset_name=texts[0],
+        metadata={value: texts},
+        incomplete=Incomplete("other", texts[-1]),
     )
     suite = parsed(report_junit(report))
     assert len(suite.findall("testcase")) == len(texts) + 1

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from calipers import ToolCall, Trace
+from calipers.report import Incomplete
 from calipers.report.analysis import ScalarResult
 from calipers.report.summary import tally
 from calipers.scoring.scoring import BlockedLoop
@@ -167,7 +168,7 @@ def test_a_report_of_which_all_passed_is_short(records):
 def test_what_is_wrong_with_a_run_stands_at_its_top(records):
     report = records.report(
         records.case("a", evaluator_failures=(records.broken("Judge", "E: x"),)),
-        incomplete="interrupted by Ctrl-C",
+        incomplete=Incomplete("interrupted", "interrupted by Ctrl-C"),
         report_evaluator_failures=[records.broken("Curve", "E: flat")],
         blocked={"Slow": BlockedLoop(count=2, longest=0.5)},
     )
@@ -239,7 +240,7 @@ def everywhere(records, text):
         records.failure(f"{text}3", text, error_type=text, not_run=(text,)),
         name=text,
         dataset_name=text,
-        incomplete=text,
+        incomplete=Incomplete("other", text),
         metadata={text: text},
         analyses=[ScalarResult(title=text, value=1.0, unit=text, note=text)],
         report_evaluator_failures=[records.broken(text, text)],

@@ -2,6 +2,7 @@
 
 import pytest
 
+from calipers.report import Incomplete
 from calipers.report.summary import tally
 from calipers.views.outcome import (
     complaints,
@@ -88,7 +89,7 @@ def test_a_run_that_is_whole_has_no_problem(records):
 
 def test_what_is_wrong_with_a_run_as_a_whole_is_told(records):
     report = records.report(
-        incomplete="interrupted",
+        incomplete=Incomplete("interrupted", "interrupted"),
         unfinished=2,
         report_evaluator_failures=[records.broken("Curve", "ValueError: flat")],
     )

@@ -9,6 +9,7 @@ import pytest
 
 from calipers import Case, Dataset, increment_eval_metric
 from calipers.errors import InvalidOptionError
+from calipers.report import Incomplete
 from calipers.views.run_table import (
     TABLE_FORMATS,
     run_table,
@@ -137,7 +138,7 @@ def test_latex_takes_the_table(reports, tmp_path):
 
 def test_a_run_that_ended_early_is_named(reports):
     early = ran()
-    early.incomplete = "interrupted by Ctrl-C after 3 of 8 attempts"
+    early.incomplete = Incomplete("interrupted", "interrupted by Ctrl-C after 3 of 8 attempts")
     assert "model a is incomplete: interrupted by Ctrl-C after 3 of 8 attempts" in run_table([early]).notes()
 
 

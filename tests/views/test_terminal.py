@@ -12,6 +12,7 @@ from rich.console import Console
 from calipers import Case, Dataset
 from calipers.data.record import Failure
 from calipers.errors import InvalidOptionError
+from calipers.report import Incomplete
 from calipers.report.analysis import Aggregate, ConfusionMatrix, ScalarResult, TableResult
 from calipers.scoring.scoring import BlockedLoop
 from calipers.views.terminal import print_report, render_report, report_text
@@ -112,7 +113,7 @@ def test_a_report_where_all_sorts_of_things_went_wrong(records):
             "TimeoutError: the task exceeded task_timeout=30 s",
             not_run=("EqualsExpected", "tone", "Judge"),
         ),
-        incomplete="interrupted by Ctrl-C after 5 of 9 attempts",
+        incomplete=Incomplete("interrupted", "interrupted by Ctrl-C after 5 of 9 attempts"),
         unfinished=2,
         blocked={"Judge": BlockedLoop(3, 1.2)},
     )
@@ -251,7 +252,7 @@ def report_full_of(records, text: str):
         name=text,
         dataset_name=text,
         metadata={text: text},
-        incomplete=text,
+        incomplete=Incomplete("other", text),
         blocked={text: BlockedLoop(1, 0.5)},
         analyses=[
             ScalarResult(title=text, value=1.0, unit=text, note=text),

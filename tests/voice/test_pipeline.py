@@ -15,7 +15,7 @@ from calipers.errors import (
     TaskContractError,
 )
 from calipers.evaluators import EvaluationReason
-from calipers.report.report import Report
+from calipers.report.report import Incomplete, Report
 from calipers.voice import (
     AgentResponse,
     Audio,
@@ -278,7 +278,9 @@ def test_the_report_of_a_batch_is_named_for_its_prompts():
 def test_a_batch_that_was_interrupted_did_not_pass():
     result = batch(prompts="go LA", expect=[tool_call("go", to="LA")])
     assert result.passed
-    result.report.incomplete = "interrupted by Ctrl-C after 1 of 2 attempts"
+    result.report.incomplete = Incomplete(
+        "interrupted", "interrupted by Ctrl-C after 1 of 2 attempts", by="Ctrl-C"
+    )
     assert not result.passed
 
 

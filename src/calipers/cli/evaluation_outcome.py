@@ -159,7 +159,7 @@ def judge(
 def _ended_early(report: Report) -> list[Complaint]:
     if report.incomplete is None:
         return []
-    return [Complaint(FROM_OUTSIDE.get(report.interrupted_by or "", ERRORED), report.incomplete)]
+    return [Complaint(FROM_OUTSIDE.get(report.interrupted_by or "", ERRORED), str(report.incomplete))]
 
 
 def _errors(report: Report) -> list[Complaint]:
@@ -272,6 +272,6 @@ def _report(report: Report) -> dict[str, Any]:
         "seed": report.seed,
         "started_at": report.started_at,
         "duration": report.duration,
-        "incomplete": report.incomplete,
+        "incomplete": plain(report.incomplete),
         "metadata": plain(report.metadata),
     }

@@ -459,7 +459,7 @@ def _side(label: str, report: Report, columns: Columns) -> Side:
         unanswered=0 if outage is None else outage.count,
         answered=None if outage is None else outage.without,
         on_other_loop=sum(record.on_other_loop for record in records),
-        incomplete=report.incomplete,
+        incomplete=None if report.incomplete is None else str(report.incomplete),
         could_stop=report.stopping is not None,
         reused=0 if report.reuse is None else report.reuse.attempts_reused,
         in_flight=_in_flight(report, records),

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from calipers.errors import ReportFormatError, StoreError
-from calipers.report.report import Report
+from calipers.report.report import Incomplete, Report
 from calipers.stores.evaluator_slots import EvaluatorSlots, scored_places
 from calipers.stores.packing import Record, pack, unpack
 from calipers.stores.records import StoredAttempt, StoredCell
@@ -129,7 +129,8 @@ def _import(found: FoundRun, store: Store) -> ImportedRun:
         total=found.info.total if found.info.id else found.info.total or count,
     )
     if found.report.incomplete is None and not found.info.id and count != info.total:
-        found.report.incomplete = f"the file holds {count} of {info.total} attempts"
+        reason = f"the file holds {count} of {info.total} attempts"
+        found.report.incomplete = Incomplete("cut", reason)
     there = _there(store, info.id)
     if there is not None and there.status == "running" and not there.is_abandoned():
         raise StoreError(f"run {info.id!r} is being written by another process: wait for its end")

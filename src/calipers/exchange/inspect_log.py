@@ -29,7 +29,7 @@ from calipers.data.record import ReportCase, ReportCaseFailure, hide_secrets
 from calipers.data.redaction import masked
 from calipers.data.result import EvaluationResult, EvaluatorSpec, EvalVerdict, SkippedEvaluation
 from calipers.errors import InvalidTraceError, ReportFormatError
-from calipers.report.report import Report
+from calipers.report.report import Incomplete, Report
 from calipers.stores.packing import Record
 from calipers.stores.run_info import GitState, RunInfo, Status
 
@@ -206,10 +206,11 @@ def _run(header: _Header, data: Mapping[str, Any]) -> RunInfo:
 
 
 def _report(header: _Header, info: RunInfo) -> Report:
-    incomplete: str | None = None
+    incomplete: Incomplete | None = None
     if header.status != "success":
         said = (header.error or {}).get("message")
-        incomplete = f"the log has the status {header.status!r}" + (f": {said}" if said else "")
+        reason = f"the log has the status {header.status!r}" + (f": {said}" if said else "")
+        incomplete = Incomplete("failed" if header.status == "error" else "interrupted", reason)
     return Report(
         name=info.name,
         cases=[],

@@ -15,7 +15,7 @@ import msgspec
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.errors import ReportFormatError, StoreError
-from calipers.report.report import Report
+from calipers.report.report import Incomplete, Report
 from calipers.stores.evaluator_slots import EvaluatorSlots, scored_places
 from calipers.stores.notes import (
     AttemptNotes,
@@ -171,7 +171,7 @@ def read_lines(path: Path) -> FoundRun:
             "Export or copy it again"
         )
     if end is None and report.incomplete is None:
-        report.incomplete = f"the file ends early, after {count} attempts"
+        report.incomplete = Incomplete("cut", f"the file ends early, after {count} attempts")
     if run is None:
         return FoundRun.of_report("lines of a report", report, lambda: _attempts(path, None))
     info = _read_run(run, what)

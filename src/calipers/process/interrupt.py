@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 from weakref import WeakSet
 
 from typing_extensions import override
@@ -31,7 +31,10 @@ _MAIN: "ContextVar[asyncio.Task[Any] | None]" = ContextVar("calipers_main", defa
 _released: "WeakSet[asyncio.Task[Any]]" = WeakSet()
 """Such tasks that were given up."""
 
-_NAMES: Final[dict[int, str]] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+Signal = Literal["Ctrl-C", "SIGTERM"]
+"""What ends a run from outside, by the name people know."""
+
+_NAMES: Final[dict[int, Signal]] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 _SAID: Final[dict[int, str]] = {
     signal.SIGINT: "stopping: what is finished is kept; Ctrl-C again ends at once",
     signal.SIGTERM: "stopping, by SIGTERM: what is finished is kept",
@@ -169,7 +172,7 @@ class _Listener(_Handlers):
         self._blocks = blocks
         self._users = 0
         self._context = copy_context()
-        self._stops: list[Callable[[str], None]] = []
+        self._stops: list[Callable[[Signal], None]] = []
         self._asked = False
         self._missed: int | None = None
         """A signal that no run has been stopped by yet."""
@@ -196,7 +199,7 @@ class _Listener(_Handlers):
             self.is_open = False
 
     @contextmanager
-    def stopping(self, send: Callable[[str], None]) -> Iterator[None]:
+    def stopping(self, send: Callable[[Signal], None]) -> Iterator[None]:
         """Call `send` at the first signal inside the block, with the name of what came; until `has_arrived`, nothing was stopped."""
         global _heard  # noqa: PLW0603
         if not self._stops:
@@ -269,7 +272,7 @@ def listening(*, blocks: bool) -> Iterator[None]:
 
 
 @contextmanager
-def on_interrupt(stop: Callable[[str], None]) -> Iterator[None]:
+def on_interrupt(stop: Callable[[Signal], None]) -> Iterator[None]:
     """Call `stop` on the event loop at the first Ctrl-C or SIGTERM inside the block, with the name of what came.
 
     In the main thread, and in another one if the main thread waits for what it does.
@@ -283,11 +286,11 @@ def on_interrupt(stop: Callable[[str], None]) -> Iterator[None]:
 
         loop = asyncio.get_running_loop()
 
-        def arrive(name: str) -> None:
+        def arrive(name: Signal) -> None:
             listener.has_arrived()
             stop(name)
 
-        def send(name: str) -> None:
+        def send(name: Signal) -> None:
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(arrive, name)
 

@@ -34,7 +34,7 @@ from calipers.gate.verdict import Finding, Verdict
 from calipers.pytest_plugin.evaluating import Evaluate
 from calipers.pytest_plugin.session import Session
 from calipers.pytest_plugin.storing import SESSION_NAME, not_passed, note_outcome
-from calipers.report.report import Report
+from calipers.report.report import Incomplete, Report
 from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.task import TaskLike
 from calipers.stats.number_text import plural
@@ -294,7 +294,9 @@ class _Looks:
             cases=cases,
             failures=[_numbered(failure, number) for number, report in rounds for failure in report.failures],
             repeat=len(rounds),
-            incomplete="; ".join(report.incomplete for report in self._reports if report.incomplete) or None,
+            incomplete=Incomplete.together(
+                report.incomplete for report in self._reports if report.incomplete
+            ),
             unfinished=sum(report.unfinished for report in self._reports),
         )
 

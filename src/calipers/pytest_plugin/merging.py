@@ -14,7 +14,7 @@ import msgspec
 
 from calipers.data.record import ReportCase, ReportCaseFailure, name_results
 from calipers.data.result_names import unique
-from calipers.report.report import Report
+from calipers.report.report import Incomplete, Report
 from calipers.scoring.scoring import BlockedLoop
 from calipers.stats.number_text import plural
 
@@ -88,8 +88,13 @@ def report_of_all(runs: Sequence[Run], *, name: str, seed: int) -> Report:
         for run, record in _in_order(runs)
     ]
     report = _merged(runs, records, name=name, seed=seed)
-    chosen = {f"{run.test}: {chosen_text(run.chosen)}": None for run in runs if run.chosen is not None}
-    report.incomplete = "; ".join([*([report.incomplete] if report.incomplete else []), *chosen]) or None
+    chosen = {
+        Incomplete("chosen", f"{run.test}: {chosen_text(run.chosen)}"): None
+        for run in runs
+        if run.chosen is not None
+    }
+    ended = [report.incomplete] if report.incomplete else []
+    report.incomplete = Incomplete.together([*ended, *chosen])
     return report
 
 
@@ -137,7 +142,11 @@ def _merged(runs: Sequence[Run], records: Sequence[Record], *, name: str, seed: 
             total.count += held.count
             total.longest = max(total.longest, held.longest)
     unread = sum((Counter(report.unread_expectations) for report in reports), Counter())
-    ended_early = [f"{run.item}: {run.report.incomplete}" for run in runs if run.report.incomplete]
+    ended_early = [
+        msgspec.structs.replace(ended, reason=f"{run.item}: {ended}")
+        for run in runs
+        if (ended := run.report.incomplete) is not None
+    ]
     return Report(
         name=name,
         cases=[record for record in records if isinstance(record, ReportCase)],
@@ -150,7 +159,7 @@ def _merged(runs: Sequence[Run], records: Sequence[Record], *, name: str, seed: 
         seed=seed,
         started_at=min((report.started_at for report in reports if report.started_at), default=None),
         duration=sum(report.duration or 0.0 for report in reports),
-        incomplete="; ".join(ended_early) or None,
+        incomplete=Incomplete.together(ended_early),
         unfinished=sum(report.unfinished for report in reports),
         blocked=blocked,
         unread_expectations=dict(unread),

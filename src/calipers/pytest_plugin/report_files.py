@@ -9,7 +9,7 @@ from calipers.errors import CalipersError
 from calipers.pytest_plugin.merging import read_runs, report_of_all
 from calipers.pytest_plugin.session import Session
 from calipers.pytest_plugin.storing import SESSION_NAME, store_report
-from calipers.report.report import Report
+from calipers.report.report import Incomplete, Report
 from calipers.views.formats import parse_target, write_report
 from calipers.views.github import commands_off
 
@@ -53,8 +53,8 @@ def write_reports(session: Session) -> None:
     report = report_of_all(read_runs(session.runs), name=SESSION_NAME, seed=session.seed)
     report.started_at = session.started_at
     report.duration = session.duration
-    reasons = [*session.incomplete, *([report.incomplete] if report.incomplete else [])]
-    report.incomplete = "; ".join(reasons) or None
+    ended = [Incomplete(kind, reason) for kind, reason in session.ended_early]
+    report.incomplete = Incomplete.together([*ended, *([report.incomplete] if report.incomplete else [])])
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None and any(target.endswith(":-") for target in session.targets):
         terminal.write_line("")  # what goes to standard output begins a line of its own

@@ -70,7 +70,7 @@ def _measured(session: Session, page: Page) -> "Iterator[Text]":
         if len(alone) > 1:
             yield page.line((page.fit(_ONE_BY_ONE.format(alone[0]), 5 * page.width), "dim"))
         yield page.line()
-    for reason in session.incomplete:
+    for _, reason in session.ended_early:
         yield page.line(("INCOMPLETE: ", "bold red"), (page.fit(reason, 3 * page.width), "red"))
     if tests:
         yield page.line((f"seed {session.seed}: --calipers-seed={session.seed} draws the same again", "dim"))

@@ -18,7 +18,7 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -70,8 +70,8 @@ class Session:
         """Runs that have arrived; stays empty in a worker."""
         self.case_ids: dict[int, str] = {}
         """What pytest calls a case in the name of its test, by `id` of the case."""
-        self.incomplete: list[str] = []
-        """Why some of what was to be measured is not among the runs."""
+        self.ended_early: list[tuple[Literal["interrupted", "stopped", "failed"], str]] = []
+        """Why some of what was to be measured is not among the runs: what kind of `Incomplete`, and a sentence."""
         self.problems: list[str] = []
         """Report files that could not be written, and what could not be kept."""
         self.plugin_failures: list[str] = []
@@ -310,7 +310,8 @@ class Session:
         if (gated := getattr(report, GATED, None)) is not None:
             self.gated[report.nodeid] = gated
         if report.when not in {"setup", "call", "teardown"}:  # pytest-xdist's report of a worker that crashed
-            self.incomplete.append(f"a worker crashed while it ran {report.nodeid}")
+            reason = f"a worker crashed while it ran {report.nodeid}"
+            self.ended_early.append(("failed", reason))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -325,7 +326,9 @@ class Session:
             self._read_notes()
             ended = ended or "interrupted"
         if ended:
-            self.incomplete.append(f"the tests ended early: {ended}")
+            reason = f"the tests ended early: {ended}"
+            is_interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
+            self.ended_early.append(("interrupted" if is_interrupted else "stopped", reason))
         if self.targets or self.store is not None:
             from calipers.pytest_plugin.report_files import write_reports
 

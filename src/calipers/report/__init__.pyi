@@ -14,6 +14,7 @@ from calipers.report.analysis import TreeNode as TreeNode
 from calipers.report.analysis import TreePlot as TreePlot
 from calipers.report.report import Averages as Averages
 from calipers.report.report import CaseGroup as CaseGroup
+from calipers.report.report import Incomplete as Incomplete
 from calipers.report.report import Report as Report
 from calipers.report.report import Stopping as Stopping
 from calipers.report.report_evaluator import ReportEvaluator as ReportEvaluator

@@ -32,6 +32,7 @@ from calipers.errors import (
     NotKnownError,
     ReportFormatError,
 )
+from calipers.process.interrupt import Signal
 from calipers.report.analysis import Analysis
 from calipers.report.case_units import CasePasses
 from calipers.report.summary import (
@@ -118,6 +119,66 @@ def after_attempts(made: int, total: int | None = None) -> str:
     return f"after {made:,}{of} attempt{'' if (total or made) == 1 else 's'}"
 
 
+class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a report does not have all results of its run. Code decides by `kind`, `by` and `during`; `str()` is the reason."""
+
+    kind: Literal[
+        "interrupted",
+        "stopped",
+        "failed",
+        "running",
+        "abandoned",
+        "ended",
+        "not_scored",
+        "not_stored",
+        "cut",
+        "chosen",
+        "several",
+        "other",
+    ]
+    """What ended the run, or what the report lacks.
+
+    - `interrupted`: Ctrl-C, SIGTERM or a cancellation
+    - `stopped`: the caller asked to stop, such as by pytest's `--maxfail`
+    - `failed`: the dataset, the store, a hook or a worker failed
+    - `running`: the run goes on
+    - `abandoned`: the process that ran it is gone
+    - `ended`: it is over with fewer attempts than planned, and left no report
+    - `not_scored`: some evaluators have yet to score some attempts
+    - `not_stored`: the last part could not be written to the store
+    - `cut`: the file has fewer attempts than the run
+    - `chosen`: only some of the cases were chosen
+    - `several`: a report of several runs that ended early for different reasons
+    - `other`: a file gives a reason and no kind
+    """
+    reason: str
+    """A sentence for people."""
+    by: Signal | None = None
+    """The signal that interrupted the run."""
+    during: Literal["run", "scoring"] = "run"
+    """`scoring`: the run itself is over, and stored attempts were being scored again."""
+
+    def __str__(self) -> str:
+        return self.reason
+
+    def after(self, made: int, total: int | None = None) -> "Incomplete":
+        """The same with how far the run had come: `interrupted by Ctrl-C after 3 of 9 attempts`."""
+        return msgspec.structs.replace(self, reason=f"{self.reason} {after_attempts(made, total)}")
+
+    @classmethod
+    def together(cls, parts: "Iterable[Incomplete]") -> "Incomplete | None":
+        """What the reports of several runs lack; `None` if nothing."""
+        found = list(parts)
+        if len(found) < 2:
+            return found[0] if found else None
+        kinds = {part.kind for part in found}
+        return cls(
+            kinds.pop() if len(kinds) == 1 else "several",
+            "; ".join(part.reason for part in found),
+            by=next((part.by for part in found if part.by is not None), None),
+        )
+
+
 class Stopping(msgspec.Struct, frozen=True, kw_only=True):
     """What came of the rule that could end a run early. Whatever is said of such a run has to allow many looks."""
 
@@ -167,8 +228,8 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     """When the run began: ISO 8601, UTC."""
     duration: float | None = None
     """Seconds the run took."""
-    incomplete: str | None = None
-    """Why the run ended before all cases were done; `None` if it did not."""
+    incomplete: Incomplete | None = None
+    """Why not all results of the run are here; `None` if they are."""
     stopping: Stopping | None = None
     """What came of the rule that could end the run (`stop_when`), which looked at it many times; `None`: it had none."""
     unfinished: int = 0
@@ -188,12 +249,9 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         return self.metadata
 
     @property
-    def interrupted_by(self) -> Literal["Ctrl-C", "SIGTERM"] | None:
-        """What ended the run from outside; `None` if nothing did."""
-        for name in ("Ctrl-C", "SIGTERM"):
-            if self.incomplete is not None and self.incomplete.startswith(f"interrupted by {name}"):
-                return name
-        return None
+    def interrupted_by(self) -> Signal | None:
+        """The signal that ended the run; `None` if no signal did."""
+        return None if self.incomplete is None else self.incomplete.by
 
     def summaries(self, *, confidence: float = 0.95) -> dict[str, Summary]:
         """One summary per column of results, by name."""
@@ -488,6 +546,8 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
             for name in ("cases", "failures"):
                 if name in parts:
                     parts[name] = _with_traces(parts[name])
+            if isinstance(reason := parts.get("incomplete"), str):  # as earlier releases wrote it
+                parts["incomplete"] = Incomplete("other", reason)
             report: Report = msgspec.convert(parts, cls)
         except (msgspec.ValidationError, InvalidTraceError) as error:
             raise ReportFormatError(f"the stored report is damaged: {error}") from error

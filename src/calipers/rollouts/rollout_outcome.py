@@ -86,7 +86,7 @@ def failed_attempts(rollouts: Any) -> int:
 
 def why_incomplete(rollouts: Any) -> str | None:
     """Why a report does not have all the rollouts it should; `None` if it has, and of a list of rollouts."""
-    return rollouts.incomplete if isinstance(rollouts, Report) else None
+    return str(rollouts.incomplete) if isinstance(rollouts, Report) and rollouts.incomplete else None
 
 
 def succeeded(graph: Graph[Any, Any] | Mapping[str, Any]) -> bool | None:

@@ -17,8 +17,8 @@ from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.redaction import masked_fields
 from calipers.data.result import describe_error
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
-from calipers.process.interrupt import held_back, listening, on_interrupt
-from calipers.report.report import Report, Stopping, after_attempts
+from calipers.process.interrupt import Signal, held_back, listening, on_interrupt
+from calipers.report.report import Incomplete, Report, Stopping, after_attempts
 from calipers.report.report_evaluator import run_report_evaluators
 from calipers.run.early_stop import ForeseeingRule, in_random_order
 from calipers.run.journal import Journal, Keeping, Setup
@@ -86,8 +86,8 @@ async def evaluate(
     told = metadata if metadata is None or options.keep_secrets else masked_fields(dict(metadata))
     kept: dict[str, Any] = {"dataset_name": dataset_name, "metadata": told}
 
-    def interrupt(by: str) -> None:
-        run.stop(f"interrupted by {by}")
+    def interrupt(by: Signal) -> None:
+        run.interrupt(by)
         workers.stop()
 
     # From before the store knows of the run: one that ends before its first attempt is marked as interrupted, too.
@@ -188,7 +188,8 @@ async def _kept(journal: Journal | None, reports: list[Report]) -> AsyncIterator
         with held_back():
             report.reuse = journal.finish(report)
     except CalipersError as error:
-        report.incomplete = report.incomplete or f"not all of it could be stored ({error})"
+        reason = f"not all of it could be stored ({error})"
+        report.incomplete = report.incomplete or Incomplete("not_stored", reason)
 
 
 @asynccontextmanager
@@ -284,13 +285,14 @@ def _stopping(run: Run, total: int | None) -> Stopping | None:
     )
 
 
-def _incomplete(run: Run, total: int | None) -> str | None:
+def _incomplete(run: Run, total: int | None) -> Incomplete | None:
     if run.stopped is not None:
-        return f"{run.stopped} {after_attempts(run.finished, total)}"
+        return run.stopped.after(run.finished, total)
     if run.queue.broken is not None:
         _, message, _ = describe_error(run.queue.broken)
         what = "store" if isinstance(run.queue.broken, StoreError) else "dataset"
-        return f"the {what} could not be read any further {after_attempts(run.finished)}: {message}"
+        after = after_attempts(run.finished)
+        return Incomplete("failed", f"the {what} could not be read any further {after}: {message}")
     return None
 
 

@@ -38,8 +38,9 @@ from calipers.data.result_names import Names
 from calipers.data.retry import Retry, RetryFunctions
 from calipers.data.reuse import Recalled
 from calipers.errors import AttemptTimeoutError, InvalidOptionError, TaskContractError
-from calipers.process.interrupt import is_interrupt, take_back
+from calipers.process.interrupt import Signal, is_interrupt, take_back
 from calipers.process.user_code import call_in_thread, isolated, own_exit, settled
+from calipers.report.report import Incomplete
 from calipers.report.summary import Tally
 from calipers.run.early_stop import EarlyStop, StopRule
 from calipers.run.journal import Journal
@@ -179,7 +180,7 @@ class Run:
         self.finished = 0
         self.failed = 0
         """Finished attempts that did not pass."""
-        self.stopped: str | None = None
+        self.stopped: Incomplete | None = None
         """Why the run ended early."""
         self.stopping = False
         self._forks = _forks
@@ -259,7 +260,7 @@ class Run:
             if is_interrupt(error):
                 raise
             _, message, _ = describe_error(error)
-            self.stopped = f"on_record failed ({message})"
+            self.stopped = Incomplete("failed", f"on_record failed ({message})")
             self.on_record = None
             self.queue.close()
 
@@ -271,15 +272,19 @@ class Run:
             if is_interrupt(error):
                 raise
             _, message, _ = describe_error(error)
-            self.stopped = self.stopped or f"stop_when failed ({message})"
+            self.stopped = self.stopped or Incomplete("failed", f"stop_when failed ({message})")
             self.early_stop, enough = None, True
         if enough:
             self.queue.close()
 
-    def stop(self, why: str | None = None) -> None:
-        """Hand out no more work, and take a cancellation from now on for ours; with a reason, the run ended early."""
+    def interrupt(self, by: Signal) -> None:
+        """End the run early, by a signal."""
+        self.stopped = self.stopped or Incomplete("interrupted", f"interrupted by {by}", by=by)
+        self.stop()
+
+    def stop(self) -> None:
+        """Hand out no more work. A cancellation from now on is our own."""
         self.stopping = self.scoring.stopping = True
-        self.stopped = self.stopped or why
         self.queue.close()
 
     # ------------------------------------------------------------------ one attempt
@@ -361,7 +366,7 @@ class Run:
             if is_interrupt(error):
                 raise
             _, message, _ = describe_error(error)
-            self.stopped = self.stopped or f"the journal failed ({message})"
+            self.stopped = self.stopped or Incomplete("failed", f"the journal failed ({message})")
             self.journal = None
             self.queue.close()
 
@@ -404,7 +409,8 @@ class Run:
         me = asyncio.current_task()
         if me is not None and me.cancelling() and not self.stopping:
             await take_back(me)
-            self.stopped = self.stopped or f"{hook} of a plugin cancelled the tasks of the run"
+            reason = f"{hook} of a plugin cancelled the tasks of the run"
+            self.stopped = self.stopped or Incomplete("failed", reason)
 
     def failure(self, attempt: Attempt, work: Work, start: float) -> ReportCaseFailure:
         """The record of an attempt that did not finish."""

@@ -238,7 +238,7 @@ _CELL: Final = {
 }
 _ENDING: Final = {
     "metadata": dict,
-    "incomplete": str,
+    "incomplete": {"reason": str},
     "report_evaluator_failures": [_SOURCED],
     "reuse": {"notes": [str]},
     "analyses": [

@@ -30,9 +30,9 @@ from calipers.data.reuse import Recalled, Reuse
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.identity.evaluators import evaluator_identity
 from calipers.identity.fingerprint import Unknown
-from calipers.process.interrupt import on_interrupt
+from calipers.process.interrupt import Signal, on_interrupt
 from calipers.process.loop import run_sync
-from calipers.report.report import Report, after_attempts
+from calipers.report.report import Incomplete, Report
 from calipers.report.report_evaluator import run_report_evaluators
 from calipers.run.dataset import Dataset
 from calipers.run.evaluation import Counts, Progress
@@ -224,7 +224,7 @@ class _Again:
         """The evaluators that had something to judge."""
         self._cases = GivenCases(dataset)
 
-    async def judge_all(self, options: Options, progress: Progress | None = None) -> str | None:
+    async def judge_all(self, options: Options, progress: Progress | None = None) -> Incomplete | None:
         """Judge every attempt that lacks a judgement; returns why not all were, if so."""
         with Writer(
             self.store, self.info.id, generation=self.info.generation, pace=Pace(every=0.1)
@@ -239,15 +239,16 @@ class _Again:
             )
             workers = LoopWorkers(run)
 
-            def interrupt(by: str) -> None:
-                run.stop(f"interrupted by {by}")
+            def interrupt(by: Signal) -> None:
+                run.interrupt(by)
                 workers.stop()
 
             counts = Counts(run, self.info.attempts - self.info.failures)
             with nullcontext() if progress is None else progress(counts), on_interrupt(interrupt):
                 await workers.finish()
         if run.stopped is not None:
-            return f"{run.stopped} {after_attempts(run.finished)} judged again"
+            ended = run.stopped.after(run.finished)
+            return Incomplete(ended.kind, f"{ended} judged again", by=ended.by, during="scoring")
         if isinstance(run.queue.broken, CalipersError):
             raise run.queue.broken
         if run.queue.broken is not None:

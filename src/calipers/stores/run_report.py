@@ -14,7 +14,7 @@ from calipers.data.record import ReportCase
 from calipers.data.result import EvaluatorSpec
 from calipers.data.result_names import Names
 from calipers.errors import StoreError
-from calipers.report.report import Report, after_attempts
+from calipers.report.report import Incomplete, Report
 from calipers.report.summary import Tally, Totals
 from calipers.run.runner import KEPT_FAILED
 
@@ -28,8 +28,6 @@ Judged: TypeAlias = Iterator[tuple[StoredAttempt, list[StoredCell]]]
 
 KEEPS: Final = ("all", "failed", "none")
 """Which attempts a report from a store may hold."""
-
-_NOT_ALL_JUDGED: Final = "not all is judged: "
 
 
 class Counted(msgspec.Struct, kw_only=True):
@@ -80,8 +78,8 @@ def unjudged_by(record: Record) -> list[str]:
     return [failure.name for failure in failures if failure.error_type == NOT_JUDGED]
 
 
-def not_all_judged(report: Report, unjudged: Mapping[str, int]) -> str | None:
-    """That a report lacks judgements, in words; `None` if it does not.
+def not_all_judged(report: Report, unjudged: Mapping[str, int]) -> Incomplete | None:
+    """That some evaluators have yet to score some attempts of a report; `None` if they have not.
 
     Args:
         report: of all attempts, whether it holds them or not.
@@ -96,13 +94,14 @@ def not_all_judged(report: Report, unjudged: Mapping[str, int]) -> str | None:
         for name, count in unjudged.items()
     ]
     who = "it" if len(lacking) == 1 else "them"
-    return f"{_NOT_ALL_JUDGED}{'; '.join(lacking)}; score the run with {who} again"
+    reason = f"not all is judged: {'; '.join(lacking)}; score the run with {who} again"
+    return Incomplete("not_scored", reason)
 
 
 def ending_of(report: Report) -> dict[str, Any]:
     """What a report says besides its attempts, as plain data."""
     bare = msgspec.structs.replace(report, cases=[], failures=[], totals=None).to_dict()
-    if report.incomplete is not None and report.incomplete.startswith(_NOT_ALL_JUDGED):
+    if report.incomplete is not None and report.incomplete.kind == "not_scored":
         bare["incomplete"] = None  # it is counted of the attempts, and may be otherwise tomorrow
     return {key: value for key, value in bare.items() if key not in {"cases", "failures", "totals"}}
 
@@ -111,13 +110,15 @@ def bare_report(run: RunInfo) -> Report:
     """The report of a run without its attempts."""
     if run.ending is not None:
         return Report.from_dict({**run.ending, "cases": [], "failures": []})
-    so_far = after_attempts(run.attempts, run.total)
     if run.status == "finished":
-        incomplete = None if run.total in {None, run.attempts} else f"ended {so_far}"
-    elif run.status == "running":
-        incomplete = f"{'abandoned' if run.is_abandoned() else 'still running'} {so_far}"
+        incomplete = None if run.total in {None, run.attempts} else Incomplete("ended", "ended")
+    elif run.status == "running" and not run.is_abandoned():
+        incomplete = Incomplete("running", "still running")
     else:
-        incomplete = f"{run.status} {so_far}"
+        kind: Literal["abandoned", "interrupted", "failed"] = (
+            "abandoned" if run.status == "running" else run.status
+        )
+        incomplete = Incomplete(kind, kind)
     return Report(
         name=run.name,
         cases=[],
@@ -126,7 +127,7 @@ def bare_report(run: RunInfo) -> Report:
         repeat=run.repeat,
         seed=run.seed,
         started_at=run.started_at,
-        incomplete=incomplete,
+        incomplete=incomplete and incomplete.after(run.attempts, run.total),
     )
 
 

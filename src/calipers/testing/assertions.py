@@ -318,7 +318,7 @@ def _check_complete(report: Report) -> None:
     if not isinstance(report, Report):
         raise InvalidOptionError(f"this takes a Report, got {report!r:.200}")
     if report.incomplete is not None:
-        raise AssertionError(f"the run is incomplete: {fit(report.incomplete, 3 * _NAME)}")
+        raise AssertionError(f"the run is incomplete: {fit(str(report.incomplete), 3 * _NAME)}")
 
 
 def _silent(report: Report, evaluator: str | None = None) -> list[str]:

@@ -46,7 +46,9 @@ def alerts(page: Page, report: Report) -> "Iterator[Text]":
     """What keeps the numbers below from saying all: an early end, tasks and evaluators that did not finish."""
     if report.incomplete is not None:
         lost = f" ({plural(report.unfinished, 'attempt')} begun and given up)" if report.unfinished else ""
-        yield page.line(("INCOMPLETE: ", _LOUD), (page.fit(report.incomplete, 3 * page.width) + lost, "red"))
+        yield page.line(
+            ("INCOMPLETE: ", _LOUD), (page.fit(str(report.incomplete), 3 * page.width) + lost, "red")
+        )
     if report.stopping is not None:
         yield page.line(
             ("A rule could end this run: ", "bold"),

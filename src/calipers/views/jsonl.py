@@ -25,7 +25,7 @@ import msgspec
 from calipers.data.record import ReportCase, ReportCaseFailure, name_results
 from calipers.data.result_names import Names
 from calipers.errors import CalipersError, ReportFormatError
-from calipers.report.report import FORMAT_VERSION, Report
+from calipers.report.report import FORMAT_VERSION, Incomplete, Report
 from calipers.report.summary import Tally
 from calipers.stats.number_text import plural
 
@@ -180,13 +180,15 @@ def numbered_lines(file: IO[bytes], what: str) -> Iterator[tuple[int, dict[str, 
         yield number, found
 
 
-def _cut(report: Report, end: dict[str, Any] | None) -> str | None:
+def _cut(report: Report, end: dict[str, Any] | None) -> Incomplete | None:
     """What the file lacks; `None` if it is whole."""
     found = len(report.cases) + len(report.failures)
     if end is None:
-        return f"the file ends early, after {plural(found, 'attempt')}"
+        return Incomplete("cut", f"the file ends early, after {plural(found, 'attempt')}")
     told = end.get("attempts")
-    return None if told == found else f"the file should hold {told} attempts and holds {found}"
+    if told == found:
+        return None
+    return Incomplete("cut", f"the file should hold {told} attempts and holds {found}")
 
 
 # ---------------------------------------------------------------------- lines

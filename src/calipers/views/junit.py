@@ -184,7 +184,7 @@ def _properties(report: Report) -> Iterator[tuple[str, str]]:
     yield "attempts", str(report.counts().attempts)
     yield "passed", str(report.counts().passed)
     if report.incomplete is not None:
-        yield "incomplete", report.incomplete
+        yield "incomplete", str(report.incomplete)
     yield from _estimate("pass_rate", report.pass_rate(None))
     for name, summary in report.summaries().items():
         yield from _estimate(f"result.{name}", summary.estimate)

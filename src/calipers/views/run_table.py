@@ -170,7 +170,7 @@ def _row(
         metrics=metrics,
         time=None if times is None else times.p50,
         time_interval=(None, None) if times is None else times.p50_interval,
-        incomplete=report.incomplete,
+        incomplete=None if report.incomplete is None else str(report.incomplete),
     )
 
 

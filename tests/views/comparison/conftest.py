@@ -3,6 +3,7 @@
 import pytest
 
 from calipers.comparison import Change, compare_many
+from calipers.report import Incomplete
 from calipers.stats import Interval
 
 HOSTILE = "\x1b[31m<script>alert(1)</script> | `x` [/bold]\n@team"
@@ -56,5 +57,9 @@ def comparisons(records):
         return records.report(*cases, changed, lost, name=name, **fields)
 
     return compare_many(
-        [report("old", 0), report("new", 3), report(HOSTILE, 1, incomplete="Ctrl-C")],
+        [
+            report("old", 0),
+            report("new", 3),
+            report(HOSTILE, 1, incomplete=Incomplete("interrupted", "Ctrl-C")),
+        ],
     )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from calipers import Case, Dataset, Report, ToolCall, Trace
 from calipers.data.record import Failure
 from calipers.errors import InvalidOptionError
+from calipers.report import Incomplete
 from calipers.report.analysis import (
     Aggregate,
     CalibrationCurve,
@@ -140,7 +141,7 @@ def full_report(records, text="plain"):
         name=text,
         dataset_name=text,
         metadata={text: text},
-        incomplete=text,
+        incomplete=Incomplete("other", text),
         unfinished=2,
         started_at=text,
         analyses=analyses,

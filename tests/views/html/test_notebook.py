@@ -11,6 +11,7 @@ from calipers.comparison import compare_reports
 from calipers.data.trace import ToolCall, Trace
 from calipers.evaluators import EqualsExpected
 from calipers.gate import Policy, Rules, judge_run
+from calipers.report import Incomplete
 from calipers.rollouts import Graph, Node
 
 HOSTILE = "</p></iframe><script>alert(1)</script><img src=x onerror=alert(2)>\"'"
@@ -77,7 +78,7 @@ def caption(thing):
 
 def test_the_sentence_of_a_run_that_ended_early_says_so(things):
     stopped = msgspec.structs.replace(
-        report_of("Lima"), incomplete="interrupted by Ctrl-C after 3 of 9 attempts"
+        report_of("Lima"), incomplete=Incomplete("interrupted", "interrupted by Ctrl-C after 3 of 9 attempts")
     )
     assert "interrupted by Ctrl-C after 3 of 9 attempts" in caption(stopped)
     assert "Passed 3 of 3 cases" in caption(stopped)

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from calipers import Case, Dataset, LLMCall, Skipped, ToolCall, Trace, Turn, as_evaluator
+from calipers.report import Incomplete
 from calipers.report.analysis import TableResult
 from calipers.stats.number_text import number, seconds
 from calipers.views.html import write_html
@@ -576,7 +577,7 @@ def test_hostile_content_runs_nothing_and_is_shown_as_it_is(visit, records):
         records.failure("lost", HOSTILE, not_run=(HOSTILE,), error_stacktrace=HOSTILE),
         name=HOSTILE,
         dataset_name=HOSTILE,
-        incomplete=HOSTILE,
+        incomplete=Incomplete("other", HOSTILE),
         metadata={HOSTILE: HOSTILE},
         analyses=[TableResult(title=HOSTILE, columns=[HOSTILE], rows=[[HOSTILE]], note=HOSTILE)],
         report_evaluator_failures=[records.broken(HOSTILE, HOSTILE, HOSTILE)],

@@ -163,7 +163,7 @@ class _Place(Keeper):
     @override
     def way_to_resume(self, report: Report, **_: Any) -> str | None:
         """The same command, if it was this one that ended early and not the run itself, some day."""
-        ended_now = report.incomplete is not None and report.incomplete.endswith("judged again")
+        ended_now = report.incomplete is not None and report.incomplete.during == "scoring"
         return "Give the same command again to go on with it" if ended_now else None
 
 
