@@ -50,7 +50,6 @@ def test_help_and_version_load_no_command_and_nothing_heavy(option):
     assert not HEAVY & {*loaded, *(name.partition(".")[0] for name in loaded)}
     assert {name for name in loaded if name.startswith("calipers.cli.")} == {
         "calipers.cli.app",
-        "calipers.cli.options",
         "calipers.cli.entry",
         "calipers.cli.exits",
         "calipers.cli.message",
@@ -72,6 +71,36 @@ for number, command in enumerate(sys.argv[2:]):
         os._exit(0)
     os.wait()
 """
+
+
+MOST_MODULES = 203
+"""Modules of Calipers that a run loads: neither gates and comparisons, nor views and readers of files that it does not use."""
+
+
+EVALUATION = """
+from calipers import Case, Dataset
+from calipers.evaluators import EqualsExpected
+
+task = str
+dataset = Dataset(cases=[Case(inputs=1, expected_output="1")], evaluators=[EqualsExpected()])
+"""
+
+
+def test_a_run_loads_what_it_needs_and_little_more(tmp_path):
+    (tmp_path / "eval_text.py").write_text(EVALUATION, encoding="utf-8")
+    code = (
+        "import sys; from calipers.cli.app import app\n"
+        "try:\n    app.main(['run'])\nexcept SystemExit as done:\n    code = done.code\n"
+        "print(code, *(name for name in sys.modules if name.partition('.')[0] == 'calipers'))"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment())
+    exit_code, *loaded = done.stdout.splitlines()[-1].split()
+    assert exit_code == "0", done.stderr
+    assert len(loaded) <= MOST_MODULES
+    packages = {name.split(".")[1] for name in loaded if "." in name}
+    assert not packages & {"gate", "comparison", "rollouts", "voice", "exchange", "testing"}
+    assert not {name for name in loaded if name.startswith(("calipers.views.html", "calipers.files.load"))}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")

@@ -16,7 +16,6 @@ import click
 
 from calipers.cli.exits import PASSED
 from calipers.cli.message import silence, tell
-from calipers.cli.options import Settings, debug_option
 from calipers.process.interrupt import terminating
 
 COMMANDS: Final = {
@@ -44,6 +43,65 @@ COMMANDS: Final = {
 
 _COMPLETE = "_CALIPERS_COMPLETE"
 """By this variable the scripts of `calipers completion` ask what could come next."""
+
+
+class Settings:
+    """What the whole command line goes by."""
+
+    def __init__(self) -> None:
+        self.debug = os.environ.get("CALIPERS_DEBUG", "").lower() not in {"", "0", "false"}
+        """Whether errors show their traceback."""
+        self.args: list[str] = []
+        """The words after `calipers`."""
+
+
+class Command(click.Command):
+    """A command whose help teaches by example."""
+
+    def __init__(self, *args: Any, examples: str, too_many: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+        """Shell lines; one that begins with `#` says what the next does."""
+        self.too_many = too_many
+        """The way out for who gives more arguments than the command takes."""
+        self.params.append(debug_option())
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments; too many of them are refused with the way out."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if (
+                not self.too_many
+                or type(error) is not click.UsageError
+                or "extra argument" not in error.message
+            ):
+                raise
+            raise click.UsageError(f"{error.message.rstrip('.')}: {self.too_many}", ctx) from None
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, below the options, as they are: a command that was wrapped could not be copied."""
+        del ctx
+        with formatter.section("Examples"):
+            for line in self.examples.strip().splitlines():
+                formatter.write(f"{'':{formatter.current_indent}}{line}".rstrip() + "\n")
+
+
+def debug_option() -> click.Option:
+    """`--debug`, which may stand before or after the name of a command."""
+    return click.Option(
+        ["--debug"],
+        is_flag=True,
+        expose_value=False,
+        callback=_remember_debug,
+        help="Show the traceback of an error. CALIPERS_DEBUG=1 does the same.",
+    )
+
+
+def _remember_debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    del param
+    if value:
+        ctx.ensure_object(Settings).debug = True
 
 
 class App(click.Group):

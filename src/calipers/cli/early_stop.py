@@ -93,19 +93,17 @@ class Decider:
             return store.known_evaluators(report.reuse.run)
 
 
-def make_decider(policy: str | None, baseline: str | None, store: str | None) -> Decider | None:
-    """The decider that the options ask for; `None` if they ask for none.
+def make_decider(policy: str | None, baseline: str | None, store: str | None) -> Decider:
+    """The decider that the options ask for.
 
     Raises:
         InvalidOptionError: there is a baseline and nothing to compare by, or the policy cannot be decided during a run.
         CommandError: the policy or the baseline cannot be read.
     """
     if policy is None:
-        if baseline is not None:
-            raise InvalidOptionError(
-                "--baseline is for --stop-when-decided; `calipers gate` and `calipers compare` compare finished runs"
-            )
-        return None
+        raise InvalidOptionError(
+            "--baseline is for --stop-when-decided; `calipers gate` and `calipers compare` compare finished runs"
+        )
     rules = read_policy(policy)
     old = None if baseline is None else named_reports([baseline], store)[0]
     decider = Decider(

@@ -16,10 +16,8 @@ from calipers.cli.message import silence, trace
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.errors import CalipersError, InvalidOptionError
 from calipers.report.report import Report
-from calipers.views.csv_file import CsvWriter
-from calipers.views.formats import Target, write_report
+from calipers.views.formats import GrowingFile, Target, growing_file, write_report
 from calipers.views.github import commands_off
-from calipers.views.jsonl import JsonlWriter
 from calipers.views.terminal import print_report
 from calipers.views.view import View, writes_itself
 
@@ -53,7 +51,7 @@ class Outputs:
         """What could not be written, and why."""
         self.written: list[str] = []
         """The files there are now."""
-        self._writers: dict[Target, JsonlWriter | CsvWriter | None] = {}
+        self._writers: dict[Target, GrowingFile | None] = {}
         """Those that grow during the run; `None` for one that was given up."""
 
     def begin(self, report: Report) -> None:
@@ -63,10 +61,8 @@ class Outputs:
             report: what is known before: it has no attempts.
         """
         for target in self.targets:
-            if target.path != "-" and target.format == "jsonl":
-                self._writers[target] = JsonlWriter(self._place(target), report)
-            elif target.path != "-" and target.format == "csv":
-                self._writers[target] = CsvWriter(self._place(target))
+            if (writer := growing_file(target._replace(path=self._place(target)), report)) is not None:
+                self._writers[target] = writer
 
     @property
     def grow(self) -> bool:

@@ -24,7 +24,6 @@ from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from calipers.cli.address import load_file, load_home, load_object, object_in, split_address
-from calipers.cli.dataset_files import is_voice_file
 from calipers.cli.exits import NOTHING, USAGE
 from calipers.cli.message import CommandError, no_file
 from calipers.data.jsonable import safe_repr
@@ -144,6 +143,8 @@ class Finder:
     def _of_dataset_file(self, path: Path) -> Evaluation:
         if not path.is_file():
             raise no_file(path)
+        from calipers.cli.dataset_files import is_voice_file
+
         if is_voice_file(path):
             raise CommandError(f"{str(path)!r} is a voice file: run it with calipers voice run", USAGE)
         if not self.has_task:

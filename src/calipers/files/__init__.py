@@ -1,18 +1,8 @@
-"""Datasets on disk: YAML and JSON documents, and JSON Lines, CSV and Parquet files of cases."""
+"""Datasets on disk: YAML and JSON documents, and JSON Lines, CSV and Parquet files of cases.
 
-from .format import Format
-from .load import check_file, load_dataset
-from .problem import Problem
-from .save import save_dataset
-from .schema import dataset_schema
-from .table import JSONColumn
+Each name is loaded when it is first used, so that importing this package costs next to nothing.
+"""
 
-__all__ = [
-    "Format",
-    "JSONColumn",
-    "Problem",
-    "check_file",
-    "dataset_schema",
-    "load_dataset",
-    "save_dataset",
-]
+from calipers.process.lazy_exports import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, globals())

@@ -8,14 +8,13 @@ cells out of all that it reads of the run. If the evaluator comes back, they cou
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 from typing_extensions import override
 
 from calipers.data.jsonable import plain
 from calipers.errors import InvalidOptionError, StoreDamagedError, StoreError
-from calipers.gate.looks import Look
 from calipers.report.report import Report
 
 from .redaction import redacted_ending, redacted_evaluator, redacted_metadata, redacted_parameters
@@ -35,6 +34,9 @@ from .run_info import (
 from .run_report import Counted, ending_of
 from .sql import Session, safe_text, select_in
 from .store import NameTakenError, Redact, Store
+
+if TYPE_CHECKING:
+    from calipers.gate.looks import Look
 
 _RUN = "no, status, ended_at, owner, heartbeat, generation, attempts, failures, info, ending, counted"
 
@@ -128,7 +130,7 @@ class SqlRuns(Store):
         return places
 
     @override
-    def add_look(self, question: str, look: Look, *, after: int) -> bool:
+    def add_look(self, question: str, look: "Look", *, after: int) -> bool:
         with self._counting_looks() as db:
             ((count,),) = db.run("SELECT COUNT(*) FROM looks WHERE question = ?", (question,))
             if count != after:
@@ -137,7 +139,9 @@ class SqlRuns(Store):
         return True
 
     @override
-    def looks(self, question: str) -> list[Look]:
+    def looks(self, question: str) -> "list[Look]":
+        from calipers.gate.looks import Look
+
         with self._reading() as db:
             rows = db.run("SELECT body FROM looks WHERE question = ? ORDER BY no", (question,))
         return [msgspec.json.decode(body, type=Look) for (body,) in rows]

@@ -14,13 +14,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
-from calipers.comparison.yardstick import KnownEvaluators
 from calipers.data.record import name_results
 from calipers.data.result_names import Names
 from calipers.errors import InvalidOptionError, StoreError, StoreUnavailableError
-from calipers.gate.looks import Look
 from calipers.report.report import Report
 from calipers.report.summary import Totals
 
@@ -39,6 +37,10 @@ from .run_report import (
     put_in,
     unjudged_by,
 )
+
+if TYPE_CHECKING:
+    from calipers.comparison.yardstick import KnownEvaluators
+    from calipers.gate.looks import Look
 
 Redact: TypeAlias = Callable[[Any], Any]
 """Takes plain data and returns what of it may be written."""
@@ -165,7 +167,7 @@ class Store(ABC):
         """Give up what no run uses any more, and the space it took; returns how many blobs were removed."""
 
     @abstractmethod
-    def add_look(self, question: str, look: Look, *, after: int) -> bool:
+    def add_look(self, question: str, look: "Look", *, after: int) -> bool:
         """Note that a gate has looked at a run. Looks stay when their run is deleted.
 
         Args:
@@ -180,7 +182,7 @@ class Store(ABC):
     # ------------------------------------------------------------------ reading
 
     @abstractmethod
-    def looks(self, question: str) -> list[Look]:
+    def looks(self, question: str) -> "list[Look]":
         """The looks at one question (`calipers.gate.looks`), the first one first."""
 
     @abstractmethod
@@ -309,12 +311,14 @@ class Store(ABC):
         columns = info.columns
         return Names(columns, shared=self._count(info).shared_keys if len(columns) > 1 else ())
 
-    def known_evaluators(self, run: str) -> KnownEvaluators:
+    def known_evaluators(self, run: str) -> "KnownEvaluators":
         """The evaluators behind the results of a run, by name: those of every case, and those that single cases bring.
 
         Raises:
             StoreError: there is no such run.
         """
+        from calipers.comparison.yardstick import KnownEvaluators
+
         info = self.run(run)
         shared = {one.name: one for one in info.evaluators if one.shared and not one.superseded}
         own: dict[str, dict[str, StoredEvaluator]] = {}

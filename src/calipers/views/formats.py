@@ -14,22 +14,18 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Protocol
 
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError
 from calipers.process.atomic_file import write_whole
 from calipers.report.report import Report
 
-from .csv_file import csv_lines
-from .github import report_annotations
-from .json_file import json_bytes, read_json
-from .jsonl import is_jsonl, jsonl_lines, read_jsonl
-from .junit import report_junit
-from .markdown import report_markdown
-from .terminal import report_text
+from .outcome import Record
 from .view import View, is_view, use_view, writes_itself
 
 
@@ -38,8 +34,17 @@ class Format(NamedTuple):
 
     suffixes: tuple[str, ...]
     """How its files end; empty for what is only ever named."""
-    chunks: Callable[[Report], Iterable[bytes]]
-    """A report as the content of such a file, in pieces."""
+    drawing: str
+    """The module and the function that draw a report, which load when one is written."""
+
+    def chunks(self, report: Report) -> Iterable[bytes]:
+        """A report as the content of such a file, in pieces."""
+        module, _, function = self.drawing.partition(":")
+        drawn: str | bytes | Iterable[bytes] = getattr(import_module(module), function)(report)
+        if isinstance(drawn, str):
+            # What no encoding can hold is shown as an escape: after a long run, a file that cannot be written is the worst end.
+            return [drawn.encode("utf-8", "backslashreplace")]
+        return [drawn] if isinstance(drawn, bytes) else drawn
 
 
 class Target(NamedTuple):
@@ -51,26 +56,15 @@ class Target(NamedTuple):
     """`-` for standard output."""
 
 
-def _text(draw: Callable[[Report], str]) -> Callable[[Report], Iterable[bytes]]:
-    # What no encoding can hold is shown as an escape: after a long run, a file that cannot be written is the worst end.
-    return lambda report: [draw(report).encode("utf-8", "backslashreplace")]
-
-
-def _html(report: Report) -> str:
-    from .html import report_html
-
-    return report_html(report)
-
-
 FORMATS: Final[dict[str, Format]] = {
-    "json": Format((".json",), lambda report: [json_bytes(report)]),
-    "jsonl": Format((".jsonl",), jsonl_lines),
-    "csv": Format((".csv",), csv_lines),
-    "markdown": Format((".md",), _text(report_markdown)),
-    "junit": Format((".xml",), _text(report_junit)),
-    "html": Format((".html",), _text(_html)),
-    "text": Format((".txt",), _text(report_text)),
-    "github": Format((), _text(report_annotations)),
+    "json": Format((".json",), "calipers.views.json_file:json_bytes"),
+    "jsonl": Format((".jsonl",), "calipers.views.jsonl:jsonl_lines"),
+    "csv": Format((".csv",), "calipers.views.csv_file:csv_lines"),
+    "markdown": Format((".md",), "calipers.views.markdown:report_markdown"),
+    "junit": Format((".xml",), "calipers.views.junit:report_junit"),
+    "html": Format((".html",), "calipers.views.html:report_html"),
+    "text": Format((".txt",), "calipers.views.terminal:report_text"),
+    "github": Format((), "calipers.views.github:report_annotations"),
 }
 """The formats of report files, by name."""
 
@@ -107,6 +101,42 @@ def write_report(
     else:
         return
     write_chunks(chunks, where.path)
+
+
+class GrowingFile(Protocol):
+    """A report file that takes attempts while the run goes on."""
+
+    def add(self, record: Record) -> None:
+        """Write one attempt."""
+        ...
+
+    def close(self, report: Report) -> None:
+        """Write what is known at the end, and close the file."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def growing_file(target: Target, report: Report) -> GrowingFile | None:
+    """The file of a target, begun, if attempts can be written to it one by one: JSON Lines and CSV; else `None`.
+
+    Args:
+        target: what to write; standard output is written when the run is over.
+        report: what is known before the run: it has no attempts.
+    """
+    if target.path == "-":
+        return None
+    if target.format == "jsonl":
+        from .jsonl import JsonlWriter
+
+        return JsonlWriter(target.path, report)
+    if target.format == "csv":
+        from .csv_file import CsvWriter
+
+        return CsvWriter(target.path)
+    return None
 
 
 def write_chunks(chunks: Iterable[bytes], path: str) -> None:
@@ -183,6 +213,9 @@ def read_report(path: str | os.PathLike[str]) -> Report:
         ReportFormatError: the file is no report, or damaged.
         OSError: the file cannot be read.
     """
+    from .json_file import read_json
+    from .jsonl import is_jsonl, read_jsonl
+
     what = repr(os.fspath(path))
     with Path(path).open("rb") as file:
         lines = is_jsonl(file.readline())

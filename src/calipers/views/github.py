@@ -17,7 +17,6 @@ from typing import TextIO
 from calipers.report.report import Report
 from calipers.stats.number_text import plural
 
-from .markdown import LIMIT, claims, report_markdown
 from .outcome import Record, complaints, count_missed, missed, reason_lines, run_problems, silences
 from .text import fit, fit_value, visible
 from .transcript import seen
@@ -46,6 +45,8 @@ def report_annotations(report: Report, *, file: str | None = None, line: int | N
         file: a file of the repository to show the errors at, such as that of the dataset.
         line: of that file.
     """
+    from .markdown import claims
+
     where = {"file": file, "line": None if line is None else str(line)}
     errors = [("the run as a whole", problem) for problem in map(_one_line, run_problems(report))]
     shown = missed(report)[: max(0, ANNOTATIONS - len(errors))]
@@ -80,6 +81,8 @@ def add_step_summary(report: Report, *, environ: Mapping[str, str] = os.environ)
     Returns:
         Whether it was added.
     """
+    from .markdown import LIMIT, report_markdown
+
     return add_to_summary(lambda: report_markdown(report, limit=LIMIT), environ=environ)
 
 

@@ -11,12 +11,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from calipers.cli.actions.plugins import chosen_plugins
-from calipers.cli.early_stop import make_decider
 from calipers.cli.evaluation_outcome import (
     Complaint,
     Outcome,
@@ -57,6 +56,9 @@ from calipers.run.task import TaskLike
 from calipers.stats.number_text import plural
 from calipers.views.formats import Target, parse_target
 from calipers.views.view import View
+
+if TYPE_CHECKING:
+    from calipers.cli.early_stop import Decider
 
 _FOR_RUNNING = (
     "filter",
@@ -199,7 +201,7 @@ class Session:
         self.selection = Selection(
             filters=options.filter, tags=options.tag, limit=options.limit, slice_by=options.slice_by
         )
-        self.decider = make_decider(options.stop_when_decided, options.baseline, options.store)
+        self.decider = self._decider()
         """Ends evaluations that are decided; `None`: they all run to their end."""
         self.task: TaskLike | None = None
         """Takes the place of every other."""
@@ -214,6 +216,14 @@ class Session:
         """When to ask an evaluator again."""
         more = self.options.retry_evaluators
         return None if more is None else Retry(attempts=more + 1)
+
+    def _decider(self) -> "Decider | None":
+        options = self.options
+        if options.stop_when_decided is None and options.baseline is None:
+            return None
+        from calipers.cli.early_stop import make_decider
+
+        return make_decider(options.stop_when_decided, options.baseline, options.store)
 
     def find(self) -> list[Evaluation]:
         """The evaluations that the options ask for."""

@@ -4,8 +4,9 @@ from typing import Any
 
 import click
 
+from calipers.cli.app import Command
 from calipers.cli.completers import complete_files
-from calipers.cli.options import Command, file_options
+from calipers.cli.options import file_options
 
 EXAMPLES = """
 # one file

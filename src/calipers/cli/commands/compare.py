@@ -4,8 +4,9 @@ from typing import Any
 
 import click
 
+from calipers.cli.app import Command
 from calipers.cli.completers import complete_files, complete_run_or_file
-from calipers.cli.options import Command, Share, dataset_option, slice_option, store_option
+from calipers.cli.options import Share, dataset_option, slice_option, store_option
 
 EXAMPLES = """
 # is the last run better than a saved one?

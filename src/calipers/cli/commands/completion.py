@@ -3,8 +3,8 @@
 import click
 from click.shell_completion import get_completion_class
 
+from calipers.cli.app import Command
 from calipers.cli.message import CommandError
-from calipers.cli.options import Command
 
 EXAMPLES = """
 # bash: in ~/.bashrc

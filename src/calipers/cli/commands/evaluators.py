@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
+from calipers.cli.app import Command
 from calipers.cli.completers import complete_evaluator
-from calipers.cli.options import Command
 
 EXAMPLES = """
 # all of them

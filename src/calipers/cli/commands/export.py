@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import click
 
+from calipers.cli.app import Command
 from calipers.cli.completers import complete_export
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note
-from calipers.cli.options import Command, run_argument, store_option
+from calipers.cli.options import run_argument, store_option
 from calipers.errors import InvalidOptionError
 
 EXAMPLES = """

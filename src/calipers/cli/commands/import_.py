@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calipers.cli.app import Command
 from calipers.cli.completers import complete_files
 from calipers.cli.exits import PASSED, first_of
 from calipers.cli.message import describe, no_file, note, shown, trace
-from calipers.cli.options import Command, redact_option, store_option
+from calipers.cli.options import redact_option, store_option
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from calipers.cli.options import Command
+from calipers.cli.app import Command
 
 EXAMPLES = """
 # those of installed packages

@@ -4,8 +4,9 @@ from typing import Any
 
 import click
 
+from calipers.cli.app import Command
 from calipers.cli.completers import complete_run
-from calipers.cli.options import Command, store_option
+from calipers.cli.options import store_option
 
 EXAMPLES = """
 # what would be removed, if only the newest twenty runs were kept

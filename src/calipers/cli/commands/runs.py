@@ -4,7 +4,8 @@ from typing import Any
 
 import click
 
-from calipers.cli.options import Command, store_option
+from calipers.cli.app import Command
+from calipers.cli.options import store_option
 
 EXAMPLES = """
 # the newest runs

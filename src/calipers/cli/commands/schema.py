@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import click
 
+from calipers.cli.app import Command
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note
-from calipers.cli.options import Command, types_options
+from calipers.cli.options import types_options
 from calipers.errors import InvalidOptionError
 
 EXAMPLES = """

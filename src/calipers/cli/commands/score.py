@@ -4,15 +4,9 @@ from typing import Any
 
 import click
 
+from calipers.cli.app import Command
 from calipers.cli.completers import complete_files
-from calipers.cli.options import (
-    Command,
-    judging_options,
-    redact_option,
-    run_argument,
-    store_option,
-    types_options,
-)
+from calipers.cli.options import judging_options, redact_option, run_argument, store_option, types_options
 
 EXAMPLES = """
 # with an evaluator of your own

@@ -4,8 +4,9 @@ from typing import Any
 
 import click
 
+from calipers.cli.app import Command
 from calipers.cli.completers import complete_out, complete_run_or_file
-from calipers.cli.options import Command, no_plugins_option, slice_option, store_option
+from calipers.cli.options import no_plugins_option, slice_option, store_option
 
 EXAMPLES = """
 # what came of the last run

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import click
 
+from calipers.cli.app import Command
 from calipers.cli.completers import complete_run_or_file
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note
-from calipers.cli.options import Command, Share, dataset_option, store_option
+from calipers.cli.options import Share, dataset_option, store_option
 from calipers.errors import InvalidOptionError
 
 EXAMPLES = """

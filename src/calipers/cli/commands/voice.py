@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.app import Command, debug_option
 from calipers.cli.completers import complete_files
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note
-from calipers.cli.options import Command, debug_option, evaluator_options, running_options
+from calipers.cli.options import evaluator_options, running_options
 from calipers.errors import InvalidAudioError, InvalidOptionError
 
 if TYPE_CHECKING:

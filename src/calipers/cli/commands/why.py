@@ -2,10 +2,11 @@
 
 import click
 
+from calipers.cli.app import Command
 from calipers.cli.completers import complete_case, complete_stored_evaluator
 from calipers.cli.exits import PASSED
 from calipers.cli.message import shown
-from calipers.cli.options import Command, run_argument, store_option
+from calipers.cli.options import run_argument, store_option
 
 EXAMPLES = """
 # why was this case judged anew?
