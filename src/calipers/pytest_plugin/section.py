@@ -9,9 +9,9 @@ from calipers.pytest_plugin.session import Session
 from calipers.report.report import Report
 from calipers.stats.number_text import number as number_text
 from calipers.stats.number_text import plural
-from calipers.views.headline import alerts, headline, silent
 from calipers.views.page import Page
-from calipers.views.summaries import summary_table
+from calipers.views.statement import Statement
+from calipers.views.terminal import headline, table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pytest
     from rich.text import Text
 
-_CONFIDENCE = 0.95
 _NARROWEST = 40
 """Columns below which nothing is laid out."""
 _MOST_TESTS = 20
@@ -83,23 +82,24 @@ def _measured(session: Session, page: Page) -> "Iterator[Text]":
 
 
 def _test(page: Page, report: Report, chosen: tuple[int, int] | None) -> "Iterator[Text]":
-    yield from alerts(page, report)
+    says = Statement(report)
+    yield from map(page.sentence, says.alerts)
     if chosen is not None:
-        yield from _chosen(page, report, chosen)
+        yield from _chosen(page, says, chosen)
         return
-    yield from headline(page, report, confidence=_CONFIDENCE)
-    yield from silent(page, report)
-    yield from summary_table(page, report.summaries(confidence=_CONFIDENCE), confidence=_CONFIDENCE)
+    yield from headline(page, says)
+    yield from map(page.sentence, says.silent)
+    yield from table_lines(page, says.evaluators)
 
 
-def _chosen(page: Page, report: Report, chosen: tuple[int, int]) -> "Iterator[Text]":
+def _chosen(page: Page, says: Statement, chosen: tuple[int, int]) -> "Iterator[Text]":
     """What came of cases that were chosen: counts and means of these, which are no estimate of all, and so have no interval."""
-    counts = report.counts()
+    counts = says.report.counts()
     yield page.line(
         (chosen_text(chosen), "bold yellow"),
         f": passed {counts.passed:,} of {plural(counts.attempts, 'attempt')}. That is no pass rate: run all cases to measure it.",
     )
-    yield from silent(page, report)
-    for name, summary in report.summaries(confidence=_CONFIDENCE).items():
+    yield from map(page.sentence, says.silent)
+    for name, summary in says.summaries.items():
         if summary.kind == "score" and summary.estimate is not None:
             yield page.line(f"{page.fit(name, 60)}: mean of these {number_text(summary.estimate.value)}")

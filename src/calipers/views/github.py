@@ -18,6 +18,7 @@ from calipers.report.report import Report
 from calipers.stats.number_text import plural
 
 from .outcome import Record, complaints, count_missed, missed, reason_lines, run_problems, silences
+from .statement import Statement
 from .text import fit, fit_value, visible
 from .transcript import seen
 
@@ -53,7 +54,7 @@ def report_annotations(report: Report, *, file: str | None = None, line: int | N
     errors += [(record.name, _message(record)) for record in shown]
     lines = [command("error", text, **where, title=fit(name, _NAME)) for name, text in errors[:ANNOTATIONS]]
     told = [
-        *claims(report),
+        *claims(Statement(report)),
         *(f"{fit(name, _NAME)}: {fit(why, _REASON)}" for name, why in silences(report)[:_SILENT]),
     ]
     if more := count_missed(report) - len(shown):

@@ -9,33 +9,33 @@ Intervals of rates are drawn with characters, since GitHub takes SVG out of what
 The top and the table come first. What does not fit is left out from the end of each list, and the last line says what.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
-from calipers.report.summary import Summary
 from calipers.stats import Estimate
 from calipers.stats.interval import check_confidence
-from calipers.stats.number_text import (
-    confidence_text,
-    interval_line,
-    mean_text,
-    percent,
-    plural,
-    rate_text,
-    seconds,
-)
+from calipers.stats.number_text import interval_line, mean_text, percent, plural, rate_text, seconds
 
 from .analyses import analyses
 from .calls import calls_line
-from .headline import alerts, headline, silent, title
-from .notes import footnote, measures, warnings
-from .outcome import Record, complaints, count_missed, missed, no_result, reason_lines
+from .outcome import Record, complaints, count_missed, missed, reason_lines
 from .page import Page
 from .repeats import alike, name_of
-from .slices import shown_slices
+from .statement import (
+    Cell,
+    ColumnKind,
+    Count,
+    Labels,
+    Line,
+    Measured,
+    Missing,
+    Named,
+    Reading,
+    Statement,
+    Table,
+)
+from .terminal import measures, title
 from .text import fit, fit_value, visible
 from .transcript import seen
 
@@ -54,13 +54,19 @@ _TALK = 30
 """Lines of a conversation, the last of which tell most."""
 _NOTES = 10
 """Lines at the bottom, of which metrics may need many."""
-_WIDE = 100
-"""Columns of what stands in code blocks."""
+_PAGE = Page(100)
+"""What stands in code blocks is drawn on."""
 _PLOT, _PLOTTED, _PLOTS = 40, 40, 30
 """Cells of a plot, of the name beside it, and how many there are."""
 _LABELS = 4
 """Labels of one evaluator that are shown."""
-_COUNTS = {"count": "n", "failures": "errors", "skipped": "skipped", "task_failures": "task failed"}
+_MARKS: dict[ColumnKind, list[str]] = {
+    "name": ["---"],
+    "text": ["---"],
+    "result": ["---:", "---"],
+    "count": ["---:"],
+}
+"""What stands below the titles of a column; a result and its interval have a column each."""
 
 
 def report_markdown(report: Report, *, limit: int = LIMIT, confidence: float = 0.95) -> str:
@@ -77,22 +83,27 @@ def report_markdown(report: Report, *, limit: int = LIMIT, confidence: float = 0
     check_confidence(confidence)
     if limit < _LEAST:
         raise InvalidOptionError(f"limit must be at least {_LEAST} characters, got {limit!r}")
-    summaries = report.summaries(confidence=confidence)
-    top = _block(_top(report, confidence))
-    bottom = _block(_bottom(report, summaries, confidence))
-    rows = _rows(summaries)
+    return statement_markdown(Statement(report, confidence), limit=limit)
+
+
+def statement_markdown(says: Statement, *, limit: int = LIMIT) -> str:
+    """What a report says, and the attempts that did not pass, as Markdown of at most `limit` characters."""
+    report = says.report
+    top = _block(_top(says))
+    bottom = _block(_bottom(says))
+    rows = _rows(says.evaluators)
     failed = missed(report)
     groups = list(alike(failed))
     found = _block(_analyses(report))
     left_out = _block([_left_out(len(rows), len(failed), bool(found), limit)])
 
-    slices = _block(_slices(report, confidence))
+    slices = _block(_tags(says.tags))
     room = limit - len(top) - len(bottom) - len(left_out) - len(slices)
-    header = _header(summaries, confidence)
+    header = _header(says.evaluators)
     shown_rows, room = _fitting(rows, room, header, share=0.5) if rows else ([], room)
     found_fits = len(found) <= room / 4
     room -= len(found) if found_fits else 0
-    plots = _block(_plots(summaries))
+    plots = _block(_plots(says.evaluators))
     plots = plots if len(plots) <= room / 4 else ""  # the table has the same intervals in numbers
     room -= len(plots)
     opening, closing = _details(report, count_missed(report) - len(failed))
@@ -117,10 +128,27 @@ def report_markdown(report: Report, *, limit: int = LIMIT, confidence: float = 0
     )
 
 
-def claims(report: Report, *, confidence: float = 0.95) -> list[str]:
-    """The share of cases that passed, and what else the top of a report says in our own words, one line each."""
-    lines = [line.plain.strip() for line in headline(Page(1_000), report, confidence=confidence)]
-    return [" ".join(re.sub(r" {3,}", " · ", line).split()) for line in lines]
+def claims(says: Statement) -> list[str]:
+    """The share of cases that passed, and what else the headline says, one line each."""
+    found = says.headline
+    if found is None:
+        return [] if says.no_headline is None else [_PAGE.plain(says.no_headline)]
+    lines = [f"{found.what} · {_number(found.rate)} · {found.how}"]
+    lines += [line for line in (found.left_out, found.no_repeats) if line is not None]
+    lines += map(_reading, found.repeats)
+    if (unanswered := found.unanswered) is not None:
+        lines += [_PAGE.plain(unanswered.lead), *map(_reading, unanswered.readings), unanswered.advice]
+    return lines
+
+
+def _reading(reading: Reading) -> str:
+    """`pass@2 100.0 % [43.9, 100.0] · at least one of 2 attempts passes`."""
+    shown = "" if reading.estimate is None else f" {_number(reading.estimate)}"
+    return " · ".join(part for part in (f"{reading.name}{shown}", reading.meaning) if part)
+
+
+def _number(rate: Estimate) -> str:
+    return " ".join(rate_text(rate.value, rate.interval)).rstrip()
 
 
 def code(text: str, *, table: bool = False) -> str:
@@ -162,12 +190,13 @@ def _longest_run(text: str) -> int:
 # ---------------------------------------------------------------------- sections
 
 
-def _top(report: Report, confidence: float) -> Iterator[str]:
+def _top(says: Statement) -> Iterator[str]:
     """What was run, what went wrong with the run, and the share of cases that passed."""
+    report = says.report
     of = "" if report.dataset_name is None else f" on {code(fit(report.dataset_name, _NAME))}"
     yield f"## {code(fit(report.name, _NAME))}{of}"
     yield ""
-    first, *others = claims(report, confidence=confidence) or [""]
+    first, *others = claims(says) or [""]
     if first:
         yield f"**{first}**"
         yield ""
@@ -176,8 +205,7 @@ def _top(report: Report, confidence: float) -> Iterator[str]:
         yield f"- {code(claim)}"
     if others:
         yield ""
-    page = Page(_WIDE)
-    wrong = [line.plain for line in [*alerts(page, report), *silent(page, report)]]
+    wrong = [_PAGE.plain(line) for line in [*says.alerts, *says.silent]]
     broken = report.report_evaluator_failures
     if broken:
         wrong.append(f"Report evaluators that failed: {', '.join(failure.name for failure in broken)}")
@@ -188,28 +216,40 @@ def _top(report: Report, confidence: float) -> Iterator[str]:
         yield ""
 
 
-def _bottom(report: Report, summaries: Mapping[str, Summary], confidence: float) -> Iterator[str]:
+def _bottom(says: Statement) -> Iterator[str]:
     """Times, notes, and what the intervals mean."""
-    page = Page(_WIDE)
-    lines = [*list(title(page, report))[1:], *warnings(page, report), *measures(page, report)]
-    facts = [line.plain for line in lines]
+    facts = [
+        *(line.plain for line in list(title(_PAGE, says))[1:]),
+        *map(_PAGE.plain, says.warnings),
+        *(line.plain for line in measures(_PAGE, says)),
+    ]
     if len(facts) > _NOTES:
-        facts = [*facts[: _NOTES - 1], f"{page.ellipsis} and {plural(len(facts) - _NOTES + 1, 'more line')}"]
+        facts = [*facts[: _NOTES - 1], f"… and {plural(len(facts) - _NOTES + 1, 'more line')}"]
     yield from code_block(fit(line, _NOTE) for line in facts)
     yield ""
-    for line in footnote(page, report, summaries, confidence=confidence):
-        yield f"<sub>{line.plain}</sub>"
+    for line in says.footnotes:
+        yield f"<sub>{_inline(line)}</sub>"
         yield ""
 
 
-def _plots(summaries: Mapping[str, Summary]) -> Iterator[str]:
+def _inline(line: Line) -> str:
+    """A line of the statement, in which text of others is code."""
+    is_ours = [part.cells is None and part.rows is None for part in line]
+    shown = map(_PAGE.part, line)
+    return "".join(text if ours else code(text) for text, ours in zip(shown, is_ours, strict=True))
+
+
+def _plots(table: Table) -> Iterator[str]:
     """The rates with their intervals, in a block that keeps its columns."""
     from rich.cells import cell_len
 
     drawn = [
-        (fit(name, _PLOTTED), interval_line(summary.estimate.value, summary.estimate.interval, _PLOT))
-        for name, summary in summaries.items()
-        if summary.kind == "assertion" and summary.estimate is not None
+        (fit(name.name, _PLOTTED), interval_line(cell.estimate.value, cell.estimate.interval, _PLOT))
+        for row in table.rows
+        for name in row
+        if isinstance(name, Named)
+        for cell in row
+        if isinstance(cell, Measured) and cell.is_rate
     ]
     if drawn:
         width = max(cell_len(name) for name, _ in drawn[:_PLOTS])
@@ -225,28 +265,20 @@ def _plots(summaries: Mapping[str, Summary]) -> Iterator[str]:
         yield ""
 
 
-def _slices(report: Report, confidence: float) -> Iterator[str]:
+def _tags(table: Table) -> Iterator[str]:
     """A table of the pass rate of each tag."""
-    found = shown_slices(report, confidence=confidence)
-    if not found.slices:
+    if not table.rows:
         return
-    yield _row(["Tag", "Passed", f"{confidence_text(confidence)} interval", "cases"])
-    yield _row(["---", "---:", "---", "---:"])
-    for one in found.slices:
-        assert one.pass_rate is not None
-        tag = code(fit(one.tag, _NAME), table=True)
-        yield _row(
-            [tag, *rate_text(one.pass_rate.value, one.pass_rate.interval), f"{one.pass_rate.n_units:,}"]
-        )
+    yield (_header(table) + "".join(_rows(table))).rstrip("\n")
     yield ""
-    if found.note:
-        yield f"… {found.note}"
+    if table.note:
+        yield table.note
         yield ""
 
 
 def _analyses(report: Report) -> Iterator[str]:
     """What report evaluators found, as the terminal shows it."""
-    lines = [line.plain.rstrip() for line in analyses(Page(_WIDE), report)]
+    lines = [line.plain.rstrip() for line in analyses(_PAGE, report)]
     if lines:
         yield "<details>"
         yield f"<summary>Analyses: {len(report.analyses) + len(report.report_evaluator_failures):,}</summary>"
@@ -304,57 +336,32 @@ def _left_out(rows: int, attempts: int, found: bool, limit: int) -> str:
 # ---------------------------------------------------------------------- the table
 
 
-def _header(summaries: Mapping[str, Summary], confidence: float) -> str:
-    titles = ["Evaluator", "Kind", "Result", f"{confidence_text(confidence)} interval"]
-    titles += [_COUNTS[field] for field in _fields(summaries)]
-    marks = ["---", "---", "---:", "---", *("---:" for _ in _fields(summaries))]
-    return _block([_row(titles), _row(marks)])
+def _header(table: Table) -> str:
+    titles: list[str] = []
+    for column in table.columns:
+        titles += [column.title, *([table.interval_title] if column.kind == "result" else [])]
+    return _block([_row(titles), _row(mark for column in table.columns for mark in _MARKS[column.kind])])
 
 
-def _rows(summaries: Mapping[str, Summary]) -> list[str]:
-    """One row per evaluator, and one more where it graded what it asserted."""
-    fields = _fields(summaries)
-    found: list[str] = []
-    for name, summary in summaries.items():
-        shown = code(fit(name, _NAME), table=True)
-        counts = [f"{_count(summary, field):,}" for field in fields]
-        rows = _row([shown, summary.kind if summary.count else "", *_result(summary), *counts])
-        if (graded := summary.graded) is not None:
-            counts = [f"{graded.n_observations:,}" if field == "count" else "" for field in fields]
-            rows += "\n" + _row([f"{shown}, graded", "score", *_mean(graded), *counts])
-        found.append(rows + "\n")
-    return found
+def _rows(table: Table) -> list[str]:
+    """The rows, each with its line break."""
+    return [_row(text for cell in row for text in _cells(cell)) + "\n" for row in table.rows]
 
 
-def _count(summary: Summary, field: str) -> int:
-    if field == "count" and summary.estimate is not None:
-        # What a rate is over: also the attempts that count as not passed because something failed.
-        return summary.estimate.n_observations
-    count: int = getattr(summary, field)
-    return count
-
-
-def _fields(summaries: Mapping[str, Summary]) -> list[str]:
-    """The counts worth a column: of errors, skips and failed tasks only where there are any."""
-    return [
-        field
-        for field in _COUNTS
-        if field == "count" or any(getattr(summary, field) for summary in summaries.values())
-    ]
-
-
-def _result(summary: Summary) -> tuple[str, str]:
-    if summary.labels:
-        return _labels(summary.labels), ""
-    if summary.estimate is None:
-        return no_result(summary), ""
-    if summary.kind == "assertion":
-        return rate_text(summary.estimate.value, summary.estimate.interval)
-    return _mean(summary.estimate)
-
-
-def _mean(estimate: Estimate) -> tuple[str, str]:
-    return mean_text(estimate.value, estimate.interval)
+def _cells(cell: Cell) -> tuple[str, ...]:
+    match cell:
+        case Named():
+            return (code(fit(cell.name, _NAME), table=True) + cell.suffix,)
+        case Measured():
+            return (rate_text if cell.is_rate else mean_text)(cell.estimate.value, cell.estimate.interval)
+        case Labels():
+            return _labels(cell.counts), ""
+        case Missing():
+            return cell.text, ""
+        case Count():
+            return ("" if cell.number is None else f"{cell.number:,}",)
+        case str():
+            return (cell,)
 
 
 def _labels(labels: Mapping[str, int]) -> str:
@@ -368,7 +375,7 @@ def _labels(labels: Mapping[str, int]) -> str:
     return ", ".join(shown)
 
 
-def _row(cells: Iterable[Any]) -> str:
+def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 

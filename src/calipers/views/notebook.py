@@ -19,15 +19,15 @@ from .comparison.html import comparisons_html
 from .comparison.words import lead
 from .gate.html import verdict_html
 from .gate.terminal import facts_of
-from .headline import alerts, headline
 from .html.document import top
 from .html.markup import Content, Markup, element, lines, text
-from .html.notes import kept, without_script
-from .html.sentences import WIDE
+from .html.missed import kept, without_script
+from .html.statement import WIDE
 from .html.static_page import static_page
 from .html.traces import TURNS, VALUE, embedded_turn
 from .html.values import shown_value
 from .outcome import count_dropped
+from .statement import Statement
 from .text import fit
 from .transcript import rollout_transcript
 
@@ -44,11 +44,16 @@ _HEIGHTS = {"<h1": 60, "<h2": 60, "<tr": 34, "<p": 26, "<svg": 12, "<li": 40}
 def report_cell(report: Report) -> str:
     """A report: its numbers, and the attempts that did not pass."""
     report = report.with_totals()
-    rate = next(iter(headline(WIDE, report, confidence=0.95)), None)
-    said = [line.plain for line in (*alerts(WIDE, report), *(() if rate is None else (rate,)))]
+    says = Statement(report)
+    found = says.headline
+    said = list(map(WIDE.plain, says.alerts))
+    if found is not None:
+        said.append(f"{found.what} {found.number} {found.how}")
+    elif says.no_headline is not None:
+        said.append(WIDE.plain(says.no_headline))
     page = static_page(
         report.name,
-        element("div", top(report), class_="top"),
+        element("div", top(says), class_="top"),
         kept(report),
         without_script(
             report, _BROWSE if count_dropped(report) else f"{_BROWSE} As a table: report.to_pandas()."

@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias, assert_never
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult
 from calipers.report.report import Report
-from calipers.report.summary import Summary
 from calipers.stats.number_text import number, plural
 
 from .calls import ExpectedCalls
@@ -103,12 +102,6 @@ def silences(report: Report) -> list[tuple[str, str]]:
             where += " that it judges" if number < counts.attempts else ""
         found.append((name, f"skipped in {where}" + (f": {silence.reason}" if silence.reason else "")))
     return found
-
-
-def no_result(summary: Summary) -> str:
-    """What stands in the place of a result where there is none."""
-    lost_to_tasks = summary.task_failures and not summary.failures and not summary.skipped
-    return "not judged: all its tasks failed" if lost_to_tasks else "no result"
 
 
 def run_problems(report: Report) -> list[str]:

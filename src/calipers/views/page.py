@@ -6,6 +6,7 @@ Rich never gets to see a plain string: it would read markup, emoji codes and lin
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from .text import ellipsis, fit, fit_value, is_unicode
@@ -14,6 +15,20 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
 
+    from .statement import Line, Part, Tone
+
+_PLAIN = str.maketrans({"µ": "u", "…": "...", "·": "-"})
+"""Our own glyphs in ASCII."""
+STYLES: "dict[Tone, str]" = {
+    "plain": "",
+    "strong": "bold",
+    "alert": "bold red",
+    "bad": "red",
+    "caution": "bold yellow",
+    "warn": "yellow",
+    "quiet": "dim",
+}
+"""How a terminal shows a tone."""
 _HANG = 2
 """Cells by which the later rows of a hanging line stand deeper."""
 
@@ -51,6 +66,25 @@ class Page:
     def fit_value(self, value: Any, width: int) -> str:
         """Any value, on one line of at most `width` cells."""
         return fit_value(value, max(width, 1), encoding=self.encoding)
+
+    def own(self, words: str) -> str:
+        """Our own words, in the glyphs of the page."""
+        return words if self.unicode else words.translate(_PLAIN)
+
+    def part(self, part: "Part") -> str:
+        """Part of a line: text of others cut to its limit and made safe, our own words as they are."""
+        if part.cells is None and part.rows is None:
+            return self.own(part.text)
+        return self.fit(part.text, part.cells or (part.rows or 1) * self.width)
+
+    def plain(self, line: "Line") -> str:
+        """A line of the statement as text."""
+        return "".join(map(self.part, line))
+
+    def sentence(self, line: "Line") -> "Text":
+        """A line of the statement."""
+        toned = groupby(line, key=lambda part: part.tone)
+        return self.line(*(("".join(map(self.part, parts)), STYLES[tone]) for tone, parts in toned))
 
     def line(self, *parts: str | tuple[str, str]) -> "Text":
         """A line of safe parts, each plain or with its style; it wraps where it is too long."""

@@ -12,23 +12,31 @@ from typing import TYPE_CHECKING, Any, Unpack
 from calipers.errors import InvalidOptionError
 from calipers.report.report import PrintOptions, Report
 from calipers.stats.interval import check_confidence
+from calipers.stats.number_text import interval_line, mean_text, percent, rate_text
 
 from .analyses import analyses
 from .attempts import AttemptOptions, attempts, failed_tasks
 from .causes import cause_list
-from .headline import alerts, headline, silent, title
-from .notes import footnote, measures, warnings
-from .page import Page
-from .slices import slice_table
-from .summaries import summary_table
+from .grid import Cell, Column, grid
+from .page import STYLES, Page
+from .statement import Cell as StatedCell
+from .statement import Count, Headline, Labels, Measured, Missing, Named, ReportColumn, Statement, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.text import Text
 
 _NARROWEST = 20
 """Below this many cells nothing is laid out; lines are cut instead."""
+_NOTED = 8
+"""Entries of the run's metadata that are shown."""
+_VALUE = 7
+"""Cells of a value, so that the intervals stand in line: `100.0 %`."""
+_LABELS = 4
+"""Labels of one evaluator that are shown."""
+_TONES = {"good": "bold green", "mixed": "bold yellow", "bad": "bold red"}
 
 
 def print_report(
@@ -96,16 +104,15 @@ def render_report(report: Report, *, confidence: float = 0.95, **options: Any) -
         raise InvalidOptionError(
             f"max_cases must be a whole number from 0, or None for no limit, got {most!r}"
         )
-    return ReportView(report, choices, confidence)
+    return ReportView(Statement(report.with_totals(confidence=confidence), confidence), choices)
 
 
 @dataclass(frozen=True)
 class ReportView:
     """A report, ready for a `rich` console to print at any width."""
 
-    report: Report
+    statement: Statement
     options: AttemptOptions
-    confidence: float
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
         """The lines for a console."""
@@ -113,24 +120,24 @@ class ReportView:
 
     def lines(self, page: Page) -> "Iterator[RenderableType]":
         """The sections, with an empty line between them."""
-        report, confidence = self.report.with_totals(confidence=self.confidence), self.confidence
-        summaries, chosen = report.summaries(confidence=confidence), self.options
+        says, chosen, report = self.statement, self.options, self.statement.report
+        none: Iterator[RenderableType] = iter(())
         sections: list[Iterator[RenderableType]] = [
-            title(page, report),
-            alerts(page, report),
-            headline(page, report, confidence=confidence),
-            silent(page, report),
-            summary_table(page, summaries if chosen.include_averages else {}, confidence=confidence),
-            slice_table(page, report, confidence=confidence) if chosen.include_averages else iter(()),
+            title(page, says),
+            map(page.sentence, says.alerts),
+            headline(page, says),
+            map(page.sentence, says.silent),
+            table_lines(page, says.evaluators) if chosen.include_averages else none,
+            table_lines(page, says.tags) if chosen.include_averages else none,
             cause_list(page, report)
             if chosen.listed == "failed" and chosen.include_reasons is not False
-            else iter(()),
+            else none,
             failed_tasks(page, report, chosen),
             attempts(page, report, chosen),
-            analyses(page, report) if chosen.include_analyses else iter(()),
-            measures(page, report, durations=chosen.include_durations),
-            warnings(page, report),
-            footnote(page, report, summaries, confidence=confidence),
+            analyses(page, report) if chosen.include_analyses else none,
+            measures(page, says, durations=chosen.include_durations),
+            map(page.sentence, says.warnings),
+            map(page.sentence, says.footnotes),
         ]
         first = True
         for section in sections:
@@ -140,3 +147,135 @@ class ReportView:
                     yield page.line()
                 empty = first = False
                 yield line
+
+
+# ---------------------------------------------------------------------- sections
+
+
+def title(page: Page, says: Statement) -> "Iterator[Text]":
+    """What was run, on what, how much and for how long."""
+    report = says.report
+    of = () if report.dataset_name is None else (" on ", (page.fit(report.dataset_name, 200), "bold"))
+    yield page.line((page.fit(report.name, 200), "bold"), *of)
+    yield from page.facts([page.own(fact) for fact in says.facts], style="dim")
+    if report.metadata:
+        noted = list(report.metadata.items())
+        pairs = [f"{page.fit(str(key), 30)}: {page.fit_value(value, 60)}" for key, value in noted[:_NOTED]]
+        if len(noted) > _NOTED:
+            pairs.append(f"{page.ellipsis} and {len(noted) - _NOTED:,} more")
+        yield from page.facts(pairs, style="dim")
+
+
+def headline(page: Page, says: Statement) -> "Iterator[Text]":
+    """The share of cases that passed, with its interval; under repeats also pass@k and pass^k."""
+    found = says.headline
+    if found is None:
+        if says.no_headline is not None:
+            yield page.sentence(says.no_headline)
+        return
+    yield from _claim(page, found)
+    if found.left_out is not None:
+        yield page.line((found.left_out, "dim"))
+    if found.no_repeats is not None:
+        yield page.line((found.no_repeats, "dim"))
+    for name, estimate, meaning in found.repeats:
+        assert estimate is not None
+        value, ends = rate_text(estimate.value, estimate.interval)
+        line = page.line("  ", (name, "bold"), f"  {value:>{_VALUE}}  {ends:<14}")
+        if line.cell_len + 2 + len(meaning) <= page.width:
+            line.append(f"  {meaning}", "dim")
+            yield line
+        else:
+            yield line
+            yield page.line((f"    {meaning}", "dim"))
+    if found.unanswered is not None:
+        yield from map(page.sentence, found.unanswered.lines)
+
+
+def _claim(page: Page, found: Headline) -> "Iterator[Text]":
+    what, shown, how = found.what, found.number, found.how
+    style = _TONES[found.tone]
+    if len(what) + len(shown) + len(how) + 6 <= page.width:
+        yield page.line((what, "bold"), "   ", (shown, style), "   ", (how, "dim"))
+        return
+    if len(what) + len(shown) + 3 <= page.width:
+        yield page.line((what, "bold"), "   ", (shown, style))
+    else:
+        yield page.line((what, "bold"))
+        yield page.line((shown, style))
+    yield page.line((how, "dim"))
+
+
+def measures(page: Page, says: Statement, *, durations: bool = True) -> "Iterator[Text]":
+    """How long the tasks took, and the metrics they recorded."""
+    for measure in (says.times if durations else None, says.metrics):
+        if measure is not None:
+            yield from page.facts(list(map(page.plain, measure.facts)), head=f"{measure.head:<9}  ")
+
+
+def table_lines(page: Page, table: Table) -> "Iterator[Text]":
+    """A table of the statement: values and intervals share a column, and rates are drawn beside it."""
+    if not table.rows:
+        return
+    plot = 30 if page.width >= 110 else 20 if page.width >= 90 else 14
+    draws = any(measured.is_rate for measured in table.measured)
+    columns: list[Column] = []
+    cells: list[list[Cell]] = []
+    for place, column in enumerate(table.columns):
+        found = [row[place] for row in table.rows]
+        shown = [_cell(page, cell) for cell in found]
+        cells.append(shown)
+        if column.kind != "result":
+            columns.append(_column(column))
+            continue
+        measured = [
+            len(str(text)) for text, cell in zip(shown, found, strict=True) if isinstance(cell, Measured)
+        ]
+        header = f"{column.title:>{_VALUE}}  [{table.interval_title}]" if measured else column.title
+        # An interval is never cut; a list of labels may be.
+        columns.append(Column(header, least=max(20, len(header), *measured), rank=column.rank))
+        if draws:
+            columns.append(Column("0 %" + "100 %".rjust(plot - 3), rank=4, extra=True, style="cyan"))
+            cells.append([_plot(page, cell, plot) for cell in found])
+    yield from grid(page, columns, list(zip(*cells, strict=True)))
+    if table.note is not None:
+        yield page.line((page.own(table.note), "dim"))
+
+
+def _column(column: ReportColumn[Any]) -> Column:
+    match column.kind:
+        case "name":
+            return Column(column.title, least=10, rank=column.rank, extra=column.extra)
+        case "count":
+            return Column(column.title, "right", rank=column.rank, extra=column.extra)
+        case _:
+            return Column(column.title, rank=column.rank, extra=column.extra, style="dim")
+
+
+def _cell(page: Page, cell: StatedCell) -> Cell:
+    match cell:
+        case Named():
+            return page.fit(cell.name, 200) + cell.suffix
+        case Measured():
+            text = rate_text if cell.is_rate else mean_text
+            value, ends = text(cell.estimate.value, cell.estimate.interval)
+            return f"{value:>{_VALUE}}  {ends}"
+        case Labels():
+            total = sum(cell.counts.values())
+            first = list(cell.counts.items())[:_LABELS]
+            shown = [f"{page.fit(label, 24)} {percent(count / total)}" for label, count in first]
+            left = len(cell.counts) - len(first)
+            return ", ".join([*shown, *([f"{left:,} more"] if left else [])])
+        case Missing():
+            return (cell.text, "red" if cell.lost else "dim")
+        case Count():
+            return (cell.shown, STYLES[cell.tone]) if cell.shown else ""
+        case str():
+            return page.own(cell)
+
+
+def _plot(page: Page, cell: StatedCell, width: int) -> str:
+    if not isinstance(cell, Measured) or not cell.is_rate:
+        return ""
+    glyphs = page.glyph("├─●┤", "[-o]")
+    return interval_line(cell.estimate.value, cell.estimate.interval, width, glyphs=glyphs)

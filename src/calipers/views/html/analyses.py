@@ -24,10 +24,10 @@ from calipers.stats.number_text import mean_text, number, percent, plural, rate_
 from calipers.views.aggregate import aggregate_rows
 from calipers.views.analyses import correction_rows
 
-from .headline import DOT
 from .line_plot import line_plot
 from .markup import Content, Markup, element, join, lines
 from .plots import calibration_plot, curve_plot
+from .statement import DOT
 from .tree_plot import tree_plot
 from .values import json_text, shown_text
 

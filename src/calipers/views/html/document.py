@@ -20,13 +20,13 @@ from calipers.errors import InvalidOptionError
 from calipers.process.atomic_file import write_whole
 from calipers.report.report import Report
 from calipers.stats.interval import check_confidence
+from calipers.views.statement import Statement
 
 from .analyses import analyses_section
-from .headline import alerts, heading, headline, silent
 from .markup import Markup, join, text
-from .notes import cause_section, footnote, kept, measures, warnings, without_script
+from .missed import cause_section, kept, without_script
 from .records import embedded_json, embedded_records, in_page_order
-from .summaries import slice_section, summary_section
+from .statement import alerts, heading, headline, measures, sentences, slice_section, summary_section
 
 _SCRIPTS = ("text.js", "diff.js", "turns.js", "talk.js", "details.js", "table.js")
 """The parts of the page's script, in order; they share one scope."""
@@ -56,7 +56,18 @@ def report_html(
         raise InvalidOptionError(
             f"max_value_length must be a number from 1, or None for no limit, got {max_value_length!r}"
         )
-    report = report.with_totals(confidence=confidence)
+    return statement_html(
+        Statement(report.with_totals(confidence=confidence), confidence),
+        title=title,
+        max_value_length=max_value_length,
+    )
+
+
+def statement_html(
+    says: Statement, *, title: str | None = None, max_value_length: int | None = 20_000
+) -> str:
+    """What a report says, and its attempts, as the text of one HTML file; takes the options of `report_html`."""
+    report = says.report
     name = report.name if report.dataset_name is None else f"{report.name} on {report.dataset_name}"
     style, theme, script = _asset("report.css"), _script("theme.js"), _script(*_SCRIPTS)
     positions = {id(record): at for at, record in enumerate(in_page_order(report))}
@@ -65,32 +76,28 @@ def report_html(
         title=text(title or name),
         style=style,
         theme=theme,
-        top=join([top(report, title, confidence=confidence), cause_section(report, positions)]),
+        top=join([top(says, title), cause_section(report, positions)]),
         kept=kept(report),
         without_script=without_script(report, "To browse the attempts, allow JavaScript."),
-        data=embedded_json(
-            embedded_records(report, report.summaries(confidence=confidence), limit=max_value_length)
-        ),
+        data=embedded_json(embedded_records(report, says.summaries, limit=max_value_length)),
         script=script,
     )
 
 
-def top(report: Report, title: str | None = None, *, confidence: float = 0.95) -> Markup:
-    """What the report says as a whole, above its attempts; the report has its totals."""
-    summaries = report.summaries(confidence=confidence)
-    rate = report.pass_rate(None, confidence=confidence)
+def top(says: Statement, title: str | None = None) -> Markup:
+    """What the report says as a whole, above its attempts."""
     return join(
         [
-            heading(report, title),
-            alerts(report, rate, confidence=confidence),
-            headline(report, rate, confidence=confidence),
-            silent(report),
-            summary_section(report, summaries, confidence=confidence),
-            slice_section(report, confidence=confidence),
-            footnote(report, summaries, confidence=confidence),
-            measures(report),
-            warnings(report),
-            analyses_section(report),
+            heading(says, title),
+            alerts(says),
+            headline(says),
+            sentences(says.silent, "warning"),
+            summary_section(says),
+            slice_section(says),
+            sentences(says.footnotes, "note"),
+            measures(says),
+            sentences(says.warnings, "warning"),
+            analyses_section(says.report),
         ]
     )
 

@@ -1,46 +1,21 @@
-"""The rest of the page: times and metrics, what to look after, what the intervals mean, and what to read without a script."""
+"""The attempts that did not pass, for readers without a script: failures that are alike, and a plain table."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from calipers.report.report import Report
-from calipers.report.summary import Summary
 from calipers.stats.number_text import plural
-from calipers.views import notes as terminal_notes
 from calipers.views.causes import cause_title, causes
 from calipers.views.outcome import Record, complaints, count_dropped, count_missed, missed, reason_lines
 from calipers.views.repeats import alike, name_of
 from calipers.views.text import fit
 
 from .markup import Markup, element, join, lines
-from .sentences import WIDE, parts, sentence
 
 _LISTED = 200
 """Attempts that are listed for readers without a script."""
 _WHY = 400
 """Cells of a line of the reasons why one of them did not pass."""
-
-
-def measures(report: Report) -> Markup:
-    """How long the tasks took, and the metrics they recorded."""
-    rows: list[Markup] = []
-    for line in terminal_notes.measures(WIDE, report):
-        (head, _), *facts = parts(line)
-        rows.append(element("div", element("dt", head.strip()), element("dd", *(text for text, _ in facts))))
-    return element("dl", *rows, class_="measures") if rows else Markup("")
-
-
-def warnings(report: Report) -> Markup:
-    """Things that did not change a judgement and still want attention."""
-    return join(
-        element("p", sentence(line), class_="warning") for line in terminal_notes.warnings(WIDE, report)
-    )
-
-
-def footnote(report: Report, summaries: Mapping[str, Summary], *, confidence: float) -> Markup:
-    """What the intervals mean, and how they were made; nothing where there is none."""
-    lines = terminal_notes.footnote(WIDE, report, summaries, confidence=confidence)
-    return join(element("p", sentence(line), class_="note") for line in lines)
 
 
 def cause_section(report: Report, positions: Mapping[int, int]) -> Markup:

@@ -1,0 +1,678 @@
+"""What a report says, as data: headline, tables, alerts and notes. The terminal, HTML and Markdown views draw it.
+
+Every sentence and every column of these views is decided here, so that a report says the same wherever it is read. To add
+a column to the table of evaluators, add an entry to `EVALUATOR_COLUMNS`.
+
+A `Line` is made of parts. Our own words are plain parts. Text of others has a limit, and each view cuts it and makes it safe
+in its own way.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+
+from calipers.data.evaluator import Expectation
+from calipers.data.jsonable import safe_repr
+from calipers.errors import OtherLoopError
+from calipers.report.report import Report
+from calipers.report.summary import Summary
+from calipers.scoring.scoring import TASK
+from calipers.stats import Estimate
+from calipers.stats.number_text import METHODS, confidence_text, number, plural, rate_text, seconds
+from calipers.stats.quantiles import values_for_quantile
+
+from .outcome import count_dropped, silences
+
+if TYPE_CHECKING:
+    from calipers.stats.interval import Method
+
+    from .outcome import Record
+
+_SILENT = 10
+"""Evaluators without a result that are named."""
+_TAGS = 12
+"""Tags that are shown: those with the most attempts."""
+_A_HICCUP = 0.5
+"""Seconds: an evaluator that blocked the event loop once, for less than this, is not noted. The machine was busy."""
+
+_EXPECTED: dict[Expectation, tuple[str, str]] = {
+    "expected_output": (
+        "an expected output",
+        "EqualsExpected(), or a function with a parameter expected_output",
+    ),
+    "expected_tool_calls": ("expected tool calls", "ToolCallsMatch()"),
+}
+"""What a case may expect, and an evaluator that reads it."""
+
+# ---------------------------------------------------------------------- lines
+
+Tone: TypeAlias = Literal["plain", "strong", "alert", "bad", "caution", "warn", "quiet"]
+"""`alert` and `caution` are strong and coloured, `bad` and `warn` only coloured."""
+
+
+class Part(NamedTuple):
+    """Part of a line. Text of others has a limit in cells or in rows of the page; our own words have neither."""
+
+    text: str
+    tone: Tone = "plain"
+    cells: int | None = None
+    rows: int | None = None
+
+
+Line: TypeAlias = tuple[Part, ...]
+
+
+class Measure(NamedTuple):
+    """Short facts that stand side by side under one head."""
+
+    head: str
+    facts: list[Line]
+
+
+# ---------------------------------------------------------------------- headline
+
+
+class Reading(NamedTuple):
+    """A further reading of the pass rate."""
+
+    name: str
+    estimate: Estimate | None
+    """`None` if nothing is left to count."""
+    meaning: str
+
+
+class Unanswered(NamedTuple):
+    """What the pass rate is where attempts without an answer do not count against the agent."""
+
+    lead: Line
+    readings: list[Reading]
+    advice: str
+
+    @property
+    def lines(self) -> list[Line]:
+        """All of it, a line for each reading."""
+        rows = [(Part(f"  {_reading_text(reading)}"),) for reading in self.readings]
+        return [self.lead, *rows, (Part(f"  {self.advice}", "quiet"),)]
+
+
+class Headline(NamedTuple):
+    """The share of cases that passed."""
+
+    what: str
+    """`Passed 37 of 40 cases`."""
+    rate: Estimate
+    how: str
+    """How the interval was made."""
+    left_out: str | None
+    """How many attempts have no assertion; `None` if all have one."""
+    repeats: list[Reading]
+    """pass@k and pass^k; empty without repeats."""
+    no_repeats: str | None
+    """Why there is no pass@k though cases were repeated."""
+    unanswered: Unanswered | None
+
+    @property
+    def tone(self) -> Literal["good", "mixed", "bad"]:
+        """How good the rate is."""
+        return "good" if self.rate.value == 1 else "mixed" if self.rate.value else "bad"
+
+    @property
+    def number(self) -> str:
+        """The rate and its interval: `92.5 %  [80.1, 97.4]`."""
+        return "  ".join(rate_text(self.rate.value, self.rate.interval)).rstrip()
+
+
+# ---------------------------------------------------------------------- tables
+
+
+class Named(NamedTuple):
+    """What a row is about."""
+
+    name: str
+    suffix: str = ""
+
+
+class Measured(NamedTuple):
+    """A rate or a mean."""
+
+    estimate: Estimate
+    is_rate: bool
+    scores_of: Summary | None = None
+    """The summary whose scores a mean is over, for views that draw them."""
+
+
+class Labels(NamedTuple):
+    """How often each label was given, the most frequent first."""
+
+    counts: Mapping[str, int]
+
+
+class Missing(NamedTuple):
+    """What stands in the place of a result."""
+
+    text: str
+    lost: bool
+    """Whether something failed."""
+
+
+class Count(NamedTuple):
+    """A number of attempts or cases; `None` is shown as nothing."""
+
+    number: int | None
+    tone: Tone = "plain"
+    is_problem: bool = False
+    """Whether it counts what should not happen: then 0 is no news, and the column is shown only where there is any."""
+
+    @property
+    def shown(self) -> str:
+        """The number, or nothing where there is no news."""
+        return "" if self.number is None or (self.is_problem and not self.number) else f"{self.number:,}"
+
+
+Cell: TypeAlias = Named | Measured | Labels | Missing | Count | str
+ColumnKind: TypeAlias = Literal["name", "text", "result", "count"]
+"""What the cells of a column are: `Named`; our own words; `Measured`, `Labels` or `Missing`; `Count`."""
+
+
+class Subject(NamedTuple):
+    """What one row of the table of evaluators is about: a summary, or the grades behind its assertions."""
+
+    title: str
+    summary: Summary
+    graded: Estimate | None = None
+
+
+class TagRate(NamedTuple):
+    """What one row of the table of tags is about."""
+
+    tag: str
+    rate: Estimate
+
+
+SubjectT = TypeVar("SubjectT")
+
+
+@dataclass(frozen=True)
+class ReportColumn(Generic[SubjectT]):
+    """A column of a table of the report."""
+
+    title: str
+    kind: ColumnKind
+    cell: Callable[[SubjectT], Cell]
+    """The cell of a row."""
+    rank: int = 0
+    """Where room is short, columns of the highest rank are left out first."""
+    extra: bool = False
+    """Shown only where there is plenty of room."""
+    where_any: bool = False
+    """Shown only where some row has something in it."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: the columns it has, and a cell of each row for each of them."""
+
+    columns: Sequence[ReportColumn[Any]]
+    rows: Sequence[Sequence[Cell]]
+    confidence: float
+    """Of the intervals."""
+    note: str | None = None
+    """What the table leaves out."""
+
+    @property
+    def interval_title(self) -> str:
+        """`95 % interval`."""
+        return f"{confidence_text(self.confidence)} interval"
+
+    @property
+    def measured(self) -> list[Measured]:
+        """All rates and means in it."""
+        return [cell for row in self.rows for cell in row if isinstance(cell, Measured)]
+
+
+def _name(subject: Subject) -> Named:
+    return Named(subject.title, "" if subject.graded is None else ", graded")
+
+
+def _kind(subject: Subject) -> str:
+    if subject.graded is not None:
+        return "score"
+    return subject.summary.kind if subject.summary.count else ""
+
+
+def _result(subject: Subject) -> Cell:
+    summary = subject.summary
+    if subject.graded is not None:
+        return Measured(subject.graded, is_rate=False, scores_of=summary)
+    if summary.labels:
+        return Labels(summary.labels)
+    if summary.estimate is not None:
+        is_rate = summary.kind == "assertion"
+        return Measured(summary.estimate, is_rate, None if is_rate else summary)
+    lost_to_tasks = summary.task_failures and not summary.failures and not summary.skipped
+    text = "not judged: all its tasks failed" if lost_to_tasks else "no result"
+    return Missing(text, bool(summary.failures or summary.task_failures))
+
+
+def _n(subject: Subject) -> Count:
+    """What a number is over: for a rate also the attempts that count as not passed because something failed."""
+    estimate = subject.graded or subject.summary.estimate
+    return Count(subject.summary.count if estimate is None else estimate.n_observations)
+
+
+def _count_of(field: str, tone: Tone) -> Callable[[Subject], Cell]:
+    def count(subject: Subject) -> Count:
+        return Count(None if subject.graded else getattr(subject.summary, field), tone, is_problem=True)
+
+    return count
+
+
+EVALUATOR_COLUMNS = (
+    ReportColumn("Evaluator", "name", _name),
+    ReportColumn("Kind", "text", _kind, rank=6, extra=True, where_any=True),
+    ReportColumn("Result", "result", _result),
+    ReportColumn("n", "count", _n, rank=1),
+    ReportColumn("errors", "count", _count_of("failures", "bad"), rank=2, where_any=True),
+    ReportColumn("skipped", "count", _count_of("skipped", "warn"), rank=3, extra=True, where_any=True),
+    ReportColumn(
+        "task failed", "count", _count_of("task_failures", "bad"), rank=5, extra=True, where_any=True
+    ),
+)
+"""The columns of the table of evaluators, for every view."""
+
+
+TAG_COLUMNS = (
+    ReportColumn[TagRate]("Tag", "name", lambda one: Named(one.tag)),
+    ReportColumn[TagRate]("Passed", "result", lambda one: Measured(one.rate, is_rate=True)),
+    ReportColumn[TagRate]("cases", "count", lambda one: Count(one.rate.n_units), rank=1),
+)
+"""The columns of the table of tags, for every view."""
+
+
+def _table(
+    columns: Sequence[ReportColumn[SubjectT]],
+    subjects: Sequence[SubjectT],
+    confidence: float,
+    note: str | None = None,
+) -> Table:
+    """One row for each subject, without the columns that have nothing to show."""
+    found = [(column, [column.cell(subject) for subject in subjects]) for column in columns]
+    kept = [
+        (column, cells) for column, cells in found if not (column.where_any and all(map(_is_empty, cells)))
+    ]
+    rows = [[cells[place] for _, cells in kept] for place in range(len(subjects))]
+    return Table([column for column, _ in kept], rows, confidence, note)
+
+
+def _is_empty(cell: Cell) -> bool:
+    return not cell if isinstance(cell, str) else isinstance(cell, Count) and not cell.shown
+
+
+# ---------------------------------------------------------------------- the statement
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a report says. Each part is computed when a view first asks for it."""
+
+    report: Report
+    confidence: float = 0.95
+    """Of the intervals."""
+    columns: tuple[ReportColumn[Subject], ...] = EVALUATOR_COLUMNS
+    """Of the table of evaluators."""
+
+    @cached_property
+    def rate(self) -> Estimate | None:
+        """The share of cases that passed; `None` if nothing was asserted."""
+        return self.report.pass_rate(None, confidence=self.confidence)
+
+    @cached_property
+    def summaries(self) -> Mapping[str, Summary]:
+        """One for each column of results."""
+        return self.report.summaries(confidence=self.confidence)
+
+    @cached_property
+    def facts(self) -> list[str]:
+        """How much was run, for how long, with which seed."""
+        counts, report = self.report.counts(), self.report
+        facts = [plural(counts.cases, "case")]
+        if report.repeat > 1:
+            facts.append(plural(counts.attempts, "attempt"))
+        if report.duration is not None:
+            facts.append(seconds(report.duration))
+        return [*facts, f"seed {report.seed}"]
+
+    @cached_property
+    def alerts(self) -> list[Line]:
+        """What the numbers do not show: an early end, tasks and evaluators that did not finish."""
+        return list(_alerts(self.report))
+
+    @cached_property
+    def headline(self) -> Headline | None:
+        """The share of cases that passed; `None` if nothing was asserted."""
+        rate = self.rate
+        return None if rate is None else _headline(self.report, rate, self.confidence)
+
+    @cached_property
+    def no_headline(self) -> Line | None:
+        """Why there is no pass rate; `None` if there is one, or if nothing was tried."""
+        counts = self.report.counts()
+        if self.rate is not None or not counts.attempts:
+            return None
+        if counts.attempts > sum(counts.failed_tasks.values()):
+            return (Part("No pass rate: nothing was asserted.", "strong"),)
+        return (Part("No task finished: nothing was measured.", "alert"),)
+
+    @cached_property
+    def silent(self) -> list[Line]:
+        """The evaluators that gave no result at all because they were skipped, with the commonest reason."""
+        found = silences(self.report)
+        lines: list[Line] = [
+            (Part(name, "caution", cells=60), Part(": "), Part(why, rows=3)) for name, why in found[:_SILENT]
+        ]
+        if len(found) > _SILENT:
+            more = plural(len(found) - _SILENT, "more evaluator")
+            lines.append((Part(f"… and {more} that gave no result", "warn"),))
+        return lines
+
+    @cached_property
+    def evaluators(self) -> Table:
+        """One row for each summary, and one for its grades where they say more."""
+        subjects: list[Subject] = []
+        for title, summary in self.summaries.items():
+            subjects.append(Subject(title, summary))
+            if summary.graded is not None:
+                subjects.append(Subject(title, summary, summary.graded))
+        return _table(self.columns, subjects, self.confidence)
+
+    @cached_property
+    def tags(self) -> Table:
+        """One row for each tag of which anything was asserted, as many as a reader looks at."""
+        slices = self.report.slices(confidence=self.confidence).values()
+        rated = [TagRate(one.tag, one.pass_rate) for one in slices if one.pass_rate is not None]
+        more = plural(len(rated) - _TAGS, "more tag")
+        note = f"… and {more} with fewer attempts, which the JSON report has" if len(rated) > _TAGS else None
+        return _table(TAG_COLUMNS, rated[:_TAGS], self.confidence, note)
+
+    @cached_property
+    def times(self) -> Measure | None:
+        """How long the tasks took; `None` if none finished."""
+        return _times(self.report)
+
+    @cached_property
+    def metrics(self) -> Measure | None:
+        """The means of the metrics that the tasks recorded; `None` if there are none."""
+        return _metrics(self.report)
+
+    @cached_property
+    def warnings(self) -> list[Line]:
+        """Failures that are not the agent's, and what did not change a judgement and still needs attention."""
+        return [(Part("Note: ", "caution"), *line) for line in _warnings(self.report)]
+
+    @cached_property
+    def footnotes(self) -> list[Line]:
+        """What the intervals mean and how they were made, and what graded rows are."""
+        return list(_footnotes(self.report, self.rate, self.summaries, self.confidence))
+
+    def scores(self, measured: Measured) -> list[float]:
+        """The scores that a mean is over; empty where the report keeps only some of them, which could mislead."""
+        summary = measured.scores_of
+        if summary is None or count_dropped(self.report):
+            return []
+        results = (each for case in self.report.cases for each in case.results if each.name == summary.name)
+        if summary.kind == "assertion":
+            return [each.score for each in results if each.kind == summary.kind and each.score is not None]
+        return [float(each.value) for each in results if not isinstance(each.value, bool | str)]
+
+
+# ---------------------------------------------------------------------- sentences
+
+
+def _alerts(report: Report) -> Iterator[Line]:
+    if report.incomplete is not None:
+        lost = f" ({plural(report.unfinished, 'attempt')} begun and given up)" if report.unfinished else ""
+        yield Part("INCOMPLETE: ", "alert"), Part(str(report.incomplete), "bad", rows=3), Part(lost, "bad")
+    if report.stopping is not None:
+        yield (
+            Part("A rule could end this run: ", "strong"),
+            Part(str(report.stopping), rows=3),
+            Part(". The intervals below do not allow for that; those of `calipers gate` do."),
+        )
+    counts = report.counts()
+    if not counts.attempts:
+        yield (Part("No cases ran: nothing was measured.", "alert"),)
+    if failed := sum(counts.failed_tasks.values()):
+        yield (
+            Part(f"{failed:,} of {plural(counts.attempts, 'task')} failed", "alert"),
+            Part(f" and {_counts(failed)} as not passed: ", "bad"),
+            *_most_common(counts.failed_tasks, "bad"),
+        )
+    if broken := sum(counts.failed_evaluators.values()):
+        yield (
+            Part(plural(broken, "evaluator failure"), "alert"),
+            Part(f" {_counts(broken)} as not passed: ", "bad"),
+            *_most_common(counts.failed_evaluators, "bad"),
+        )
+
+
+def _counts(found: int) -> str:
+    return "counts" if found == 1 else "count"
+
+
+def _most_common(counted: Mapping[str, int], tone: Tone = "plain", most: int = 3) -> Iterator[Part]:
+    """`Judge (4), Tone (1)`: which, and how often."""
+    counts = Counter(counted).most_common()
+    for place, (name, count) in enumerate(counts[:most]):
+        if place:
+            yield Part(", ", tone)
+        yield Part(name, tone, cells=40)
+        yield Part(f" ({count:,})", tone)
+    if len(counts) > most:
+        yield Part(f", and {len(counts) - most:,} more", tone)
+
+
+def _headline(report: Report, rate: Estimate, confidence: float) -> Headline:
+    counts = report.counts()
+    over = f"{plural(rate.n_observations, 'attempt')} at " if rate.n_observations != rate.n_units else ""
+    left_out = counts.attempts - rate.n_observations
+    has_repeats = report.repeat > 1 and not count_dropped(report)
+    repeats = _repeats(report, confidence) if has_repeats else []
+    k = report.repeat
+    return Headline(
+        what=f"Passed {counts.passed:,} of {over}{plural(rate.n_units, 'case')}",
+        rate=rate,
+        how=_how(rate),
+        left_out=f"Left out: {plural(left_out, 'attempt')} of which nothing was asserted."
+        if left_out
+        else None,
+        repeats=repeats or [],
+        no_repeats=f"No pass@{k} and pass^{k}: not every case has {k} attempts." if repeats is None else None,
+        unanswered=_unanswered(report, confidence),
+    )
+
+
+def _how(rate: Estimate) -> str:
+    if rate.interval is None:
+        how = "no interval: one cluster of cases" if rate.n_clusters == 1 else "no interval"
+    else:
+        method = METHODS[rate.interval.method].partition(" with ")[0]
+        how = f"{confidence_text(rate.interval.confidence)} {method} interval"
+    if rate.n_clusters is not None and rate.n_clusters > 1:
+        how += f", {rate.n_clusters:,} clusters"
+    return how
+
+
+def _repeats(report: Report, confidence: float) -> list[Reading] | None:
+    """pass@k and pass^k; `None` if some case has fewer attempts with an assertion."""
+    k = report.repeat
+    try:
+        any_of = report.pass_at_k(k, None, confidence=confidence)
+        all_of = report.pass_hat_k(k, None, confidence=confidence)
+    except ValueError:
+        return None
+    found = [
+        Reading(f"pass@{k}", any_of, f"at least one of {k} attempts passes"),
+        Reading(f"pass^{k}", all_of, f"all {k} attempts pass"),
+    ]
+    return [reading for reading in found if reading.estimate is not None]
+
+
+def _unanswered(report: Report, confidence: float) -> Unanswered | None:
+    found = report.infrastructure(confidence=confidence)
+    if found is None:
+        return None
+    again = "with a store," if report.reuse is None else "resume the run, and"
+    return Unanswered(
+        lead=(
+            Part(plural(found.count, "attempt"), "caution"),
+            Part(" got no answer for a time-out, a connection or a server: "),
+            *_most_common(found.failures),
+            Part("."),
+        ),
+        readings=[
+            Reading("without them", found.without, "" if found.without else "nothing is left"),
+            Reading("at most", found.at_most, "if all of them had passed"),
+        ],
+        advice=f"The rate above counts them as not passed; {again} rerun_failed makes them again.",
+    )
+
+
+def _reading_text(reading: Reading) -> str:
+    if reading.estimate is None:
+        return f"{reading.name:<12}  {reading.meaning}".rstrip()
+    value, ends = rate_text(reading.estimate.value, reading.estimate.interval)
+    return f"{reading.name:<12}  {value:>7}  {ends:<14}  {reading.meaning}".rstrip()
+
+
+# ---------------------------------------------------------------------- notes
+
+
+def _times(report: Report) -> Measure | None:
+    times = report.durations(None)
+    if times is None:
+        return None
+    facts = [_quantile("p50", times.p50, times.p50_interval)]
+    short: list[str] = []
+    for name, value, ends, level in (
+        ("p90", times.p90, times.p90_interval, 0.9),
+        ("p99", times.p99, times.p99_interval, 0.99),
+    ):
+        if None in ends:
+            short.append(f"{name} needs {values_for_quantile(level)} cases")
+        else:
+            facts.append(_quantile(name, value, ends))
+    facts += [f"longest {seconds(times.longest)}", *short[:1]]
+    if times.count < report.counts().attempts:
+        facts.append("(finished tasks)")
+    return Measure("Task time", [(Part(fact),) for fact in facts])
+
+
+def _quantile(name: str, value: float, ends: tuple[float | None, float | None]) -> str:
+    """`p90 1.2 s [1.1 s, 1.5 s]`; without the brackets where the interval lacks an end."""
+    low, high = ends
+    shown = f"{name} {seconds(value)}"
+    return shown if low is None or high is None else f"{shown} [{seconds(low)}, {seconds(high)}]"
+
+
+def _metrics(report: Report) -> Measure | None:
+    means = {} if report.totals is not None and report.totals.metrics is None else report.metrics()
+    facts: list[Line] = [
+        (Part(name, cells=40), Part(f" {number(mean.value)}"))
+        for name, mean in means.items()
+        if mean is not None
+    ]
+    return Measure("Metrics", [*facts, (Part("(means per case)"),)]) if facts else None
+
+
+def _warnings(report: Report) -> Iterator[Line]:
+    if lost := _on_another_loop(report):
+        least = "" if report.keeps_all else "at least "
+        text = (
+            f"{least}{plural(lost, 'attempt')} failed for a client or lock that was first used on another event loop. That says "
+            "nothing about the agent. Such a client keeps connections of both loops, and later calls on the right loop may fail as well: make "
+            "a new one, inside the task or for one loop only, and run again; resuming a kept run makes only these attempts"
+        )
+        yield (Part(text),)
+    for name, blocked in report.blocked.items():
+        if blocked.count == 1 and blocked.longest < _A_HICCUP:
+            continue
+        times = "once" if blocked.count == 1 else f"{blocked.count:,} times"
+        what = f" blocked the event loop {times}, longest {seconds(blocked.longest)}: "
+        if name == TASK:
+            cure = "await what it waits for, or make it an ordinary function, which runs in threads"
+            yield (Part(f"the async task{what}{cure}"),)
+        else:
+            cure = (
+                "await what it waits for, or call it with asyncio.to_thread"
+                if blocked.is_async
+                else "make it async, or pass evaluator_timeout=... to run it in a thread"
+            )
+            yield Part("evaluator "), Part(safe_repr(name), cells=60), Part(what + cure)
+    for expected, count in report.unread_expectations.items():
+        what, cure = _EXPECTED[expected]
+        state = "states" if count == 1 else "state"
+        yield (Part(f"{plural(count, 'case')} {state} {what} that no evaluator compares: add {cure}"),)
+    if broken := report.counts().failed_teardowns:
+        yield _teardown(report, broken)
+
+
+def _on_another_loop(report: Report) -> int:
+    """The attempts whose task or evaluators used what belongs to another event loop."""
+    judged = sum(case.on_other_loop for case in report.cases)
+    return report.counts().failed_tasks.get(OtherLoopError.__name__, 0) + judged
+
+
+def _teardown(report: Report, broken: int) -> Line:
+    text = f"clean-up failed after {plural(broken, 'attempt')} (the judgements stand)"
+    records: list[Record] = [*report.cases, *report.failures]
+    for record in records:
+        if (failure := record.teardown_failure) is not None:
+            first = (Part(record.name, cells=60), Part(": "), Part(failure.error_message, rows=2))
+            return (Part(f"{text}; the first was "), *first)
+    return (Part(text),)
+
+
+def _footnotes(
+    report: Report, rate: Estimate | None, summaries: Mapping[str, Summary], confidence: float
+) -> Iterator[Line]:
+    estimates = [rate, *(each for s in summaries.values() for each in (s.estimate, s.graded))]
+    intervals = [each.interval for each in estimates if each is not None and each.interval is not None]
+    methods: dict[Method, None] = dict.fromkeys(interval.method for interval in intervals)
+    if methods:
+        level = confidence_text(confidence)
+        text = (
+            f"[low, high] is a {level} interval ({'; '.join(METHODS[method] for method in methods)}): with fresh cases of "
+            f"the same kind, {level} of such intervals would contain the true value."
+        )
+        if any(_is_scored(summary) for summary in summaries.values()):
+            text += " Those of scores are approximate: they go by the spread that was seen."
+        if report.repeat > 1:
+            text += " Repeats measure the same cases better; only more cases tell more about new ones."
+        yield (Part(text, "quiet"),)
+    equal = [
+        name
+        for name, summary in summaries.items()
+        if (found := summary.estimate)
+        and summary.kind == "score"
+        and not found.interval
+        and found.n_units > 1
+    ]
+    if equal:
+        text = (
+            ": the cases do not differ, and without the smallest and the largest possible score that says nothing of other cases. "
+            "Give the evaluator a score_range, such as (0, 10)."
+        )
+        names = Part(", ".join(equal), "quiet", rows=2)
+        yield Part("No interval for ", "quiet"), names, Part(text, "quiet")
+    if any(summary.graded is not None for summary in summaries.values()):
+        lost = any(summary.failures or summary.task_failures for summary in summaries.values())
+        text = "A graded row is the mean of the scores behind a verdict, over the n attempts that have one"
+        yield (Part(text + ("; a failed task or evaluator gives none." if lost else "."), "quiet"),)
+
+
+def _is_scored(summary: Summary) -> bool:
+    """Whether a column shows a mean of scores with its interval."""
+    mean = summary.estimate if summary.kind == "score" else summary.graded
+    return mean is not None and mean.interval is not None
