@@ -21,7 +21,7 @@ from calipers.matching import (
     matches,
     similarity,
 )
-from calipers.matching.values import differences
+from calipers.matching.value_comparison import differences
 
 ITEMS = st.lists(st.sampled_from([1, 2, 3, "a", True, None]), max_size=5)
 

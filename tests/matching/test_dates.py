@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calipers.errors import InvalidOptionError
 from calipers.matching import DateIs, matches
-from calipers.matching.values import differences
+from calipers.matching.value_comparison import differences
 
 DAY = date(2025, 3, 5)
 MOMENT = datetime(2025, 3, 5, 14, 30, tzinfo=UTC)

@@ -25,7 +25,7 @@ from calipers.matching import (
     matches,
     similarity,
 )
-from calipers.matching.values import differences
+from calipers.matching.value_comparison import differences
 
 MATCHERS = [
     Absent(),

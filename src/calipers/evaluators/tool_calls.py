@@ -20,7 +20,7 @@ from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.matching.counting import Counted
 from calipers.matching.match import as_actual_calls, as_expected_calls, match_calls
 from calipers.matching.matcher_data import read_comparison
-from calipers.matching.options import MatchOptions, Mode
+from calipers.matching.match_options import MatchOptions, Mode
 from calipers.matching.rules import ArgumentMode
 
 from .bounds import check_counts, describe_bounds, is_within

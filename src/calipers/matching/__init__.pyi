@@ -30,8 +30,8 @@ from calipers.matching.matchers import Present as Present
 from calipers.matching.matchers import Regex as Regex
 from calipers.matching.matchers import Similar as Similar
 from calipers.matching.matchers import Text as Text
-from calipers.matching.options import MatchOptions as MatchOptions
-from calipers.matching.options import Mode as Mode
+from calipers.matching.match_options import MatchOptions as MatchOptions
+from calipers.matching.match_options import Mode as Mode
 from calipers.matching.pairing import Pair as Pair
 from calipers.matching.rules import ArgumentMode as ArgumentMode
 from calipers.matching.rules import CallOf as CallOf
@@ -44,8 +44,8 @@ from calipers.matching.trajectory import Optionally as Optionally
 from calipers.matching.trajectory import Repeated as Repeated
 from calipers.matching.trajectory import Trajectory as Trajectory
 from calipers.matching.trajectory import TrajectoryMatch as TrajectoryMatch
-from calipers.matching.values import Check as Check
-from calipers.matching.values import Difference as Difference
-from calipers.matching.values import Matcher as Matcher
-from calipers.matching.values import matches as matches
-from calipers.matching.values import similarity as similarity
+from calipers.matching.value_comparison import Check as Check
+from calipers.matching.value_comparison import Difference as Difference
+from calipers.matching.value_comparison import Matcher as Matcher
+from calipers.matching.value_comparison import matches as matches
+from calipers.matching.value_comparison import similarity as similarity

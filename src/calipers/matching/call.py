@@ -14,7 +14,7 @@ from calipers.data.trace import ToolCall
 
 from .rules import ArgumentMode, CallOf, CallRules
 from .showing import show
-from .values import (
+from calipers.matching.value_comparison import (
     JUST_BELOW_ONE,
     Difference,
     absence_accepted,

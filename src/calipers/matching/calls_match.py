@@ -20,9 +20,9 @@ from typing import Any
 from calipers.data.trace import ToolCall
 
 from .edits import Edit, edits_of, script_text
-from .options import MatchOptions
+from calipers.matching.match_options import MatchOptions
 from .pairing import Pair, Pairing
-from .values import JUST_BELOW_ONE
+from calipers.matching.value_comparison import JUST_BELOW_ONE
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,7 @@ from calipers.errors import InvalidOptionError
 
 from .assignment import best_pairs
 from .showing import show, show_typed
-from .values import Matcher, absence_accepted, differences, mean_of, similarity
+from calipers.matching.value_comparison import Matcher, absence_accepted, differences, mean_of, similarity
 
 
 @dataclass(frozen=True, repr=False, init=False)

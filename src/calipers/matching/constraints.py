@@ -21,7 +21,7 @@ from .call import compare_calls, show_call
 from .numbers import holds_number, is_number_text, without_dates
 from .rules import CallOf, CallRules
 from .showing import show
-from .values import matches
+from calipers.matching.value_comparison import matches
 
 
 @dataclass(frozen=True)

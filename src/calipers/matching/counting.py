@@ -7,7 +7,7 @@ from calipers.data.trace import ToolCall
 
 from .call import actual_arguments
 from .rules import CallRules
-from .values import matches
+from calipers.matching.value_comparison import matches
 
 Counted: TypeAlias = Literal["count", "skip"]
 """Whether such calls count, or are left out."""

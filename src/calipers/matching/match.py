@@ -12,7 +12,7 @@ from calipers.errors import InvalidOptionError, InvalidTraceError
 from .calls_match import CallsMatch
 from .counting import left_out
 from .matcher_data import read_call
-from .options import MatchKeywords, MatchOptions
+from calipers.matching.match_options import MatchKeywords, MatchOptions
 from .pairing import pair_calls
 from .showing import show
 

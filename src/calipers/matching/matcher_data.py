@@ -48,7 +48,7 @@ from .dates import DateIs
 from .matchers import Absent, Anything, Approx, InRange, Json, Maybe, OfType, Present, Regex, Similar, Text
 from .rules import CallOf
 from .showing import show
-from .values import Matcher
+from calipers.matching.value_comparison import Matcher
 
 _OF_A_VALUE: dict[str, tuple[Callable[..., Any], str]] = {
     "approx": (Approx, "value"),

@@ -17,7 +17,7 @@ from calipers.data.argument_checks import check_number, check_share, is_real_num
 from calipers.errors import AttemptTimeoutError, InvalidOptionError, MissingExtraError
 
 from .showing import show, show_typed
-from .values import Matcher, differences, is_nan, similarity
+from calipers.matching.value_comparison import Matcher, differences, is_nan, similarity
 
 _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list, tuple),

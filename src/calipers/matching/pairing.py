@@ -16,7 +16,7 @@ from calipers.data.trace import ToolCall
 from .alignment import best_alignment
 from .assignment import UNIT, Levels, best_assignment, bits
 from .call import CallComparison, compare_calls
-from .options import MatchOptions
+from calipers.matching.match_options import MatchOptions
 from .weights import CallWeights, call_weights
 
 

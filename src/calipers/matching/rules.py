@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
-from .values import as_matcher
+from calipers.matching.value_comparison import as_matcher
 
 ArgumentMode: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
 """Which arguments may be missing, and which may be added."""

@@ -20,7 +20,7 @@ from calipers.data.trace import ToolCall
 from .assignment import UNIT, Levels, bit_set, bits, full_bonus, levels_of
 from .call import actual_arguments, expected_arguments
 from .rules import ArgumentMode, CallRules
-from .values import UNKEYED, absence_accepted, similarity, unwrapped, value_key
+from calipers.matching.value_comparison import UNKEYED, absence_accepted, similarity, unwrapped, value_key
 
 _MANY = 64
 """With more totals and grades than this to combine, each call is counted by itself."""

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from calipers.errors import CalipersError, InvalidOptionError, InvalidOutputError
 from calipers.matching import Check, Matcher, Regex, matches, similarity
-from calipers.matching.values import UNKEYED, differences, unwrapped, value_key
+from calipers.matching.value_comparison import UNKEYED, differences, unwrapped, value_key
 
 SCALARS = (
     st.none()

@@ -22,8 +22,8 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from calipers.data.argument_checks import check_choice
 
-from .counting import Counted
-from .rules import ArgumentMode, CallRules, Names
+from calipers.matching.counting import Counted
+from calipers.matching.rules import ArgumentMode, CallRules, Names
 
 Mode: TypeAlias = Literal["exact", "contiguous", "in_order", "subsequence", "unordered", "superset", "subset"]
 """Whether the order counts, and what may be missing or added."""

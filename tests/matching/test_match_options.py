@@ -7,7 +7,7 @@ import pytest
 
 from calipers.errors import InvalidOptionError
 from calipers.matching import CallRules, MatchOptions
-from calipers.matching.options import MatchKeywords
+from calipers.matching.match_options import MatchKeywords
 
 
 @pytest.mark.parametrize(
