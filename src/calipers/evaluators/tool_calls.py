@@ -17,11 +17,10 @@ from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvalResult, EvaluationReason, EvalVerdict, Skipped
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError, InvalidTraceError
-from calipers.matching.counting import Counted
+from calipers.matching.call import ArgumentMode
 from calipers.matching.match import as_actual_calls, as_expected_calls, match_calls
+from calipers.matching.match_options import Counted, MatchOptions, Mode
 from calipers.matching.matcher_data import read_comparison
-from calipers.matching.match_options import MatchOptions, Mode
-from calipers.matching.rules import ArgumentMode
 
 from .bounds import check_counts, describe_bounds, is_within
 from .showing import show_typed

@@ -1,6 +1,6 @@
-"""The best assignment: which row goes with which column when the order does not count.
+"""The best assignment and the best alignment: which row goes with which column.
 
-A row is given by its levels: for each weight, the set of columns that are worth it, as the bits of an integer. Columns
+In an **assignment** the order does not count. A row is given by its levels: for each weight, the set of columns that are worth it, as the bits of an integer. Columns
 in no level are worth nothing, and are never assigned. No two rows share a column, and no assignment has a larger total
 weight. Among equal ones the choice depends on the order of rows and columns only.
 
@@ -8,11 +8,18 @@ The method is that of shortest augmenting paths (Jonker and Volgenant, 1987): ro
 others along the path that costs least in dual prices. Prices of columns are never negative, so the columns of a level
 cost at least what the level itself costs: a level is looked at only when nothing cheaper is left, and a free column,
 whose price is 0, ends the search at once. Sets of columns as integers keep long lists of equals cheap.
+
+In an **alignment** the order counts. Pairs may not cross: of two rows, the later one has the later column. No alignment has a larger total weight. Among equal
+ones the choice depends on the order of rows and columns only, and leans to early columns.
+
+The method is dynamic programming over the ends of both sequences: what the best alignment of the rows from `i` on with
+the columns from `j` on is worth, for every `i` and `j`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
-from itertools import compress
+from itertools import compress, islice
+from operator import add
 from typing import NamedTuple, TypeAlias
 
 UNIT = 10**9
@@ -253,3 +260,40 @@ class _Paths:
         without = cost + self.search.row_price[row]
         heappush(self.waiting, (without - self.search.rows[row][0][0], 0, row, 0))
         heappush(self.waiting, (without, 2, row, 0))
+
+
+def best_alignment(weights: Sequence[Sequence[int]], columns: int) -> list[int | None]:
+    """For each row its column, or `None`, such that the total weight is largest and pairs do not cross.
+
+    A row holds a weight for every column; a row without any may be empty.
+    """
+    # Ends first: the table's row `r` is about the last `r` rows, and its column `c` about the last `c` columns.
+    table = [[0] * (columns + 1)]
+    for row in reversed(weights):
+        table.append(_with_row(table[-1], row) if row else table[-1])
+    found: list[int | None] = [None] * len(weights)
+    i = j = 0
+    while i < len(weights) and j < columns:
+        here, below = table[len(weights) - i], table[len(weights) - i - 1]
+        left = columns - j
+        weight = weights[i][j] if weights[i] else 0
+        if weight > 0 and here[left] == weight + below[left - 1]:
+            found[i] = j
+            i, j = i + 1, j + 1
+        elif here[left] == below[left]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _with_row(below: list[int], row: Sequence[int]) -> list[int]:
+    """The next row of the table: each end of the columns with one row more."""
+    best, here = 0, [0]
+    for without, paired in zip(islice(below, 1, None), map(add, below, reversed(row)), strict=True):
+        if without > best:  # noqa: PLR1730 - max() would take three times as long, a million times
+            best = without
+        if paired > best:  # noqa: PLR1730 - same
+            best = paired
+        here.append(best)
+    return here

@@ -3,21 +3,35 @@
 Calls of different tools have nothing in common: similarity 0. The right tool earns one half, and its arguments the
 other: their mean similarity, over the arguments that the mode asks about (`exact`: all of both calls; `subset`: the
 expected; `superset`: the actual; `ignore`: none). The similarity is 1 exactly when the calls match.
+
+`CallRules` say what makes one call equal to another. Rules that differ by tool are mappings from the tool's name, where `"*"` stands for every tool that is not named. Names
+in the rules are compared like the names of calls.
+
+| arguments | an expected argument may be missing | other arguments may be given |
+|---|---|---|
+| `exact` | no | no |
+| `subset` (the expected are among the actual) | no | yes |
+| `superset` (the actual are among the expected) | yes | no |
+| `ignore` | the arguments do not count | |
+
+The modes speak of the arguments themselves; a mapping inside an argument is compared whole, unless it is given as
+`Includes`.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from calipers.data.trace import ToolCall
+from calipers.errors import InvalidOptionError
 
-from .rules import ArgumentMode, CallOf, CallRules
 from .showing import show
-from calipers.matching.value_comparison import (
+from .value_comparison import (
     JUST_BELOW_ONE,
     Difference,
     absence_accepted,
+    as_matcher,
     child_path,
     differences,
     mean_of,
@@ -25,6 +39,147 @@ from calipers.matching.value_comparison import (
     similarity,
     unexpected,
 )
+
+ArgumentMode: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
+"""Which arguments may be missing, and which may be added."""
+Names: TypeAlias = Literal["exact", "ignore_case"] | Mapping[str, str] | Callable[[str], str]
+"""How names of tools are compared: as they are, without case, by aliases (`{"alias": "name"}`), or by a function of the
+name whose results are compared."""
+
+EVERY_TOOL = "*"
+
+_T = TypeVar("_T")
+
+
+class CallOf(ToolCall):
+    """A call of a tool with whatever arguments: what the bare name of a tool means where a call is expected."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CallOf) and self.name == other.name
+
+    __hash__ = ToolCall.__hash__
+
+    def __repr__(self) -> str:
+        return f"CallOf({self.name!r})"
+
+    def plain_data(self) -> str:
+        """The bare name, which is read as the same again; without it, a record would expect a call without arguments."""
+        return self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallRules:
+    """What makes one call equal to another. The default: the same name, and the same arguments."""
+
+    arguments: ArgumentMode | Mapping[str, ArgumentMode] = "exact"
+    """Which arguments may be missing or added: one mode, or a mode for each tool (`exact` for those not named)."""
+    ignore: Collection[str] | Mapping[str, Collection[str]] = ()
+    """Arguments that never count, of all tools or by tool."""
+    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By tool, what an argument is when it is left out."""
+    compare: Mapping[str, Mapping[str, Callable[[Any], Any]]] = field(default_factory=dict)
+    """By tool and argument, a function that turns an expected value into a matcher:
+    `{"search": {"query": Text}}`, `{"pay": {"amount": lambda value: Approx(value, abs_tol=0.01)}}`."""
+    names: Names = "exact"
+    """How the names of tools are compared."""
+
+    def __post_init__(self) -> None:
+        modes = self.arguments.values() if isinstance(self.arguments, Mapping) else [self.arguments]
+        for mode in modes:
+            if mode not in get_args(ArgumentMode):
+                raise InvalidOptionError(
+                    f"arguments must be one of {', '.join(get_args(ArgumentMode))}, or one of these by tool, "
+                    f"got {self.arguments!r}"
+                )
+        by_tool = self.ignore.values() if isinstance(self.ignore, Mapping) else [self.ignore]
+        for keys in by_tool:
+            if isinstance(keys, str) or not isinstance(keys, Collection):
+                raise InvalidOptionError(
+                    f"ignore lists the names of arguments, as in ['id'], got {self.ignore!r}"
+                )
+        for name in ("defaults", "compare"):
+            given = getattr(self, name)
+            if not isinstance(given, Mapping) or not all(
+                isinstance(each, Mapping) for each in given.values()
+            ):
+                raise InvalidOptionError(
+                    f"{name} is a mapping from tools to mappings from arguments, got {given!r}"
+                )
+        for function in (how for by_argument in self.compare.values() for how in by_argument.values()):
+            if not callable(function):
+                raise InvalidOptionError(
+                    f"compare holds functions that turn an expected value into a matcher, got {function!r}"
+                )
+        if not (
+            self.names in {"exact", "ignore_case"} if isinstance(self.names, str) else _is_names(self.names)
+        ):
+            raise InvalidOptionError(
+                f"names must be 'exact', 'ignore_case', a mapping of aliases or a function of the name, "
+                f"got {self.names!r}"
+            )
+
+    @property
+    def take_arguments_as_they_are(self) -> bool:
+        """Whether no argument is left out, filled in or compared in a way of its own."""
+        return not (self.ignore or self.defaults or self.compare)
+
+    def name_of(self, tool: str) -> str:
+        """The name by which a tool is compared."""
+        if self.names == "exact":
+            return tool
+        if self.names == "ignore_case":
+            return tool.casefold()
+        if isinstance(self.names, Mapping):
+            return self.names.get(tool, tool)
+        return self.names(tool)
+
+    def mode_for(self, tool: str) -> ArgumentMode:
+        """The mode for a tool's arguments."""
+        if isinstance(self.arguments, Mapping):
+            return self._by_tool(self.arguments, tool) or "exact"
+        return self.arguments
+
+    def mode_of(self, expected: ToolCall) -> ArgumentMode:
+        """The mode for the arguments of an expected call."""
+        return "ignore" if isinstance(expected, CallOf) else self.mode_for(expected.name)
+
+    def ignored_for(self, tool: str) -> frozenset[str]:
+        """The arguments of a tool that do not count."""
+        if isinstance(self.ignore, Mapping):
+            return frozenset(self._by_tool(self.ignore, tool) or ())
+        return frozenset(self.ignore)
+
+    def defaults_for(self, tool: str) -> Mapping[str, Any]:
+        """What a tool's arguments are when they are left out."""
+        return self._by_tool(self.defaults, tool) or {}
+
+    def expected_value(self, tool: str, argument: str, value: Any) -> Any:
+        """An expected value, as the rules say it is to be compared. `None` and a matcher stay what they are."""
+        how = (self._by_tool(self.compare, tool) or {}).get(argument)
+        return value if how is None or value is None or as_matcher(value) else how(value)
+
+    def _by_tool(self, rules: Mapping[str, _T], tool: str) -> _T | None:
+        if not rules:
+            return None
+        if tool in rules:
+            return rules[tool]
+        name = self.name_of(tool)
+        for key, rule in rules.items():
+            if key != EVERY_TOOL and self.name_of(key) == name:
+                return rule
+        return rules.get(EVERY_TOOL)
+
+
+def _is_names(names: Any) -> bool:
+    if isinstance(names, Mapping):
+        return all(isinstance(part, str) for pair in names.items() for part in pair)
+    return callable(names)
+
 
 _PLAIN_NAME = re.compile(r"[\w.:/-]+", re.ASCII)
 

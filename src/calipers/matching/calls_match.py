@@ -20,9 +20,9 @@ from typing import Any
 from calipers.data.trace import ToolCall
 
 from .edits import Edit, edits_of, script_text
-from calipers.matching.match_options import MatchOptions
+from .match_options import MatchOptions
 from .pairing import Pair, Pairing
-from calipers.matching.value_comparison import JUST_BELOW_ONE
+from .value_comparison import JUST_BELOW_ONE
 
 
 @dataclass(frozen=True, repr=False)

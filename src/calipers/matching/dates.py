@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from calipers.errors import InvalidOptionError
 
 from .showing import show, show_typed
-from calipers.matching.value_comparison import Matcher
+from .value_comparison import Matcher
 
 _MONTHS = [
     "january",

@@ -20,9 +20,9 @@ from typing import Literal, TypeAlias
 from calipers.data.trace import ToolCall
 
 from .call import show_call
-from calipers.matching.match_options import MatchOptions
+from .match_options import MatchOptions
 from .pairing import Pair, Pairing
-from calipers.matching.value_comparison import Difference
+from .value_comparison import Difference
 
 EditKind: TypeAlias = Literal["keep", "change", "add", "remove", "move", "allow"]
 """What to do with a call."""

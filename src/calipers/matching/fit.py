@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
-from .alignment import best_alignment
-from .assignment import best_assignment, full_bonus, levels_of, weight_of
-from .call import actual_arguments, arguments_similarity, compare_calls, expected_arguments
+from .assignment import best_alignment, best_assignment, full_bonus, levels_of, weight_of
+from .call import CallRules, actual_arguments, arguments_similarity, compare_calls, expected_arguments
 from .chains import Chain, Score, as_unit, followed, is_chain, nearest
 from .constraints import Step
 from .remainder import fit_remainders
-from .rules import CallRules
 from .trajectory import (
     AnyOrder,
     Either,

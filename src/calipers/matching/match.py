@@ -10,9 +10,8 @@ from calipers.data.trace import ToolCall, Trace
 from calipers.errors import InvalidOptionError, InvalidTraceError
 
 from .calls_match import CallsMatch
-from .counting import left_out
+from .match_options import MatchKeywords, MatchOptions, left_out
 from .matcher_data import read_call
-from calipers.matching.match_options import MatchKeywords, MatchOptions
 from .pairing import pair_calls
 from .showing import show
 

@@ -14,17 +14,22 @@
 
 Whatever passes in one mode passes in the weaker ones: `exact` ⇒ `contiguous` ⇒ `in_order` ⇒ `superset`, and `exact` ⇒
 `unordered` ⇒ `subset` and `superset`.
+
+Calls whose tool failed, and those that the agent then made again, may be left out.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from calipers.data.argument_checks import check_choice
+from calipers.data.trace import ToolCall
 
-from calipers.matching.counting import Counted
-from calipers.matching.rules import ArgumentMode, CallRules, Names
+from .call import ArgumentMode, CallRules, Names, actual_arguments
+from .value_comparison import matches
 
+Counted: TypeAlias = Literal["count", "skip"]
+"""Whether such calls count, or are left out."""
 Mode: TypeAlias = Literal["exact", "contiguous", "in_order", "subsequence", "unordered", "superset", "subset"]
 """Whether the order counts, and what may be missing or added."""
 
@@ -72,3 +77,21 @@ class MatchKeywords(TypedDict, total=False):
     names: Names
     failed: Counted
     retried: Counted
+
+
+def left_out(calls: Sequence[ToolCall], rules: CallRules, *, failed: Counted, retried: Counted) -> set[int]:
+    """The positions of the calls that do not count."""
+    failures = {index for index, call in enumerate(calls) if not call.success}
+    if failed == "skip" or not failures or retried == "count":
+        return failures if failed == "skip" else set()
+    found: set[int] = set()
+    following: dict[str, ToolCall] = {}
+    for index in range(len(calls) - 1, -1, -1):
+        call = calls[index]
+        later = following.get(rules.name_of(call.name))
+        if index in failures and later is not None:
+            # As the rules see them: a retry may well carry another request id.
+            again = matches(actual_arguments(call, rules), actual_arguments(later, rules))
+            found |= {index} if again else set()
+        following[rules.name_of(call.name)] = call
+    return found

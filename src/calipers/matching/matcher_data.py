@@ -43,12 +43,28 @@ from calipers.data.jsonable import plain
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError, InvalidTraceError
 
-from .combined import AllOf, AnyOf, Includes, Not, SetOf
+from .call import CallOf
 from .dates import DateIs
-from .matchers import Absent, Anything, Approx, InRange, Json, Maybe, OfType, Present, Regex, Similar, Text
-from .rules import CallOf
+from .matchers import (
+    Absent,
+    AllOf,
+    AnyOf,
+    Anything,
+    Approx,
+    Includes,
+    InRange,
+    Json,
+    Maybe,
+    Not,
+    OfType,
+    Present,
+    Regex,
+    SetOf,
+    Similar,
+    Text,
+)
 from .showing import show
-from calipers.matching.value_comparison import Matcher
+from .value_comparison import Matcher
 
 _OF_A_VALUE: dict[str, tuple[Callable[..., Any], str]] = {
     "approx": (Approx, "value"),

@@ -29,10 +29,9 @@ from calipers.data.argument_checks import check_choice, check_whole_number
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
-from .call import CallComparison, show_call
+from .call import CallComparison, CallRules, show_call
 from .constraints import Constraint, Step, as_step
-from .counting import Counted, left_out
-from .rules import CallRules
+from .match_options import Counted, left_out
 
 
 @dataclass(frozen=True, init=False)

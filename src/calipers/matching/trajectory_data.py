@@ -29,9 +29,9 @@ from calipers.data.argument_checks import did_you_mean
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
+from .call import CallRules
 from .constraints import AtLeast, AtMost, Before, Constraint, Exactly, Flow, Never
 from .matcher_data import read_call
-from .rules import CallRules
 from .trajectory import AnyOrder, Either, InOrder, Optionally, Repeated, Trajectory
 
 KEYS: Final = (
