@@ -32,7 +32,7 @@ from calipers.process.interrupt import is_cancelled_by_caller, is_interrupt, out
 from calipers.process.user_code import settled
 from calipers.report.analysis import Aggregate, Analysis, checked
 from calipers.report.report import Report
-from calipers.scoring.plan import Judge, Plan
+from calipers.scoring.plan import Plan, PlannedEvaluator
 
 ReportEvaluatorOutput: TypeAlias = Analysis | Sequence[Analysis]
 """What a report evaluator may return: one analysis or a list of them, which may be empty."""
@@ -203,9 +203,9 @@ async def run_report_evaluators(
 ) -> None:
     """Add to the report what its rollout metrics and report evaluators find, and which of them failed."""
     run = partial(_run, report, keep_secrets=keep_secrets)
-    for judge in plan.judges:
-        if isinstance(judge.evaluator, RolloutEvaluator):
-            await run(judge.name, judge.source, partial(_aggregate, report, judge))
+    for planned in plan.evaluators:
+        if isinstance(planned.evaluator, RolloutEvaluator):
+            await run(planned.name, planned.source, partial(_aggregate, report, planned))
     taken = set(plan.names)
     for x in evaluators:
         name, spec = type(x).__name__, EvaluatorSpec(type(x).__name__)
@@ -261,20 +261,20 @@ def _failure(name: str, spec: EvaluatorSpec, error: BaseException) -> EvaluatorF
     )
 
 
-async def _aggregate(report: Report, judge: Judge) -> list[Analysis]:
+async def _aggregate(report: Report, planned: PlannedEvaluator) -> list[Analysis]:
     """What a rollout metric makes of all its rollouts; nothing at all where there was no rollout to judge."""
-    assert isinstance(judge.evaluator, RolloutEvaluator)
+    assert isinstance(planned.evaluator, RolloutEvaluator)
     originals: list[Any] = []
     bare = 0
     left_out = Counter[str]()
     for case in report.cases:
-        results = [result for result in case.results if result.evaluator == judge.name]
+        results = [result for result in case.results if result.evaluator == planned.name]
         if results and results[0].original is not None:
             originals.append(results[0].original)
         bare += bool(results) and results[0].original is None
-        left_out["failed"] += any(failure.name == judge.name for failure in case.evaluator_failures)
+        left_out["failed"] += any(failure.name == planned.name for failure in case.evaluator_failures)
         for skip in case.skipped:
-            if skip.key_of is None and skip.name == judge.name:
+            if skip.key_of is None and skip.name == planned.name:
                 # A rollout in which nothing happened has metrics all the same, and belongs to every share of rollouts.
                 if skip.original is None:
                     left_out["skipped"] += 1
@@ -282,16 +282,16 @@ async def _aggregate(report: Report, judge: Judge) -> list[Analysis]:
                     originals.append(skip.original)
     if bare:
         raise InvalidOutputError(
-            f"compute_metrics of {safe_repr(judge.evaluator.origin):.200} gave {bare} attempts no metrics object "
+            f"compute_metrics of {safe_repr(planned.evaluator.origin):.200} gave {bare} attempts no metrics object "
             "with `overall` and `per_turn`, so aggregate_metrics has nothing to combine: return an object with these two"
         )
     if not originals:
         return []
-    data = judge.evaluator.aggregate(originals)
+    data = planned.evaluator.aggregate(originals)
     if inspect.isawaitable(data):
         data = await data
-    left_out["failed"] += sum(judge.name in failure.not_run for failure in report.failures)
+    left_out["failed"] += sum(planned.name in failure.not_run for failure in report.failures)
     why = ", ".join(f"{count} {what}" for what, count in left_out.items() if count)
     total = len(originals) + left_out.total()
     note = f"{left_out.total()} of {total} attempts are not in it: {why}" if why else None
-    return [Aggregate(title=judge.name, data=data, note=note)]
+    return [Aggregate(title=planned.name, data=data, note=note)]

@@ -1,6 +1,6 @@
 """One evaluation, from a dataset and a task to a report: what `Dataset.evaluate` does.
 
-It composes what a user could compose alone: a plan of judges, a queue of work, a `Run`, workers, and a `Report`.
+It composes what a user could compose alone: a plan of evaluators, a queue of work, a `Run`, workers, and a `Report`.
 """
 
 import os

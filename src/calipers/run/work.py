@@ -94,7 +94,7 @@ class Unread:
     def follow(self, items: Iterator[Work]) -> Iterator[Work]:
         """The items, each case counted once. A case without evaluators is not judged at all, which is said elsewhere."""
         for work in items:
-            if work.repeat_index == 1 and work.plan.unread and work.plan.judges:
+            if work.repeat_index == 1 and work.plan.unread and work.plan.evaluators:
                 self._count(work.case, work.plan.unread)
             yield work
 

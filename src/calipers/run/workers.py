@@ -126,7 +126,7 @@ class ThreadWorkers:
         self.shortest = math.inf
         """The shortest timeout met so far; it decides how often the watch looks."""
         self.watch: asyncio.TimerHandle | None = None
-        self.judging: set[asyncio.Task[None]] = set()
+        self.scoring: set[asyncio.Task[None]] = set()
         self.over = False
         """Whether nothing is judged any more."""
         self.done: asyncio.Future[None] = self.loop.create_future()
@@ -150,7 +150,7 @@ class ThreadWorkers:
                 await self._judge_the_rest()
             finally:
                 self.over = True
-                await _cancel(self.judging)
+                await _cancel(self.scoring)
 
     def stop(self) -> None:
         """Give up the calls in flight."""
@@ -282,33 +282,33 @@ class ThreadWorkers:
 
     def _wake(self) -> None:
         self.signalled = False
-        if self.finished and not self.over and len(self.judging) < self.limit:
+        if self.finished and not self.over and len(self.scoring) < self.limit:
             # A thread may have called this, and its context is empty: evaluators see what the caller of the run has set.
-            task = self.loop.create_task(self._judge(), context=self.context.copy())
-            self.judging.add(task)
-            task.add_done_callback(self._judged)
+            task = self.loop.create_task(self._score(), context=self.context.copy())
+            self.scoring.add(task)
+            task.add_done_callback(self._scored)
         else:
             self._settle_up()
 
-    def _judged(self, task: "asyncio.Task[None]") -> None:
-        self.judging.discard(task)
+    def _scored(self, task: "asyncio.Task[None]") -> None:
+        self.scoring.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._fail(error)
-        self._wake()  # an attempt may have come in while this judge was on its way out
+        self._wake()  # an attempt may have come in while this scorer was on its way out
 
     def _fail(self, error: BaseException) -> None:
         if not self.done.done():
             self.done.set_exception(error)
 
     def _settle_up(self) -> None:
-        if not self.alive and not self.finished and not self.judging:
+        if not self.alive and not self.finished and not self.scoring:
             self.stop()
 
-    async def _judge(self) -> None:
-        """Judge finished attempts; what comes through (a second Ctrl-C in an evaluator, say) ends all judging."""
+    async def _score(self) -> None:
+        """Score finished attempts; what comes through (a second Ctrl-C in an evaluator, say) ends all scoring."""
         me = asyncio.current_task()
         try:
-            await self._judge_finished()
+            await self._score_finished()
         except asyncio.CancelledError:
             raise
         except GeneratorExit:
@@ -318,8 +318,8 @@ class ThreadWorkers:
             self.over = True
             raise
 
-    async def _judge_finished(self) -> None:
-        """Judge finished attempts until there are none; if an evaluator waits, the next wake adds another judge."""
+    async def _score_finished(self) -> None:
+        """Score finished attempts until there are none; if an evaluator waits, the next wake adds another scorer."""
         run = self.run
         fair_until = perf_counter() + FAIR_SECONDS
         while self.finished and not self.over:
@@ -342,11 +342,11 @@ class ThreadWorkers:
                 fair_until = perf_counter() + FAIR_SECONDS
 
     async def _judge_the_rest(self) -> None:
-        """Judge what is finished, as far as a moment allows: a call that was made must not have to be made again."""
+        """Score what is finished, as far as a moment allows: a call that was made must not have to be made again."""
         until = self.loop.time() + GRACE_SECONDS
-        while not self.over and (self.finished or self.judging) and (left := until - self.loop.time()) > 0:
+        while not self.over and (self.finished or self.scoring) and (left := until - self.loop.time()) > 0:
             self._wake()
-            await asyncio.wait(self.judging, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(self.scoring, timeout=left, return_when=asyncio.FIRST_COMPLETED)
 
     def _watch(self) -> None:
         """Give up on tasks that take longer than allowed, and put new threads in the place of theirs; then look again."""

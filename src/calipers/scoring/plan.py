@@ -2,7 +2,7 @@
 
 Evaluators have their names before anything runs: those of the dataset first, so that a column means the same in every
 case, whatever evaluators a single case adds. A name that is taken gets `_2`, `_3`, and so on. What the results of a
-mapping are called is known later; see `names.py`.
+mapping are called is known later; see `calipers.data.result_names`.
 """
 
 import inspect
@@ -29,7 +29,7 @@ _NOTHING_UNREAD: frozenset[Expectation] = frozenset()
 _EXPECTATIONS: frozenset[Expectation] = frozenset(get_args(Expectation))
 
 
-class Judge:
+class PlannedEvaluator:
     """One evaluator of a run, ready to be called, under the name it has in this run."""
 
     __slots__ = (
@@ -137,40 +137,44 @@ def _mentions(code: Any, name: str) -> bool:
 
 
 class Plan:
-    """The judges of an attempt, in the order they run."""
+    """The evaluators of an attempt, in the order they run."""
 
-    __slots__ = ("judges", "names", "needs_spans", "nothing_noted", "results", "unread")
+    __slots__ = ("evaluators", "names", "needs_spans", "nothing_noted", "results", "unread")
 
-    def __init__(self, judges: Sequence[Judge], results: Names | None = None) -> None:
-        self.judges = tuple(judges)
-        self.names = tuple(judge.name for judge in judges)
+    def __init__(self, evaluators: Sequence[PlannedEvaluator], results: Names | None = None) -> None:
+        self.evaluators = tuple(evaluators)
+        self.names = tuple(planned.name for planned in evaluators)
         self.results = Names() if results is None else results
         """What results are called; the plans of a run share it."""
         self.results.meet(self.names)
-        self.needs_spans = any(judge.evaluator.needs_spans for judge in judges)
+        self.needs_spans = any(planned.evaluator.needs_spans for planned in evaluators)
         self.unread = _EXPECTATIONS
-        """Expectations that no judge reads, as far as is known."""
-        for judge in judges:
-            self.unread = _NOTHING_UNREAD if judge.reads is None else self.unread - judge.reads
+        """Expectations that no evaluator reads, as far as is known."""
+        for planned in evaluators:
+            self.unread = _NOTHING_UNREAD if planned.reads is None else self.unread - planned.reads
         self.nothing_noted = dict.fromkeys(self.names, _NOTHING)
-        """What is noted of most attempts: every judge was asked, and none looked beyond the attempt."""
+        """What is noted of most attempts: every evaluator was asked, and none looked beyond the attempt."""
 
     def awaiting(self, case: Case[Any, Any, Any]) -> tuple[str, ...]:
-        """The names of the judges that would have judged the case, as far as it tells; others are taken to."""
+        """The names of the evaluators that would have judged the case, as far as it tells; others are taken to."""
         stated: set[Expectation] = {"expected_output"} if case.has_expected_output else set()
         if case.expected_tool_calls is not None:
             stated.add("expected_tool_calls")
-        return tuple(judge.name for judge in self.judges if not judge.needs or judge.needs & stated)
+        return tuple(
+            planned.name for planned in self.evaluators if not planned.needs or planned.needs & stated
+        )
 
 
 def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:
     """A plan for evaluators of any style; with `extend`, they run before that plan's and yield it the names."""
     taken = set(extend.names) if extend else set()
-    judges: list[Judge] = []
+    planned: list[PlannedEvaluator] = []
     for x in evaluators:
         try:
             evaluator = as_evaluator(x)
-            judges.append(Judge(evaluator, unique(evaluator.get_default_evaluation_name(), taken)))
+            planned.append(
+                PlannedEvaluator(evaluator, unique(evaluator.get_default_evaluation_name(), taken))
+            )
         except Exception:
             raise
         except BaseException as error:
@@ -179,5 +183,5 @@ def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:
             raise NotAnEvaluatorError(
                 f"an evaluator of type {type(x).__name__} cannot be asked for its name: {describe_error(error)[1]}"
             ) from error
-        taken.add(judges[-1].name)
-    return Plan([*judges, *extend.judges], extend.results) if extend else Plan(judges)
+        taken.add(planned[-1].name)
+    return Plan([*planned, *extend.evaluators], extend.results) if extend else Plan(planned)

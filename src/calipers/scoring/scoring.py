@@ -35,10 +35,10 @@ from calipers.errors import AttemptTimeoutError, EvaluatorContractError, Invalid
 from calipers.process.interrupt import is_interrupt
 from calipers.process.user_code import BLOCKING_SECONDS, STEP_SECONDS, call_in_thread, isolated, settled
 from calipers.scoring.evidence import Evidence, evidence
-from calipers.scoring.plan import Judge, Plan
+from calipers.scoring.plan import Plan, PlannedEvaluator
 
 _Said: TypeAlias = tuple[list[EvaluationResult], list[EvaluatorFailure], list[SkippedEvaluation]]
-"""What the judges of an attempt have said so far: results, failures and skips."""
+"""What the evaluators of an attempt have said so far: results, failures and skips."""
 
 _NOTHING: frozenset[str] = frozenset()
 _NOT_AGAIN = (InvalidOutputError, EvaluatorContractError)
@@ -101,11 +101,11 @@ class Scoring:
     async def score(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> ReportCase:
         """What the evaluators of the plan say of an attempt whose task finished."""
         said: _Said = ([], [], [])
-        ctx._earlier = Earlier(plan.names, said[0])  # noqa: SLF001 - the scorer fills in what earlier judges said
+        ctx._earlier = Earlier(plan.names, said[0])  # noqa: SLF001 - the scorer fills in what earlier evaluators said
         hearing = _Hearing(self, attempt, plan, ctx, said, said, evidence(ctx))
-        judges = iter(plan.judges)
-        if self.timeout is not None or not hearing.ask_in_turn(judges):
-            await hearing.hear(judges)
+        evaluators = iter(plan.evaluators)
+        if self.timeout is not None or not hearing.ask_in_turn(evaluators):
+            await hearing.hear(evaluators)
         return self._record(attempt, plan, said)
 
     def ends(self, error: BaseException) -> bool:
@@ -123,16 +123,16 @@ class Scoring:
     async def listen(
         self,
         attempt: Attempt,
-        judge: Judge,
+        planned: PlannedEvaluator,
         contexts: "Callable[[], EvaluatorContext[Any, Any, Any]]",
         asked: "_Asked",
     ) -> None:
-        """Hear a judge out, again and again while it fails and its tries are not used up; the outcome goes into `asked`."""
+        """Hear an evaluator out, again and again while it fails and its tries are not used up; the outcome goes into `asked`."""
         notes = Notes()
         began = perf_counter() if asked.began is None else asked.began
         while True:
             if asked.error is None:
-                asked.output, asked.error = await self._once(judge, asked, notes)
+                asked.output, asked.error = await self._once(planned, asked, notes)
             if asked.error is None or asked.looked_too_early or self.ends(asked.error):
                 break
             spent = perf_counter() - began
@@ -144,25 +144,27 @@ class Scoring:
             notes.clear()
         asked.notes = notes
 
-    async def _once(self, judge: Judge, asked: "_Asked", notes: Notes) -> tuple[Any, BaseException | None]:
-        """The judge's output, or what it raises; also when it takes longer than the timeout."""
+    async def _once(
+        self, planned: PlannedEvaluator, asked: "_Asked", notes: Notes
+    ) -> tuple[Any, BaseException | None]:
+        """The evaluator's output, or what it raises; also when it takes longer than the timeout."""
         context = copy_context()
         context.run(take_notes, notes)
-        hold = Hold(self, judge.name, is_async=True)
+        hold = Hold(self, planned.name, is_async=True)
         output = asked.awaitable
         start, held = perf_counter(), self.held
         if output is None:
-            if self.timeout is None or judge.is_async:
-                output, error = _called(context, judge, asked.ctx)
-                if not judge.is_async:
-                    self.note(judge.name, perf_counter() - start)
+            if self.timeout is None or planned.is_async:
+                output, error = _called(context, planned, asked.ctx)
+                if not planned.is_async:
+                    self.note(planned.name, perf_counter() - start)
             else:
                 async with self.threads:
                     start, held = perf_counter(), self.held
                     output, error = await settled(
                         within,
                         self.timeout,
-                        context.run(call_in_thread, judge.evaluate, asked.ctx),
+                        context.run(call_in_thread, planned.evaluate, asked.ctx),
                         self._late(),
                         hold.others,
                     )
@@ -224,23 +226,23 @@ class Earlier:
 
 
 class _Asked:
-    """A judge that is waited for."""
+    """An evaluator that is waited for."""
 
-    __slots__ = ("alone", "awaitable", "began", "ctx", "error", "judge", "notes", "output", "said", "tries")
+    __slots__ = ("alone", "awaitable", "began", "ctx", "error", "notes", "output", "planned", "said", "tries")
 
     def __init__(
         self,
-        judge: Judge,
+        planned: PlannedEvaluator,
         ctx: EvaluatorContext[Any, Any, Any],
         *,
         awaitable: Any = None,
         error: BaseException | None = None,
         began: float | None = None,
     ) -> None:
-        self.judge = judge
+        self.planned = planned
         self.ctx = ctx
         self.awaitable = awaitable
-        """What the judge returned; `None` if it has yet to be asked."""
+        """What the evaluator returned; `None` if it has yet to be asked."""
         self.error = error
         self.began = began
         """When the first try began; `None` if it has yet to begin."""
@@ -250,10 +252,10 @@ class _Asked:
         self.alone = False
         """Whether no other may be waited for at the same time."""
         self.said: _Said = ([], [], [])
-        """What judges said who came after it and did not have to be waited for."""
+        """What later evaluators said that did not have to be waited for."""
 
     def renew(self, ctx: EvaluatorContext[Any, Any, Any]) -> None:
-        """Have the judge asked once more, with the results before it as far as they were there."""
+        """Have the evaluator asked once more, with the results before it as far as they were there."""
         if isinstance(self.ctx._earlier, _NotYet):  # noqa: SLF001 - the scorer fills it in
             ctx._earlier = _NotYet()  # noqa: SLF001
         self.ctx, self.awaitable, self.error = ctx, None, None
@@ -270,7 +272,7 @@ class _LookedTooEarly(BaseException):
 
 
 class _NotYet:
-    """Stands for the results of judges who have not finished."""
+    """Stands for the results of evaluators that have not finished."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -283,7 +285,7 @@ class _NotYet:
 class _Hearing(msgspec.Struct):
     """The judgement of one attempt.
 
-    Judges that do not have to be waited for are asked in turn. Those that do (async ones, and all of them where there is a
+    Evaluators that do not have to be waited for are asked in turn. Those that do (async ones, and all of them where there is a
     timeout) wait side by side. One that looks at earlier results is asked when all before it have finished; which ones do is
     told by their code, and of the others when they try. What is said stands in the order of the plan.
     """
@@ -296,100 +298,102 @@ class _Hearing(msgspec.Struct):
     current: _Said
     """Where to put what is said next."""
     evidence: Evidence | None
-    """What judges could change in place."""
+    """What evaluators could change in place."""
     noted: dict[str, frozenset[str]] | None = None
-    """What judges looked at beyond the attempt; `None`: not wanted."""
+    """What evaluators looked at beyond the attempt; `None`: not wanted."""
     waiting: list[_Asked] = []
-    """Judges that have to be waited for."""
+    """Evaluators that have to be waited for."""
 
-    def ask_in_turn(self, judges: Iterator[Judge]) -> bool:
-        """Ask judges until one has to be waited for, or fails; whether all have been asked."""
+    def ask_in_turn(self, evaluators: Iterator[PlannedEvaluator]) -> bool:
+        """Ask evaluators until one has to be waited for, or fails; whether all have been asked."""
         ctx, evidence, notes = self.ctx, self.evidence, judging_notes()
         attributes, metrics, looked = ctx.attributes, ctx.metrics, ctx._asked  # noqa: SLF001
         copy_of_context = ctx.__copy__  # type: ignore[attr-defined]  # every Struct has it
         results, _, skipped = self.said
         before = perf_counter()
-        for judge in judges:
-            if judge.is_async:
-                self.ask(judge)
+        for planned in evaluators:
+            if planned.is_async:
+                self.ask(planned)
                 return False
-            own = ctx if judge.shares else copy_of_context()
+            own = ctx if planned.shares else copy_of_context()
             try:
-                output = judge.evaluate(own)
+                output = planned.evaluate(own)
                 if evidence is None:
                     if attributes or metrics:  # they were empty
                         attributes.clear()
                         metrics.clear()
-                elif not judge.is_harmless and evidence.has_changed() and not isawaitable(output):
-                    self.put_back(judge.name)
+                elif not planned.is_harmless and evidence.has_changed() and not isawaitable(output):
+                    self.put_back(planned.name)
                 # The common outputs come first: this loop is most of what a run costs beyond the user's own code.
                 if output is True or output is False:
-                    results.append(judge.true if output else judge.false)
+                    results.append(planned.true if output else planned.false)
                 elif type(output) is float and isfinite(output):
-                    results.append(judge.bare(output))
+                    results.append(planned.bare(output))
                 elif type(output) is str:
-                    results.append(judge.label(output))
+                    results.append(planned.label(output))
                 elif isawaitable(output):
-                    self.promised(judge, own, output)
+                    self.promised(planned, own, output)
                 else:
-                    self.take(output, judge, results, skipped)
+                    self.take(output, planned, results, skipped)
             except BaseException as error:
-                self.failed(judge, own, error, before)
+                self.failed(planned, own, error, before)
             if looked or notes.used:
-                self.note_down(judge, own, notes, self.said)
+                self.note_down(planned, own, notes, self.said)
             now = perf_counter()
             if now - before > STEP_SECONDS:
-                self.scoring.note(judge.name, now - before)
+                self.scoring.note(planned.name, now - before)
             before = now
             if self.waiting or (evidence is not None and evidence.spoiled is not None):
                 return False
         return True
 
-    async def hear(self, judges: Iterable[Judge]) -> None:
-        """Ask the judges, of whom some have to be waited for, and hear them all out."""
-        for judge in judges:
-            if self.waiting and judge.looks:
+    async def hear(self, evaluators: Iterable[PlannedEvaluator]) -> None:
+        """Ask the evaluators, of which some have to be waited for, and hear them all out."""
+        for planned in evaluators:
+            if self.waiting and planned.looks:
                 await self.finish()
-            self.ask(judge)
+            self.ask(planned)
         if self.waiting:
             await self.finish()
 
-    def ask(self, judge: Judge) -> None:
-        """Ask a judge, who may have to be waited for."""
-        said, own, notes = self.current, self.own(judge), judging_notes()
+    def ask(self, planned: PlannedEvaluator) -> None:
+        """Ask an evaluator, which may have to be waited for."""
+        said, own, notes = self.current, self.own(planned), judging_notes()
         if self.evidence is not None and self.evidence.spoiled is not None:
-            said[1].append(judge.failure(EvaluatorContractError(f"not asked: {self.evidence.spoiled}")))
+            said[1].append(planned.failure(EvaluatorContractError(f"not asked: {self.evidence.spoiled}")))
             return
         if self.scoring.timeout is not None:
-            self.wait_for(_Asked(judge, own))
+            self.wait_for(_Asked(planned, own))
             return
-        start, asked = perf_counter(), _Asked(judge, own)
+        start, asked = perf_counter(), _Asked(planned, own)
         try:
-            output = judge.evaluate(own)
+            output = planned.evaluate(own)
             if asked.looked_too_early:  # and it took no notice of what would have ended it
                 self.wait_for(asked)
             elif isawaitable(output):
-                self.promised(judge, own, output)
+                self.promised(planned, own, output)
             else:
                 if self.evidence is not None and self.evidence.has_changed():
-                    self.put_back(judge.name)
-                self.take(output, judge, said[0], said[2])
+                    self.put_back(planned.name)
+                self.take(output, planned, said[0], said[2])
         except BaseException as error:
-            self.failed(judge, own, error, start)
-        self.note_down(judge, own, notes, said)
-        self.scoring.note(judge.name, perf_counter() - start)
+            self.failed(planned, own, error, start)
+        self.note_down(planned, own, notes, said)
+        self.scoring.note(planned.name, perf_counter() - start)
 
-    def promised(self, judge: Judge, own: EvaluatorContext[Any, Any, Any], awaitable: Any) -> None:
-        """Have what a judge returned waited for; alone, if the judge shows only now that it waits, and so shares its data."""
-        asked = _Asked(judge, own, awaitable=awaitable)
-        if not judge.is_async:
-            judge.is_async = True
+    def promised(
+        self, planned: PlannedEvaluator, own: EvaluatorContext[Any, Any, Any], awaitable: Any
+    ) -> None:
+        """Have what an evaluator returned waited for; alone, if the evaluator shows only now that it waits, and so shares its data."""
+        asked = _Asked(planned, own, awaitable=awaitable)
+        if not planned.is_async:
+            planned.is_async = True
             if (
                 self.evidence is not None and self.evidence.has_changed()
             ):  # from now on it changes its own data
                 asyncio.ensure_future(awaitable).cancel()
-                self.put_back(judge.name)
-                self.ask(judge)
+                self.put_back(planned.name)
+                self.ask(planned)
                 return
             asked.alone = self.evidence is not None
             if own is not self.ctx:  # a task that runs already looks at the context later
@@ -399,7 +403,7 @@ class _Hearing(msgspec.Struct):
     def take(
         self,
         output: Any,
-        judge: Judge,
+        planned: PlannedEvaluator,
         results: list[EvaluationResult],
         skipped: list[SkippedEvaluation],
     ) -> None:
@@ -407,21 +411,21 @@ class _Hearing(msgspec.Struct):
         parts = read_parts(output)
         if all(type(part) is Abstention for part in parts):
             reasons = "; ".join(part.reason or "" for part in parts)
-            skipped.append(SkippedEvaluation(judge.name, reasons, original=parts[0].original))
+            skipped.append(SkippedEvaluation(planned.name, reasons, original=parts[0].original))
             return
         keys: set[str] = set()
         for part in parts:
-            name = judge.name
+            name = planned.name
             if part.key is not None:
                 self.scoring.met_keys = True
                 name = unique(part.key, keys)
                 keys.add(name)
             if isinstance(part, Abstention):
-                skipped.append(SkippedEvaluation(name, part.reason, key_of=judge.name))
+                skipped.append(SkippedEvaluation(name, part.reason, key_of=planned.name))
                 continue
             _, value, reason, verdict, score, metadata, original = part
             results.append(
-                judge.result(
+                planned.result(
                     name,
                     value=value,
                     reason=reason,
@@ -434,30 +438,30 @@ class _Hearing(msgspec.Struct):
 
     def note_down(
         self,
-        judge: Judge,
+        planned: PlannedEvaluator,
         own: EvaluatorContext[Any, Any, Any],
         notes: Notes | None,
         said: _Said,
         tries: int = 1,
     ) -> None:
-        """Keep what a judge looked at, counted and noted."""
-        looked = own._asked  # noqa: SLF001 - the scorer asks what judges look at
+        """Keep what an evaluator looked at, counted and noted."""
+        looked = own._asked  # noqa: SLF001 - the scorer asks what evaluators look at
         if looked and self.noted is not None:
-            self.noted[judge.name] = frozenset(looked)
+            self.noted[planned.name] = frozenset(looked)
             looked.clear()
         if tries > 1 or (notes is not None and notes.used):
-            annotate(said, judge.name, notes, tries=tries)
+            annotate(said, planned.name, notes, tries=tries)
         if notes is not None:
             notes.clear()
 
-    def own(self, judge: Judge) -> EvaluatorContext[Any, Any, Any]:
-        """The context as one judge alone has it."""
+    def own(self, planned: PlannedEvaluator) -> EvaluatorContext[Any, Any, Any]:
+        """The context as one evaluator alone has it."""
         own: EvaluatorContext[Any, Any, Any] = self.ctx.__copy__()  # type: ignore[attr-defined]  # every Struct has it
         if self.noted is not None:
             own._asked = set()  # noqa: SLF001 - as above
         if self.waiting:
             own._earlier = _NotYet()  # noqa: SLF001
-        if self.evidence is None or judge.is_async or self.scoring.timeout is not None:
+        if self.evidence is None or planned.is_async or self.scoring.timeout is not None:
             self._separate(own)
         return own
 
@@ -468,23 +472,27 @@ class _Hearing(msgspec.Struct):
         else:
             self.evidence.private(own)
 
-    def put_back(self, *judges: str) -> None:
-        """Put back what judges changed in place.
+    def put_back(self, *evaluators: str) -> None:
+        """Put back what evaluators changed in place.
 
         Raises:
             EvaluatorContractError: it cannot be put back.
         """
         assert self.evidence is not None
-        lost = self.evidence.put_back(*judges)
+        lost = self.evidence.put_back(*evaluators)
         if lost is not None:
             self.attempt.changed_from = lost.before.get("output", self.attempt.changed_from)
             raise lost
 
     def failed(
-        self, judge: Judge, own: EvaluatorContext[Any, Any, Any], error: BaseException, began: float
+        self,
+        planned: PlannedEvaluator,
+        own: EvaluatorContext[Any, Any, Any],
+        error: BaseException,
+        began: float,
     ) -> None:
-        """Record that a judge failed, unless it is to be asked again."""
-        asked = _Asked(judge, own, error=error, began=began)
+        """Record that an evaluator failed, unless it is to be asked again."""
+        asked = _Asked(planned, own, error=error, began=began)
         if asked.looked_too_early:
             self.wait_for(asked)
             return
@@ -492,7 +500,7 @@ class _Hearing(msgspec.Struct):
             raise error
         if self.evidence is not None and self.evidence.spoiled is None and self.evidence.has_changed():
             try:
-                self.put_back(judge.name)
+                self.put_back(planned.name)
             except EvaluatorContractError as lost:
                 error = lost
         retry = self.scoring.retry
@@ -500,25 +508,25 @@ class _Hearing(msgspec.Struct):
         if retry is not None and not issubclass(type(error), _NOT_AGAIN) and retry.again(error, 1, spent):
             self.wait_for(asked)
         else:
-            self.current[1].append(judge.failure(error))
+            self.current[1].append(planned.failure(error))
 
     def wait_for(self, asked: _Asked) -> None:
-        """Have a judge waited for; what is said until then comes after it."""
+        """Have an evaluator waited for; what is said until then comes after it."""
         self.waiting.append(asked)
         self.current = asked.said
 
     async def finish(self) -> None:
-        """Wait for the judges that have to be waited for, and add what they said in its place."""
+        """Wait for the evaluators that have to be waited for, and add what they said in its place."""
         waiting, self.current = list(self.waiting), self.said
         self.waiting.clear()
         await self._wait([asked for asked in waiting if not asked.looked_too_early and not asked.alone])
         for asked in waiting:
-            judge = asked.judge
+            planned = asked.planned
             if asked.alone:
                 await self._wait([asked])
             if asked.looked_too_early:
-                judge.looks = True
-                asked.ctx, asked.awaitable, asked.error = self.own(judge), None, None
+                planned.looks = True
+                asked.ctx, asked.awaitable, asked.error = self.own(planned), None, None
                 await self._wait([asked])
             self._add(asked)
             results, failures, skipped = asked.said
@@ -527,11 +535,11 @@ class _Hearing(msgspec.Struct):
             self.said[2].extend(skipped)
 
     async def _wait(self, several: list[_Asked]) -> None:
-        """Hear out judges side by side."""
+        """Hear out evaluators side by side."""
         if not several:
             return
         calls = [
-            self.scoring.listen(self.attempt, asked.judge, partial(self.own, asked.judge), asked)
+            self.scoring.listen(self.attempt, asked.planned, partial(self.own, asked.planned), asked)
             for asked in several
         ]
         if len(several) == 1:
@@ -544,25 +552,25 @@ class _Hearing(msgspec.Struct):
                 raise asked.error
         if self.evidence is not None and self.evidence.has_changed():
             try:
-                self.put_back(*(asked.judge.name for asked in judged))
+                self.put_back(*(asked.planned.name for asked in judged))
             except EvaluatorContractError as error:
                 for asked in judged:
                     asked.error = error
 
     def _add(self, asked: _Asked) -> None:
-        """Add what a judge that has been heard out said."""
-        judge = asked.judge
+        """Add what an evaluator that has been heard out said."""
+        planned = asked.planned
         results, failures, skipped = self.said
         if asked.error is None:
             try:
-                self.take(asked.output, judge, results, skipped)
+                self.take(asked.output, planned, results, skipped)
             except BaseException as error:
                 if is_interrupt(error):
                     raise
                 asked.error = error
         if asked.error is not None:
-            failures.append(judge.failure(asked.error))
-        self.note_down(judge, asked.ctx, asked.notes, self.said, asked.tries)
+            failures.append(planned.failure(asked.error))
+        self.note_down(planned, asked.ctx, asked.notes, self.said, asked.tries)
 
 
 async def _side_by_side(tasks: "list[asyncio.Task[None]]", several: list[_Asked], scoring: Scoring) -> None:
@@ -609,10 +617,10 @@ def annotate(said: _Said, name: str, notes: Notes | None, *, tries: int = 1) -> 
 
 
 def _called(
-    context: Context, judge: Judge, ctx: EvaluatorContext[Any, Any, Any]
+    context: Context, planned: PlannedEvaluator, ctx: EvaluatorContext[Any, Any, Any]
 ) -> tuple[Any, BaseException | None]:
     try:
-        return context.run(judge.evaluate, ctx), None
+        return context.run(planned.evaluate, ctx), None
     except BaseException as error:
         return None, error
 
@@ -624,7 +632,7 @@ async def _await(awaitable: Any) -> Any:
 class NotedScoring(Scoring):
     """Judges attempts for a run that keeps a journal.
 
-    What is recalled of an attempt is taken as it is, and only the other judges are asked. It is noted which of them
+    What is recalled of an attempt is taken as it is, and only the other evaluators are asked. It is noted which of them
     looked beyond the attempt: at earlier results, or at the seed.
     """
 
@@ -632,16 +640,16 @@ class NotedScoring(Scoring):
         """What the evaluators of the plan say of an attempt, or are known to have said."""
         said: _Said = ([], [], [])
         self._show(attempt, plan, ctx, said[0])
-        ctx._asked = set()  # noqa: SLF001 - the scorer asks what judges look at
+        ctx._asked = set()  # noqa: SLF001 - the scorer asks what evaluators look at
         noted: dict[str, frozenset[str]] = {}
         hearing = _Hearing(self, attempt, plan, ctx, said, said, evidence(ctx), noted)
-        judges = (
-            iter(plan.judges)
+        evaluators = (
+            iter(plan.evaluators)
             if attempt.recalled is None
             else _lacking(plan, attempt.recalled.cells, hearing, noted)
         )
-        if self.timeout is not None or not hearing.ask_in_turn(judges):
-            await hearing.hear(judges)
+        if self.timeout is not None or not hearing.ask_in_turn(evaluators):
+            await hearing.hear(evaluators)
         if attempt.recalled is not None:
             attempt.asked = noted
         else:
@@ -655,18 +663,18 @@ class NotedScoring(Scoring):
         ctx: EvaluatorContext[Any, Any, Any],
         results: list[EvaluationResult],
     ) -> None:
-        """Let the judges of an attempt see what earlier ones said, or will have said."""
-        ctx._earlier = Earlier(plan.names, results)  # noqa: SLF001 - the scorer fills in what earlier judges said
+        """Let the evaluators of an attempt see what earlier ones said, or will have said."""
+        ctx._earlier = Earlier(plan.names, results)  # noqa: SLF001 - the scorer fills in what earlier evaluators said
 
 
 def _lacking(
     plan: Plan, cells: Mapping[str, Cell], hearing: _Hearing, noted: dict[str, frozenset[str]]
-) -> Iterator[Judge]:
-    """The judges that have no cell to be taken; what the others said is added where their turn would have been."""
+) -> Iterator[PlannedEvaluator]:
+    """The evaluators that have no cell to be taken; what the others said is added where their turn would have been."""
     holds = True
     """Whether all that was said so far is what was said then."""
-    for judge in plan.judges:
-        cell = cells.get(judge.name)
+    for planned in plan.evaluators:
+        cell = cells.get(planned.name)
         if cell is not None and (holds or not cell.saw_results):
             hearing.scoring.met_keys = True
             results, failures, skipped = hearing.current
@@ -675,8 +683,8 @@ def _lacking(
             skipped.extend(cell.skipped)
             continue
         holds = False
-        noted[judge.name] = _NOTHING
-        yield judge
+        noted[planned.name] = _NOTHING
+        yield planned
 
 
 class Hold:

@@ -21,7 +21,7 @@ from calipers.errors import StoreError
 from .run_info import StoredEvaluator, plain_spec
 
 if TYPE_CHECKING:
-    from calipers.scoring.plan import Judge, Plan
+    from calipers.scoring.plan import Plan, PlannedEvaluator
 
 _WIDE: Final = 1 << 63
 _MOST_SHARED: Final = 1000
@@ -121,7 +121,7 @@ class PlanSlots(msgspec.Struct, frozen=True):
     """The evaluators of a plan, and their places in the run."""
 
     slots: EvaluatorSlots
-    judges: Mapping[int, "Judge"]
+    judges: Mapping[int, "PlannedEvaluator"]
     """By place."""
     has_rollouts: bool
 
@@ -134,7 +134,7 @@ class RunSlots:
         evaluators: Sequence[StoredEvaluator],
         plan: "Plan",
         *,
-        stored: Callable[["Judge"], StoredEvaluator],
+        stored: Callable[["PlannedEvaluator"], StoredEvaluator],
         add: Callable[[Sequence[StoredEvaluator]], Sequence[int]],
     ) -> None:
         """The places in one run.
@@ -159,7 +159,7 @@ class RunSlots:
         return self._shared if plan is self._shared_plan else self._placed(plan)
 
     def _placed(self, plan: "Plan") -> PlanSlots:
-        wanted = [self._stored(judge) for judge in plan.judges]
+        wanted = [self._stored(judge) for judge in plan.evaluators]
         named = [_known_by(evaluator) for evaluator in wanted]
         new = [evaluator for evaluator, name in zip(wanted, named, strict=True) if name not in self._places]
         if new:
@@ -172,8 +172,8 @@ class RunSlots:
         places = [self._places[name] for name in named]
         return PlanSlots(
             EvaluatorSlots(self.evaluators, places, shared=self._shared_places),
-            dict(zip(places, plan.judges, strict=True)),
-            any(isinstance(judge.evaluator, RolloutEvaluator) for judge in plan.judges),
+            dict(zip(places, plan.evaluators, strict=True)),
+            any(isinstance(judge.evaluator, RolloutEvaluator) for judge in plan.evaluators),
         )
 
 

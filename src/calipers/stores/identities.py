@@ -17,7 +17,7 @@ from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown, digest
 from calipers.identity.libraries import Libraries
 from calipers.identity.values import NoFormError, held, written
 from calipers.run.work import REMEMBERED_NAMES, Work
-from calipers.scoring.plan import Judge, Plan
+from calipers.scoring.plan import Plan, PlannedEvaluator
 
 from .run_info import StoredEvaluator, plain_spec
 
@@ -78,7 +78,7 @@ class Columns:
         self.libraries = libraries or Libraries()
         self._shared = {
             id(judge): self._made(judge, evaluator_identity(_origin(judge), libraries=self.libraries))
-            for judge in plan.judges
+            for judge in plan.evaluators
         }
         self._shared_plan = plan
         self._known: dict[int, tuple[Any, AnyIdentity]] = {}
@@ -87,16 +87,16 @@ class Columns:
     @property
     def shared(self) -> tuple[StoredEvaluator, ...]:
         """The evaluators that judge every attempt."""
-        return tuple(self._shared[id(judge)].stored for judge in self._shared_plan.judges)
+        return tuple(self._shared[id(judge)].stored for judge in self._shared_plan.evaluators)
 
-    def of(self, judge: Judge) -> Column:
+    def of(self, judge: PlannedEvaluator) -> Column:
         """The column of a judge."""
         found = self._shared.get(id(judge))
         return self._made(judge, self._identity(_origin(judge)), shared=False) if found is None else found
 
-    def before(self, plan: Plan, judge: Judge) -> str:
+    def before(self, plan: Plan, judge: PlannedEvaluator) -> str:
         """What stands for the evaluators that run before this one; empty if one of them cannot be known."""
-        keys = tuple(self.of(other).key for other in plan.judges[: plan.judges.index(judge)])
+        keys = tuple(self.of(other).key for other in plan.evaluators[: plan.evaluators.index(judge)])
         found = self._before.get(keys)
         if found is None:
             found = "" if None in keys else digest("\0".join(map(str, keys)).encode())
@@ -113,7 +113,7 @@ class Columns:
             self._known[id(origin)] = known
         return known[1]
 
-    def _made(self, judge: Judge, identity: AnyIdentity, *, shared: bool = True) -> Column:
+    def _made(self, judge: PlannedEvaluator, identity: AnyIdentity, *, shared: bool = True) -> Column:
         key, reads_name, unknown = None, True, None
         if isinstance(identity, Identity):
             reads_name = identity.reads_name
@@ -132,7 +132,7 @@ class Columns:
         return Column(stored, reads_name)
 
 
-def _origin(judge: Judge) -> Any:
+def _origin(judge: PlannedEvaluator) -> Any:
     return getattr(judge.evaluator, "origin", judge.evaluator)
 
 

@@ -33,7 +33,7 @@ from calipers.identity.tasks import task_identity, with_hooks
 from calipers.report.report import Report
 from calipers.run.journal import Keeping, Setup
 from calipers.run.work import Work
-from calipers.scoring.plan import Judge
+from calipers.scoring.plan import PlannedEvaluator
 from calipers.spans import SpanTree
 
 from .evaluator_slots import EvaluatorSlots, PlanSlots, RunSlots, scored_places
@@ -383,7 +383,7 @@ class RunJournal:
         asked = attempt.asked
         if asked is not None:
             counts.cells_computed += len(asked)
-            counts.cells_reused += len(work.plan.judges) - len(asked)
+            counts.cells_reused += len(work.plan.evaluators) - len(asked)
             if asked and source.as_plain:
                 counts.judged_as_plain += 1
                 self._judged_redacted += source.redacted
@@ -593,10 +593,10 @@ def _is_whole(recalled: Recalled, work: Work) -> bool:
     """Whether nothing is left to be computed."""
     if isinstance(recalled.record, ReportCaseFailure):
         return True
-    return all(judge.name in recalled.cells for judge in work.plan.judges)
+    return all(judge.name in recalled.cells for judge in work.plan.evaluators)
 
 
-def _original(record: ReportCase | ReportCaseFailure, judge: Judge) -> Any:
+def _original(record: ReportCase | ReportCaseFailure, judge: PlannedEvaluator) -> Any:
     """What a rollout metric returned, as plain data; of other evaluators, nothing is kept but the results."""
     if not isinstance(judge.evaluator, RolloutEvaluator) or not isinstance(record, ReportCase):
         return None

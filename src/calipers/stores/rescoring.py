@@ -40,7 +40,7 @@ from calipers.run.runner import Options, Record, Run
 from calipers.run.task import Task
 from calipers.run.work import Work, WorkQueue
 from calipers.run.workers import LoopWorkers
-from calipers.scoring.plan import Judge, Plan
+from calipers.scoring.plan import Plan, PlannedEvaluator
 from calipers.spans import SpanTree
 
 from .evaluator_slots import EvaluatorSlots
@@ -215,7 +215,9 @@ class _Again:
         self.counts.notes += _beside_others(evaluators, self.plan, replace=replace)
         self.evaluators = store.run(info.id).evaluators
         self.slots = EvaluatorSlots(self.evaluators, self.places)
-        self.has_rollouts = any(isinstance(judge.evaluator, RolloutEvaluator) for judge in self.plan.judges)
+        self.has_rollouts = any(
+            isinstance(judge.evaluator, RolloutEvaluator) for judge in self.plan.evaluators
+        )
         self._output = output
         self.judged_redacted = 0
         self.judged_bare = 0
@@ -311,7 +313,7 @@ class _Again:
             )
         plan = self.plan
         if present:
-            judges = zip(self.places, self.plan.judges, strict=True)
+            judges = zip(self.places, self.plan.evaluators, strict=True)
             plan = Plan([judge for place, judge in judges if place not in present], self.plan.results)
         spans = NO_SPANS if notes.spans is None else SpanTree.from_dict(notes.spans)
         recalled = Recalled(
@@ -338,12 +340,12 @@ class _Again:
         asked = attempt.asked or {}
         self.asked.update(asked)
         self.counts.cells_computed += len(asked)
-        self.counts.cells_reused += len(self.plan.judges) - len(asked)
+        self.counts.cells_reused += len(self.plan.evaluators) - len(asked)
         self.counts.judged_as_plain += found.as_plain
         self.judged_redacted += found.redacted
         cells = pack_cells(record, work.position, self.slots)
         said = {cell.evaluator for cell in cells}
-        for place, judge in zip(self.places, self.plan.judges, strict=True):
+        for place, judge in zip(self.places, self.plan.evaluators, strict=True):
             if judge.name in asked and place not in said:
                 # It had nothing to say, which takes the place of what it said before.
                 cells.append(
@@ -353,7 +355,7 @@ class _Again:
         self.changed += changed
         if not (self.has_rollouts or found.as_plain or found.holds_code or changed or any(asked.values())):
             return cells
-        judges = dict(zip(self.places, self.plan.judges, strict=True))
+        judges = dict(zip(self.places, self.plan.evaluators, strict=True))
         self.judged_bare += found.bare and any("case" in looked for looked in asked.values())
         for cell in cells:
             judge = judges[cell.evaluator]
@@ -376,7 +378,7 @@ class _Again:
         """The plan, once the report's results have what rollout metrics returned, in this round or in an earlier one."""
         names = {attempt.position: attempt.name for attempt in self.store.attempts(self.info.id, parts=False)}
         originals: dict[tuple[str, str], Any] = {}
-        for place, judge in zip(self.places, self.plan.judges, strict=True):
+        for place, judge in zip(self.places, self.plan.evaluators, strict=True):
             if not isinstance(judge.evaluator, RolloutEvaluator):
                 continue
             # What was combined before is combined anew.
@@ -393,7 +395,7 @@ class _Again:
         return self.plan
 
 
-def _original(judge: Judge, record: ReportCase) -> Any:
+def _original(judge: PlannedEvaluator, record: ReportCase) -> Any:
     """What a rollout metric returned, as plain data; of other evaluators, nothing is kept but the results."""
     if not isinstance(judge.evaluator, RolloutEvaluator):
         return None
@@ -466,13 +468,13 @@ def _seated(
         if len(set(plan.names)) < len(evaluators):
             raise InvalidOptionError(f"the evaluators need names of their own, got {list(plan.names)}")
         columns = Columns(plan)
-        keys = {judge.name: columns.of(judge).key for judge in plan.judges}
+        keys = {judge.name: columns.of(judge).key for judge in plan.evaluators}
         known = {
             one.name: place
             for place, one in enumerate(info.evaluators)
             if not one.superseded and one.identity is not None and one.identity == keys.get(one.name)
         }
-        new = [judge for judge in plan.judges if judge.name not in known]
+        new = [judge for judge in plan.evaluators if judge.name not in known]
         stored = [msgspec.structs.replace(columns.of(judge).stored, added=True) for judge in new]
         outdate(store, info.id, [judge.name for judge in new if judge.name in info.columns], "was replaced")
         outdate(store, info.id, [judge.name for judge in new if judge.name not in info.columns], "was added")
@@ -487,13 +489,13 @@ def _seated(
             info = store.run(info.id)
             continue
         known.update({judge.name: place for judge, place in zip(new, added, strict=True)})
-        return plan, [known[judge.name] for judge in plan.judges]
+        return plan, [known[judge.name] for judge in plan.evaluators]
     raise AssertionError("unreachable")
 
 
 def _beside_others(evaluators: Sequence[Any], plan: Plan, *, replace: bool) -> Iterator[str]:
     """Which evaluators stand beside another one that has their name."""
-    for x, judge in zip(evaluators, plan.judges, strict=True):
+    for x, judge in zip(evaluators, plan.evaluators, strict=True):
         name = as_evaluator(x).get_default_evaluation_name()
         if name == judge.name:
             continue
@@ -515,7 +517,7 @@ def _beside_others(evaluators: Sequence[Any], plan: Plan, *, replace: bool) -> I
             )
 
 
-def _named(x: Any, stored: Sequence[StoredEvaluator]) -> Judge:
+def _named(x: Any, stored: Sequence[StoredEvaluator]) -> PlannedEvaluator:
     """The judge of an evaluator, under its own name or, where another evaluator of the run has that, `_2` and so on."""
     evaluator = as_evaluator(x)
     identity = evaluator_identity(x)
@@ -528,7 +530,7 @@ def _named(x: Any, stored: Sequence[StoredEvaluator]) -> Judge:
     number = 2
     while name in keys and (None in keys[name] or keys[name] != {column_key(identity, name)}):
         name, number = f"{base}_{number}", number + 1
-    return Judge(evaluator, name)
+    return PlannedEvaluator(evaluator, name)
 
 
 class Found:

@@ -29,7 +29,7 @@ from calipers.data.reuse import Cell, Recalled
 from calipers.errors import SpanTreeRecordingError, StoreDamagedError
 from calipers.identity.cases import CodeInValues
 from calipers.run.work import Work
-from calipers.scoring.plan import Judge
+from calipers.scoring.plan import PlannedEvaluator
 from calipers.spans import SpanTree
 
 from .identities import Columns, setting_key
@@ -119,7 +119,7 @@ class Recaller:
         if notes.rich:
             record.output, restored = self.output.restored(record.output, notes.form)
             source.as_plain = not restored
-        judges = work.plan.judges
+        judges = work.plan.evaluators
         if notes.output_code is not None and not self.code.holds(notes.output_code):
             if source.as_plain:
                 return None  # no evaluator has seen it as it would be now, and none can
@@ -137,10 +137,10 @@ class Recaller:
             if cell is not None and taken is not None and _holds(taken, keep_failures=keep_failures):
                 found[judge.name] = taken
                 source.cells[judge.name] = (cell.origin or cell.run, cell_notes(cell.body))
-        if notes.changed and len(found) < len(work.plan.judges):
+        if notes.changed and len(found) < len(work.plan.evaluators):
             # An evaluator that is asked has to see the output as those before it leave it.
             found, source.cells = {}, {}
-        if converted and len(found) < len(work.plan.judges):
+        if converted and len(found) < len(work.plan.evaluators):
             self.made_again += 1
             return None
         return Recalled(
@@ -152,7 +152,7 @@ class Recaller:
         )
 
     def _cell(
-        self, work: Work, judge: Judge, attempt: StoredAttempt, stored: StoredCell, source: Source
+        self, work: Work, judge: PlannedEvaluator, attempt: StoredAttempt, stored: StoredCell, source: Source
     ) -> Cell | None:
         """A stored cell, if it holds."""
         judged_as = attempt.case_name if stored.case_name is None else stored.case_name

@@ -28,7 +28,7 @@ def evaluate_one(
         NotAnEvaluatorError: `evaluator` has none of the shapes.
     """
     plan = make_plan([evaluator])
-    for judge in plan.judges:
+    for judge in plan.evaluators:
         # The scorer starts each attempt with no earlier results; the judge is shown the context as it was given.
         judge.evaluate = _shown(ctx, judge.evaluate)
     attempt = _attempt(ctx)
