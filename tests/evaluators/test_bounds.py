@@ -12,8 +12,8 @@ from calipers.evaluators.bounds import check_bounds, check_counts, describe_boun
     ("minimum", "maximum", "words"),
     [
         (None, None, "without a bound"),
-        (math.nan, None, "finite number as minimum"),
-        (None, math.inf, "finite number as maximum"),
+        (math.nan, None, "minimum of .* must be a finite number"),
+        (None, math.inf, "maximum of .* must be a finite number"),
         ("1", None, "got '1'"),
         (True, None, "got True"),
         (2, 1, "minimum of 2 above its maximum of 1"),

@@ -80,7 +80,7 @@ def test_several_run_at_once(context):
     ("options", "error"),
     [
         ({"seconds": 0}, InvalidOptionError),
-        ({"seconds": "1"}, TypeError),
+        ({"seconds": "1"}, InvalidOptionError),
         ({"memory_bytes": -1}, InvalidOptionError),
         ({"stdin": b""}, InvalidOptionError),
         ({"expected_stdout": 1}, InvalidOptionError),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError
-from calipers.evaluators.scored import ScoredReportEvaluator, check_points, thinned
+from calipers.evaluators.roc import ROCEvaluator
+from calipers.evaluators.scored import ScoredReportEvaluator, thinned
 from calipers.report.analysis import TableResult
 
 
@@ -152,5 +153,5 @@ def test_thinning_keeps_the_ends_the_order_and_no_more_than_asked_for(points, n)
 
 @pytest.mark.parametrize("n", [1, 0, -3, 2.5, True, None])
 def test_a_curve_needs_two_points(n):
-    with pytest.raises(InvalidOptionError, match="n_points must be an integer of at least 2"):
-        check_points(n)
+    with pytest.raises(InvalidOptionError, match="n_points must be a whole number from 2"):
+        ROCEvaluator("x", n_points=n)

@@ -27,5 +27,5 @@ def test_a_duration_that_is_no_number_of_seconds_is_never_in_time(judge):
 
 @pytest.mark.parametrize("seconds", [0, -1, math.nan, math.inf, "1", True, None, timedelta(0)])
 def test_a_limit_is_positive_and_finite(seconds):
-    with pytest.raises(InvalidOptionError, match="MaxDuration needs"):
+    with pytest.raises(InvalidOptionError, match="seconds of MaxDuration must be"):
         MaxDuration(seconds)

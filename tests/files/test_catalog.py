@@ -144,7 +144,7 @@ def test_report_evaluators_have_the_same_forms():
         ({}, "a: e: expected an evaluator as Name"),
         ({1: 2}, "a: e: expected an evaluator as Name"),
         ({"MaxDuration": "abc"}, "a: e.MaxDuration: expected a valid number, or a valid duration"),
-        ({"MaxDuration": -1}, "a: e.MaxDuration: MaxDuration needs a positive number of seconds"),
+        ({"MaxDuration": -1}, "a: e.MaxDuration: seconds of MaxDuration must be a number of seconds above 0"),
         ("MaxDuration", "a: e: the parameter 'seconds' is missing"),
         ("between", "a: e: the parameters 'low', 'high' are missing"),
         (

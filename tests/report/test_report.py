@@ -224,9 +224,7 @@ def test_k_cannot_exceed_the_attempts():
 def test_k_is_a_whole_number_of_attempts(k):
     report = repeated(a=[1, 2])
     for ask in (report.pass_at_k, report.pass_hat_k):
-        with pytest.raises(
-            InvalidOptionError, match=f"k must be a whole number of attempts from 1, got {k!r}"
-        ):
+        with pytest.raises(InvalidOptionError, match=f"k must be a whole number from 1, got {k!r}"):
             ask(k)
 
 

@@ -228,7 +228,7 @@ def test_a_report_that_keeps_only_what_failed_refuses_what_it_cannot_know():
         report.summaries(confidence=0.9)
     with pytest.raises(ValueError, match="keep='all'"):
         report.pass_at_k(1)
-    with pytest.raises(ValueError, match="keep must be 'all' or 'failed', got 'none'"):
+    with pytest.raises(ValueError, match="keep must be one of all, failed, got 'none'"):
         dataset().evaluate_sync(echo, progress=False, keep="none")
     with pytest.raises(ValueError, match="report evaluators look at every attempt"):
         dataset(report_evaluators=[lambda report: []]).evaluate_sync(echo, progress=False, keep="failed")

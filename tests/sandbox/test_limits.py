@@ -26,21 +26,21 @@ def test_a_time_that_is_not_above_zero_and_finite_is_refused_by_name(seconds):
 
 @pytest.mark.parametrize("seconds", ["5", None, True, 1j])
 def test_a_time_that_is_not_a_number_is_refused(seconds):
-    with pytest.raises(TypeError, match="expected a number of seconds"):
+    with pytest.raises(InvalidOptionError, match="must be a number of seconds above 0"):
         Limits(seconds=seconds)
 
 
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("value", [0, -1, 1 << 62])
 def test_a_limit_out_of_range_is_refused_by_name(name, value):
-    with pytest.raises(InvalidOptionError, match=rf"Limits\({name}={value}\)"):
+    with pytest.raises(InvalidOptionError, match=rf"Limits\({name}=.* got {value}"):
         Limits(**{name: value})
 
 
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("value", ["1", 1.5, True, math.nan])
 def test_a_limit_that_is_not_a_whole_number_is_refused_by_name(name, value):
-    with pytest.raises(TypeError, match=rf"Limits\({name}="):
+    with pytest.raises(InvalidOptionError, match=rf"Limits\({name}="):
         Limits(**{name: value})
 
 

@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
+from calipers.data.argument_checks import check_choice
 from calipers.data.jsonable import plain, safe_repr
 from calipers.data.record import ReportCase, ReportCaseFailure, name_results
 from calipers.data.result_names import Names
@@ -135,8 +136,7 @@ def pair_cases(
     baseline: Iterable[RunCase], candidate: Iterable[RunCase], *, by: PairBy = "content"
 ) -> tuple[list[Pair], Pairing]:
     """The cases that two reports share, in the baseline's order, and what became of the others."""
-    if by not in get_args(PairBy):
-        raise InvalidOptionError(f"pair_by must be one of {get_args(PairBy)!r}, got {by!r}")
+    check_choice("pair_by", by, get_args(PairBy))
     left, right = {case.name: case for case in baseline}, {case.name: case for case in candidate}
     partner: dict[str, RunCase] = {
         name: right[name]

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from calipers.data.argument_checks import check_choice, is_whole_number
 from calipers.data.jsonable import plain, safe_repr
 from calipers.data.record import ReportCaseFailure
 from calipers.errors import InvalidOptionError, ReportFormatError
@@ -163,7 +164,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             ReportFormatError: the data is no comparison, or one of a later version.
         """
         version = data.get("calipers_comparison") if isinstance(data, Mapping) else None
-        if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        if not is_whole_number(version, at_least=1):
             raise ReportFormatError(
                 f"this is no comparison: it has no 'calipers_comparison' version, got {safe_repr(data):.200}"
             )
@@ -571,10 +572,8 @@ def _check(
         raise InvalidOptionError(f"a comparison needs a baseline and a candidate, got {len(reports)} reports")
     for report in reports:
         check_report(report, "what is compared")
-    if correction not in get_args(Correction):
-        raise InvalidOptionError(f"correction must be one of {get_args(Correction)!r}, got {correction!r}")
-    if population not in get_args(Population):
-        raise InvalidOptionError(f"population must be one of {get_args(Population)!r}, got {population!r}")
+    check_choice("correction", correction, get_args(Correction))
+    check_choice("population", population, get_args(Population))
     if labels is not None and len(labels) != len(reports):
         raise InvalidOptionError(f"every report needs its label: got {len(reports)} and {len(labels)} labels")
 

@@ -83,26 +83,19 @@ def check_number(
         or (above is not None and not number > above)
         or not number <= (sys.float_info.max if at_most is None else at_most)
     ):
-        kind = ("a finite number" if at_most is None else "a number") + (f" of {of}" if of else "")
-        lowest = (
-            f" from {at_least:,}"
-            if at_least is not None
-            else f" above {above:,}"
-            if above is not None
-            else ""
-        )
-        if at_most is None or at_most == math.inf:
-            highest = ""
-        else:
-            highest = (
-                f" to {at_most:,}"
-                if at_least is not None
-                else f" and at most {at_most:,}"
-                if lowest
-                else f" up to {at_most:,}"
-            )
-        raise _refusal(error, name, f"{kind}{lowest}{highest}", value, or_none=or_none)
+        limits = [] if at_least is None else [f"from {at_least:,}"]
+        limits += [] if above is None else [f"above {above:,}"]
+        if at_most is not None and at_most < math.inf:
+            limits += [f"to {at_most:,}" if above is None else f"and at most {at_most:,}"]
+        infinite = at_most is None and is_number(number) and not abs(number) <= sys.float_info.max
+        kind = f"{'finite ' * infinite}number" + (f" of {of}" if of else "")
+        raise _refusal(error, name, " ".join(["a", kind, *limits]), value, or_none=or_none)
     return value
+
+
+def check_seconds(name: str, value: _T) -> _T:
+    """The value, if it is a limit of time: a number of seconds above 0, or `None` for no limit."""
+    return check_number(name, value, above=0, of="seconds", or_none=True)
 
 
 def check_share(

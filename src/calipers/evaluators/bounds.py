@@ -3,9 +3,9 @@
 A range without any bound would accept everything, so it is an error and not a pass.
 """
 
-import math
 from typing import Any
 
+from calipers.data.argument_checks import check_number, check_whole_number, is_whole_number
 from calipers.errors import InvalidOptionError
 
 
@@ -20,10 +20,8 @@ def check_bounds(owner: str, minimum: Any, maximum: Any) -> None:
             f"{owner} needs minimum=, maximum= or both: without a bound everything would pass"
         )
     for name, bound in (("minimum", minimum), ("maximum", maximum)):
-        if bound is not None and not _is_finite_number(bound):
-            raise InvalidOptionError(
-                f"{owner} needs a finite number as {name}, got {bound!r}; leave it out for no bound on that side"
-            )
+        if not is_whole_number(bound):  # which may be larger than any float
+            check_number(f"{name} of {owner}", bound, or_none=True)
     if minimum is not None and maximum is not None and minimum > maximum:
         raise InvalidOptionError(f"{owner} has a minimum of {minimum!r} above its maximum of {maximum!r}")
 
@@ -36,8 +34,7 @@ def check_counts(owner: str, minimum: Any, maximum: Any) -> None:
     """
     check_bounds(owner, minimum, maximum)
     for name, bound in (("minimum", minimum), ("maximum", maximum)):
-        if bound is not None and (not isinstance(bound, int) or bound < 0):
-            raise InvalidOptionError(f"{owner} needs a whole number from 0 up as {name}, got {bound!r}")
+        check_whole_number(f"{name} of {owner}", bound, at_least=0, or_none=True)
     if minimum == 0 and maximum is None:
         raise InvalidOptionError(f"{owner} with minimum=0 alone would accept everything: give a maximum too")
 
@@ -58,9 +55,3 @@ def describe_bounds(minimum: float | None, maximum: float | None) -> str:
     if minimum is None:
         return f"at most {maximum!r}"
     return f"exactly {minimum!r}" if minimum == maximum else f"{minimum!r} to {maximum!r}"
-
-
-def _is_finite_number(value: Any) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return isinstance(value, int) and not isinstance(value, bool)

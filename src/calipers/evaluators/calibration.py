@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from calipers.data.argument_checks import check_whole_number
 from calipers.errors import InvalidOptionError
 from calipers.report.analysis import CalibrationCurve
 from calipers.report.report_evaluator import ReportEvaluatorContext
@@ -36,8 +37,7 @@ class CalibrationEvaluator(ScoredReportEvaluator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.n_bins, bool) or not isinstance(self.n_bins, int) or self.n_bins < 1:
-            raise InvalidOptionError(f"n_bins must be an integer of at least 1, got {self.n_bins!r}")
+        check_whole_number("n_bins", self.n_bins, at_least=1)
         if not 0 < self.confidence < 1:
             raise InvalidOptionError(
                 f"confidence must lie strictly between 0 and 1 (0.95 for 95%), got {self.confidence!r}"

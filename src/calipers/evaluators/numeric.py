@@ -45,7 +45,7 @@ class CloseTo(Evaluator):
         for name, tolerance in (("rel_tol", self.rel_tol), ("abs_tol", self.abs_tol)):
             number = _as_number(tolerance)
             if number is None or not 0 <= number < math.inf:
-                raise InvalidOptionError(f"{name} must be a number from 0 up, got {tolerance!r}")
+                raise InvalidOptionError(f"{name} must be a number from 0, got {tolerance!r}")
 
     def needs_expectations(self) -> frozenset[Expectation]:
         """The expected output, unless it was given a value."""

@@ -5,13 +5,13 @@ with catastrophic backtracking ends as an evaluator failure, not as a run that h
 nobody found out.
 """
 
-import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import regex
 
+from calipers.data.argument_checks import check_number
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
@@ -42,9 +42,7 @@ class MatchesRegex(Evaluator):
     def __post_init__(self) -> None:
         if not isinstance(self.pattern, str) or not self.pattern:
             raise InvalidOptionError(f"MatchesRegex needs a pattern as non-empty text, got {self.pattern!r}")
-        limit = self.timeout_seconds
-        if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < math.inf:
-            raise InvalidOptionError(f"timeout_seconds must be a positive number of seconds, got {limit!r}")
+        check_number("timeout_seconds", self.timeout_seconds, above=0, of="seconds")
         self._compiled()
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason:

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field
 
+from calipers.data.argument_checks import check_whole_number
 from calipers.report.analysis import PrecisionRecall
 from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stats import rank
 
-from .scored import ScoredReportEvaluator, check_points, thinned
+from .scored import ScoredReportEvaluator, thinned
 
 
 @dataclass
@@ -24,7 +25,7 @@ class PrecisionRecallEvaluator(ScoredReportEvaluator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_points(self.n_points)
+        check_whole_number("n_points", self.n_points, at_least=2)  # its two ends
 
     def evaluate(self, ctx: ReportEvaluatorContext) -> PrecisionRecall:
         """The curve."""

@@ -132,12 +132,6 @@ def _number(value: Any, source: Source) -> float | Missing:
     return float(number)
 
 
-def check_points(n_points: int) -> None:
-    """Refuse a curve of fewer points than its two ends."""
-    if isinstance(n_points, bool) or not isinstance(n_points, int) or n_points < 2:
-        raise InvalidOptionError(f"n_points must be an integer of at least 2, got {n_points!r}")
-
-
 def thinned(points: Sequence[PointT], n_points: int) -> list[PointT]:
     """At most that many of the points, evenly spaced, both ends kept."""
     if len(points) <= n_points:

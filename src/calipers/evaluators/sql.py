@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from threading import local
 from typing import Any
 
+from calipers.data.argument_checks import check_whole_number
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
@@ -45,9 +46,7 @@ class ParsesAsSQL(Evaluator):
     """What the result is called; `None` for the class's name."""
 
     def __post_init__(self) -> None:
-        limit = self.max_statements
-        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
-            raise InvalidOptionError(f"max_statements must be a whole number from 1 up, got {limit!r}")
+        check_whole_number("max_statements", self.max_statements, at_least=1, or_none=True)
         _check_dialect(self.dialect)
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason:

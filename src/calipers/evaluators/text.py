@@ -10,6 +10,7 @@ Similarity runs from 0 to 1, where 1 means equal, by one of three methods:
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
+from calipers.data.argument_checks import check_share
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvaluationReason, Skipped
@@ -42,9 +43,7 @@ class SimilarText(Evaluator):
 
     def __post_init__(self) -> None:
         _check_options("SimilarText", self.value, self.method)
-        least = self.minimum
-        if isinstance(least, bool) or not isinstance(least, int | float) or not 0 < least <= 1:
-            raise InvalidOptionError(f"minimum must be above 0 and at most 1, got {least!r}")
+        check_share("minimum", self.minimum, or_zero=False)
 
     def needs_expectations(self) -> frozenset[Expectation]:
         """The expected output, unless it was given a value."""

@@ -1,13 +1,12 @@
 """Evaluators that claim how long the task took."""
 
-import math
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from calipers.data.argument_checks import check_number
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
-from calipers.errors import InvalidOptionError
 
 
 @dataclass
@@ -20,15 +19,8 @@ class MaxDuration(Evaluator):
     """What the result is called; `None` for the class's name."""
 
     def __post_init__(self) -> None:
-        limit = self.seconds
-        if isinstance(limit, timedelta):
-            valid = limit > timedelta(0)
-        else:
-            valid = isinstance(limit, int | float) and not isinstance(limit, bool) and 0 < limit < math.inf
-        if not valid:
-            raise InvalidOptionError(
-                f"MaxDuration needs a positive number of seconds or a timedelta, got {limit!r}"
-            )
+        limit = self.seconds.total_seconds() if isinstance(self.seconds, timedelta) else self.seconds
+        check_number("seconds of MaxDuration", limit, above=0, of="seconds")
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason:
         """True if the task was in time; otherwise the reason gives both times."""

@@ -178,7 +178,7 @@ class Approx(Matcher):
         for name in ("abs_tol", "rel_tol"):
             tolerance = getattr(self, name)
             if not _is_number(tolerance) or not 0 <= tolerance < math.inf:
-                raise InvalidOptionError(f"{name} must be a finite number from 0, got {tolerance!r}")
+                raise InvalidOptionError(f"{name} must be a number from 0, got {tolerance!r}")
 
     def similarity(self, actual: Any) -> float:
         """1 if the numbers are close."""

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
+from calipers.data.argument_checks import check_seconds
 from calipers.errors import AgentConnectionError, AgentReplyError, AgentTimeoutError, InvalidOptionError
 from calipers.models.concealment import secrets_of, shown_address, shown_text
 from calipers.models.http_sessions import load_aiohttp, session_of_loop
@@ -209,18 +210,6 @@ def is_address(url: str, schemes: tuple[str, ...]) -> bool:
     except ValueError:  # such as a port of letters
         return False
     return has_place and parts.scheme in schemes and url.isprintable()
-
-
-def check_seconds(name: str, seconds: float | None) -> None:
-    """Check a limit of time.
-
-    Raises:
-        InvalidOptionError: it is no positive number; `None` is no limit, and fine.
-    """
-    if seconds is None:
-        return
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-        raise InvalidOptionError(f"{name} must be a number of seconds above 0, or None, got {seconds!r}")
 
 
 def as_json(body: Any, *, what: str = "the request") -> bytes:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unp
 
 import msgspec
 
+from calipers.data.argument_checks import check_whole_number, is_whole_number
 from calipers.data.case import field_tags
 from calipers.data.context import InputsT, MetadataT, OutputT
 from calipers.data.evaluator import Expectation
@@ -366,7 +367,9 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     def _of_repeats(
         self, estimate: Callable[..., Any], k: int, default: Any, evaluator: str | None, confidence: float
     ) -> Any:
-        _check_k(k)
+        check_whole_number(
+            "k", int(k) if isinstance(k, Integral) and not isinstance(k, int) else k, at_least=1
+        )
         found = self._passes(evaluator)
         rate = found and estimate(found[0], k, clusters=found[1], confidence=confidence)
         why = "nothing was asserted" if evaluator is None else f"no attempt has an assertion {evaluator!r}"
@@ -532,7 +535,7 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
             ReportFormatError: the data is no stored report, or one of a later version.
         """
         version = data.get("calipers_report") if isinstance(data, Mapping) else None
-        if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        if not is_whole_number(version, at_least=1):
             raise ReportFormatError(
                 f"this is no stored report: it has no 'calipers_report' version, got {safe_repr(data):.200}"
             )
@@ -649,11 +652,6 @@ def _or_default(found: Any, default: Any, method: str, why: str) -> Any:
 def _tags_of(record: ReportCase | ReportCaseFailure, fields: Sequence[str]) -> tuple[str, ...]:
     more = [tag for field in fields for tag in field_tags(record.metadata, field)]
     return tuple(dict.fromkeys((*record.tags, *more)))
-
-
-def _check_k(k: Any) -> None:
-    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise InvalidOptionError(f"k must be a whole number of attempts from 1, got {k!r}")
 
 
 _GIVEN = frozenset(

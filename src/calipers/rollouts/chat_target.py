@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from calipers.data.argument_checks import check_seconds
 from calipers.data.redaction import without
 from calipers.data.retry import Retry
 from calipers.data.trace import LLMCall, Trace
@@ -23,7 +24,7 @@ from calipers.errors import AgentConnectionError, AgentReplyError, InvalidOption
 from calipers.models import openai
 from calipers.models.completion import Usage, excerpt
 from calipers.models.concealment import shown_address
-from calipers.models.http_request import Request, as_json, check_seconds, is_address, is_passing_trouble
+from calipers.models.http_request import Request, as_json, is_address, is_passing_trouble
 
 from .players import Message, Reply, turn_seed
 from .targets import as_dicts, check_cost

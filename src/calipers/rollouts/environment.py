@@ -27,10 +27,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from calipers.data.argument_checks import check_seconds
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError
-from calipers.models.http_request import check_seconds
 from calipers.process.loop import run_sync
 from calipers.run.evaluation import draw_seed
 from calipers.stats.number_text import plural

@@ -11,15 +11,17 @@ other cases go on. Ctrl-C ends the run early; what is finished is kept, and the 
 
 import asyncio
 import copy
+import math
 import os
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from inspect import isawaitable
 from time import perf_counter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from calipers.data.argument_checks import check_choice, check_function, check_number, check_whole_number
 from calipers.data.attempt import Attempt, begin
 from calipers.data.case import Case
 from calipers.data.context import EvaluatorContext
@@ -107,27 +109,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for name in ("max_concurrency", "repeat"):
-            value = getattr(self, name)
-            if name == "max_concurrency" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InvalidOptionError(f"{name} must be a whole number from 1, got {value!r}")
+            check_whole_number(name, getattr(self, name), at_least=1, or_none=name == "max_concurrency")
         for name in ("task_timeout", "evaluator_timeout"):
-            value = getattr(self, name)
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, int | float) or not value > 0
-            ):
-                raise InvalidOptionError(f"{name} must be a number of seconds above 0, got {value!r}")
+            check_number(name, getattr(self, name), above=0, at_most=math.inf, of="seconds", or_none=True)
         for name in ("lifecycle", "on_record", "stop_when"):
-            value = getattr(self, name)
-            if value is not None and not callable(value):
-                raise InvalidOptionError(f"{name} must be callable, got {value!r}")
+            check_function(name, getattr(self, name), or_none=True)
         if isinstance(self.plugins, type) or not isinstance(self.plugins, RunHooks | None):
             raise InvalidOptionError(f"plugins must be a PluginManager, got {self.plugins!r}")
-        if self.keep not in {"all", "failed"}:
-            raise InvalidOptionError(f"keep must be 'all' or 'failed', got {self.keep!r}")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise InvalidOptionError(f"seed must be a whole number, got {self.seed!r}")
+        check_choice("keep", self.keep, get_args(Keep))
+        check_whole_number("seed", self.seed)
         for name in ("retry", "retry_evaluators"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, Retry | RetryFunctions):

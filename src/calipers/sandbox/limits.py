@@ -11,9 +11,13 @@ import math
 
 import msgspec
 
-from calipers.errors import InvalidOptionError
+from calipers.data.argument_checks import check_number, check_whole_number
 
 __all__ = ["DEFAULT_LIMITS", "Limits"]
+
+_LONGEST = 10**8 - 1
+"""Seconds; beyond, the system's timers overflow."""
+_LARGEST = (1 << 62) - 1
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,22 +41,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Files, pipes and sockets open at once, the three standard ones included."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float):
-            raise TypeError(f"Limits(seconds={self.seconds!r}): expected a number of seconds")
-        if not 0 < self.seconds < 1e8:  # false for NaN too; beyond, the system's timers overflow
-            raise InvalidOptionError(
-                f"Limits(seconds={self.seconds!r}): expected a number above zero and below 1e8"
-            )
+        check_number("Limits(seconds=...)", self.seconds, above=0, at_most=_LONGEST, of="seconds")
         for name in self.__struct_fields__[1:]:
             value = getattr(self, name)
-            if name == "cpu_seconds" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"Limits({name}={value!r}): expected a whole number")
-            if not 0 < value < 1 << 62:
-                raise InvalidOptionError(
-                    f"Limits({name}={value!r}): expected a whole number above zero and below 2**62"
-                )
+            or_none = name == "cpu_seconds"
+            check_whole_number(f"Limits({name}=...)", value, at_least=1, at_most=_LARGEST, or_none=or_none)
 
     @property
     def cpu_limit(self) -> int:

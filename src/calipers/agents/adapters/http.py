@@ -14,12 +14,13 @@ from urllib.parse import urlsplit
 from calipers.agents.event_log import Event, turn_of
 from calipers.agents.recorder import TraceRecorder
 from calipers.agents.recording import Recording
+from calipers.data.argument_checks import check_seconds
 from calipers.data.redaction import without
 from calipers.data.trace import ToolCall, Trace
 from calipers.errors import AgentError, AgentReplyError, InvalidOptionError
 from calipers.models.completion import excerpt
 from calipers.models.concealment import shown_address
-from calipers.models.http_request import Reply, Request, check_address, check_seconds
+from calipers.models.http_request import Reply, Request, check_address
 from calipers.models.http_sessions import load_aiohttp
 
 from .json_reply import Path, read_count, read_text, read_tool_calls

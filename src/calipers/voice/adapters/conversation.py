@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from calipers.data.argument_checks import check_seconds
 from calipers.errors import (
     AgentConnectionError,
     AgentError,
@@ -19,7 +20,7 @@ from calipers.errors import (
     MissingExtraError,
 )
 from calipers.models.concealment import secrets_of, shown_address, shown_text
-from calipers.models.http_request import as_json, check_seconds, is_address
+from calipers.models.http_request import as_json, is_address
 from calipers.stats.number_text import plural
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse

@@ -8,9 +8,10 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
+from calipers.data.argument_checks import check_seconds
 from calipers.errors import InvalidOptionError
 from calipers.models.concealment import shown_address
-from calipers.models.http_request import as_json, check_seconds
+from calipers.models.http_request import as_json
 from calipers.models.tool_declarations import for_chat
 from calipers.voice.audio import Audio
 from calipers.voice.checks import check_part
