@@ -79,7 +79,7 @@ TYPING_ONLY = {
     ("calipers.data.context", "calipers.spans"),
     ("calipers.run.dataset", "calipers.files.catalog"),
     ("calipers.run.dataset", "calipers.files.format"),
-    ("calipers.run.dataset", "calipers.files.table"),
+    ("calipers.run.dataset", "calipers.files.case_table"),
     ("calipers.run.dataset", "calipers.stores.store"),
     ("calipers.errors", "calipers.files.problem"),
 }

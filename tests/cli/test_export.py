@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from calipers.exchange.exporting import EXPORT_FORMATS, parse_export
+from calipers.exchange.run_export import EXPORT_FORMATS, parse_export
 
 
 @pytest.fixture

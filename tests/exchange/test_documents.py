@@ -5,7 +5,7 @@ import math
 import pytest
 
 from calipers.errors import ReportFormatError
-from calipers.exchange.documents import read_document
+from calipers.exchange.found_run import read_document
 
 
 def test_numbers_that_json_has_no_word_for_are_read():

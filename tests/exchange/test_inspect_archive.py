@@ -8,7 +8,7 @@ import pytest
 
 from calipers.errors import ReportFormatError
 from calipers.exchange import import_run
-from calipers.exchange.inspect_archive import read_archive
+from calipers.exchange.inspect_log import read_archive
 from calipers.views.jsonl import record_line
 
 DATA = Path(__file__).parents[1] / "samples"

@@ -14,7 +14,7 @@ from calipers.errors import ReportFormatError, StoreError
 from calipers.exchange import export_run, import_run
 from calipers.report.report import Incomplete, Report
 from calipers.stores import MemoryStore, RunInfo, score_again
-from calipers.stores.notes import AttemptNotes, CellNotes, with_attempt_notes, with_notes
+from calipers.stores.attempt_notes import AttemptNotes, CellNotes, with_attempt_notes, with_notes
 from calipers.stores.records import StoredCell
 from calipers.testing.stores import record
 from calipers.views.formats import read_report, write_report

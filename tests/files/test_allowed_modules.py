@@ -6,7 +6,7 @@ import types
 
 import pytest
 
-from calipers.files.allowed_modules import import_allowed
+from calipers.files.named_objects import import_allowed
 from calipers.files.problem import Problems
 
 

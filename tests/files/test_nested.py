@@ -11,7 +11,7 @@ from calipers.agents import BaseEvaluator, CompositeEvaluator, LatencyBudgetEval
 from calipers.data.evaluator import EvaluatorLike
 from calipers.evaluators import Contains, EqualsExpected, Evaluator, MaxDuration
 from calipers.files.catalog import Catalog
-from calipers.files.nested import holds_evaluators, nested_in
+from calipers.files.parameters import holds_evaluators, nested_in
 from calipers.files.problem import Problems
 
 

@@ -1,4 +1,4 @@
-from calipers.sandbox import bubblewrap
+from calipers.sandbox.confinement import bubblewrap_command
 
 
 def wrapped(**changes):
@@ -9,7 +9,7 @@ def wrapped(**changes):
         "environment": {"HOME": "/tmp"},
         "root": False,
     }
-    return bubblewrap.wrap(["program", "--flag"], **{**options, **changes})
+    return bubblewrap_command(["program", "--flag"], **{**options, **changes})
 
 
 def pairs(arguments, option):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.rollouts import Evaluator, Graph, GraphMetrics, Node
-from calipers.stores.notes import kept_metrics, read_metrics
+from calipers.stores.attempt_notes import kept_metrics, read_metrics
 
 KEYS = st.text(max_size=4) | st.integers() | st.booleans() | st.none() | st.tuples(st.integers())
 VALUES = st.recursive(

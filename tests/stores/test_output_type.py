@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from calipers import Case, Dataset
 from calipers.data.jsonable import are_plain, plain
 from calipers.stores import MemoryStore, hide_matches
-from calipers.stores.notes import attempt_notes
+from calipers.stores.attempt_notes import attempt_notes
 from calipers.stores.output_type import OutputType, form_of, output_type
 
 

@@ -26,7 +26,7 @@ from calipers.stores import (
     score_again,
     why,
 )
-from calipers.stores.notes import attempt_notes, cell_notes
+from calipers.stores.attempt_notes import attempt_notes, cell_notes
 from calipers.testing.stores import _EVALUATORS, record
 
 SECRET = "sk-12345"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.files.environment import filled, referred, refuse_secrets
 from calipers.files.problem import Problems
+from calipers.files.voice_parts import filled, referred, refuse_secrets
 
 ENVIRON = {"TOKEN": "s3cret", "HOST": "example.org", "EMPTY": ""}
 

@@ -16,8 +16,7 @@ from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.errors import ReportFormatError, StoreError
 from calipers.report.report import Incomplete, Report
-from calipers.stores.evaluator_slots import EvaluatorSlots, scored_places
-from calipers.stores.notes import (
+from calipers.stores.attempt_notes import (
     AttemptNotes,
     CellNotes,
     attempt_notes,
@@ -25,6 +24,7 @@ from calipers.stores.notes import (
     with_attempt_notes,
     with_notes,
 )
+from calipers.stores.evaluator_slots import EvaluatorSlots, scored_places
 from calipers.stores.packing import (
     NOT_JUDGED,
     Record,
@@ -42,7 +42,7 @@ from calipers.stores.run_report import bare_report
 from calipers.stores.store import Store
 from calipers.views.jsonl import first_line, last_line, numbered_lines, record_line
 
-from .found import FoundAttempt, FoundRun
+from .found_run import FoundAttempt, FoundRun
 
 _OF_A_PROCESS: Final = {"owner", "heartbeat", "attempts", "failures", "ending", "totals"}
 """What of a run the file does not tell as such: who writes it, and what its other lines say."""

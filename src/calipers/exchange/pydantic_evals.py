@@ -24,8 +24,7 @@ from calipers.data.result import EvaluationResult, EvaluatorFailure, EvaluatorSp
 from calipers.report.analysis import Analysis
 from calipers.report.report import Report
 
-from .documents import damaged, is_no_score, is_time
-from .found import FoundRun
+from .found_run import FoundRun, damaged, is_no_score, is_time
 
 _KEPT: Final = "pydantic_evals"
 

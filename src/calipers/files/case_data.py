@@ -13,10 +13,9 @@ from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.matching.match import as_expected_calls
 from calipers.matching.matcher_data import calls_data
 
-from .catalog import Catalog
+from .catalog import Catalog, write_evaluator
 from .plain_data import check_plain, same
 from .problem import Problems, Steps, shorten, suggest
-from .spec import write_evaluator
 from .value_type import CaseTypes, ValueType
 
 KEYS = (

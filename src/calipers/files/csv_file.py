@@ -12,9 +12,9 @@ from typing import IO, Any
 from calipers.data.case import Case
 
 from .case_data import CaseReader
-from .lazy import Found, LazyCases, Rejected
+from .case_table import RowReader, Source
+from .lazy_cases import Found, LazyCases, Rejected
 from .problem import Problems, about_encoding
-from .table import RowReader, Source
 
 _OTHER_DELIMITERS = ";\t|"
 _LONGEST_CELL = 1 << 30

@@ -15,7 +15,7 @@ from calipers.data.case import Case
 
 from .case_data import CaseReader, name_in
 from .json_reader import parse_json
-from .lazy import Found, LazyCases, Rejected
+from .lazy_cases import Found, LazyCases, Rejected
 from .problem import ABSENT, Problems, about_encoding
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

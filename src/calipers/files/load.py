@@ -10,14 +10,14 @@ from calipers.errors import InvalidOptionError
 from calipers.run.dataset import Dataset
 
 from .case_data import CaseReader
+from .case_table import Source
 from .catalog import Catalog, Kind
 from .csv_file import CSVFile
-from .document import Parts, open_cases, parse_data, read_data, read_document
+from .dataset_document import Parts, open_cases, parse_data, read_data, read_document
 from .format import DOCUMENTS, Format, format_of
-from .lazy import LazyCases, raise_if_any
+from .lazy_cases import LazyCases, raise_if_any
 from .parquet_file import ParquetFile
 from .problem import Problem, Problems
-from .table import Source
 from .value_type import case_types, type_arguments
 
 DatasetT = TypeVar("DatasetT", bound=Dataset[Any, Any, Any])

@@ -12,9 +12,9 @@ from typing import Any
 from calipers.errors import MissingExtraError
 
 from .case_data import CaseReader
-from .lazy import Found, LazyCases, Rejected
+from .case_table import RowReader, Source
+from .lazy_cases import Found, LazyCases, Rejected
 from .problem import Problems
-from .table import RowReader, Source
 
 _ROWS_AT_ONCE = 1024
 

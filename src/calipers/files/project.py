@@ -19,7 +19,8 @@ from typing import Any, Final
 import msgspec
 
 from calipers.errors import SettingsError
-from calipers.files.problem import Problems, Steps, about_encoding, in_words, suggest
+
+from .problem import Problems, Steps, about_encoding, in_words, suggest
 
 OWN_FILE: Final = "calipers.toml"
 SHARED_FILE: Final = "pyproject.toml"

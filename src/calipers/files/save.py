@@ -19,17 +19,16 @@ from calipers.process.atomic_file import write_whole
 from calipers.run.dataset import Dataset
 
 from .case_data import write_case
-from .catalog import Kind
+from .case_table import Table, arrow_columns, text_rows
+from .catalog import Kind, kinds_of, write_evaluator
 from .csv_file import write_csv
-from .document import write_document
+from .dataset_document import write_document
 from .format import DOCUMENTS, Format, format_of
 from .jsonl_file import encode_line
-from .lazy import raise_if_any
+from .lazy_cases import raise_if_any
 from .parquet_file import parquet_bytes
 from .problem import Problems
 from .schema import dataset_schema
-from .spec import kinds_of, write_evaluator
-from .table_writer import Table, arrow_columns, text_rows
 from .value_type import CaseTypes, case_types, type_arguments
 
 

@@ -36,13 +36,6 @@ from typing import Any
 from calipers.data.case import Case
 from calipers.data.trace import ToolCall
 from calipers.errors import DatasetFileError, InvalidAudioError, InvalidOptionError
-from calipers.files.case_data import CaseReader, check_keys
-from calipers.files.catalog import Catalog
-from calipers.files.document import read_data
-from calipers.files.format import DOCUMENTS, format_of
-from calipers.files.problem import ABSENT, Problem, Problems, Steps, in_words, suggest
-from calipers.files.value_type import case_types
-from calipers.files.voice_parts import NamedParts
 from calipers.run.dataset import Dataset
 from calipers.voice.audio import Audio
 from calipers.voice.cache import AudioCache, CachedSynthesizer
@@ -53,6 +46,14 @@ from calipers.voice.perturbations import KINDS, Babble, Chain, Perturbation, fro
 from calipers.voice.pipeline import VoiceTask, case_names
 from calipers.voice.prompt_babble import PromptBabble, PromptVoices, said_by
 from calipers.voice.protocols import Agent, Synthesizer, TextAgent
+
+from .case_data import CaseReader, check_keys
+from .catalog import Catalog
+from .dataset_document import read_data
+from .format import DOCUMENTS, format_of
+from .problem import ABSENT, Problem, Problems, Steps, in_words, suggest
+from .value_type import case_types
+from .voice_parts import NamedParts
 
 KEYS = (
     *("$schema", "name", "agent", "synthesizer", "evaluators", "perturbation", "sweep", "compare"),

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from calipers.files.schema import Definitions, Named, dataset_schema, first_line, named_forms
-from calipers.files.voice_file import EVALUATORS
-from calipers.files.voice_parts import AGENTS, PARSERS, SYNTHESIZERS, part_parameters
 from calipers.voice.expectation import CIRCUMSTANCES
 from calipers.voice.perturbations import KINDS
+
+from .schema import Definitions, Named, dataset_schema, first_line, named_forms
+from .voice_file import EVALUATORS
+from .voice_parts import AGENTS, PARSERS, SYNTHESIZERS, part_parameters
 
 _COUNT = {"type": ["integer", "null"], "minimum": 1}
 _CALL = {

@@ -22,9 +22,9 @@ from calipers.errors import InvalidCaseError, InvalidOptionError
 if TYPE_CHECKING:
     from os import PathLike
 
+    from calipers.files.case_table import Source
     from calipers.files.catalog import Kind
     from calipers.files.format import Format
-    from calipers.files.table import Source
     from calipers.matching.match import CallLike
     from calipers.report.report import Report
     from calipers.run.early_stop import StopRule

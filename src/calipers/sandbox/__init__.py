@@ -1,8 +1,7 @@
 """Running untrusted Python code in a child process that ends together with everything it started."""
 
 from calipers.errors import SandboxError
-from calipers.sandbox.limits import Limits
-from calipers.sandbox.outcome import Outcome, Protection, StoppedBy
+from calipers.sandbox.program import Limits, Outcome, Protection, StoppedBy
 from calipers.sandbox.python import Sandbox, run_python, run_python_sync
 
 __all__ = [

@@ -3,18 +3,24 @@
 Everything arrives as a callback of the event loop, and nothing waits in a task of its own or in asyncio's subprocess
 machinery: so a cancelled caller, or a loop that shuts down, can always wait for the end of the child, and the
 caller's way of handling SIGCHLD does not matter.
+
+The Python that runs the program is the one that runs Calipers, without its virtual environment: that is a folder of links to
+a base installation, so the base is what runs. The program sees the standard library and nothing else, unless
+`Sandbox.packages` names folders to import from.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import marshal
 import os
 import secrets
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -22,14 +28,15 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import msgspec
 
-from calipers.sandbox import bubblewrap, interpreter, launcher
-from calipers.sandbox.confinement import Confinement, borrowed_user
+from calipers.errors import SandboxError
+from calipers.sandbox import launcher
+from calipers.sandbox.confinement import HOME, Confinement, borrowed_user, bubblewrap_command
 from calipers.sandbox.system_calls import system_call_filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from calipers.sandbox.limits import Limits
+    from calipers.sandbox.program import Limits
 
 __all__ = ["Ending", "Report", "hold"]
 
@@ -97,16 +104,16 @@ async def hold(
             _file_of(stdin.encode("utf-8", "replace")) as source,
             _filter_file(confinement) as filter_file,
         ):
-            inner = interpreter.command(theirs.fileno(), job_file)
+            inner = _supervisor_command(theirs.fileno(), job_file)
             passed = [theirs.fileno(), job_file, *([] if filter_file is None else [filter_file])]
-            environment = _environment(folder or bubblewrap.HOME, marker)
+            environment = _environment(folder or HOME, marker)
             wrapped = (
                 inner
                 if confinement.bubblewrap is None
-                else bubblewrap.wrap(
+                else bubblewrap_command(
                     inner,
                     bubblewrap=confinement.bubblewrap,
-                    readable=[*interpreter.base_folders(), *packages],
+                    readable=[*_interpreter_folders(), *packages],
                     folder_bytes=limits.folder_bytes,
                     environment=environment,
                     root=confinement.own_user,
@@ -331,3 +338,27 @@ def _kill_marked(marker: str) -> None:
         if not found:
             return
         time.sleep(0.001)
+
+
+def _supervisor_command(control: int, job_file: int) -> list[str]:
+    """The command line of the supervisor, which finds its two files under these numbers."""
+    # -I: no environment, no user packages, no current folder on the path. -S: no packages at all, and a faster start.
+    # -B: leaves no compiled files behind.
+    flags = ["-I", "-S", "-B", "-X", "utf8"]
+    return [_executable(), *flags, "-c", f"{inspect.getsource(launcher)}\nmain({control}, {job_file})\n"]
+
+
+def _interpreter_folders() -> list[str]:
+    """The folders that hold the interpreter and its standard library, as real paths."""
+    candidates = [sys.base_prefix, sys.base_exec_prefix, os.path.dirname(_executable())]  # noqa: PTH120
+    return sorted({os.path.realpath(folder) for folder in candidates})
+
+
+def _executable() -> str:
+    # In a virtual environment made of copies, sys.executable is a copy that a sandbox could not see.
+    executable = getattr(sys, "_base_executable", None) or sys.executable
+    if not executable:
+        raise SandboxError(
+            "sys.executable is empty: this Python is embedded, and has no interpreter to start"
+        )
+    return os.path.realpath(executable)

@@ -1,8 +1,12 @@
 """A way to hold a program: inside bubblewrap or by resource limits alone, and as which user.
 
 The system does not limit the processes of root, and counts those of anyone else by user. So a sandbox started by root
-runs each program as a user of its own, with a number that nobody has. A sandbox started by a plain user shares the count
-with everything that user runs; there the limit is set above what is running at the start.
+runs each program as a user of its own, with a number that no other user has. A sandbox started by a plain user shares the
+count with everything that user runs; there the limit is set above what is running at the start.
+
+Inside bubblewrap there is no network, and no other process can be seen. The root is read-only and holds /usr, the
+interpreter and the folders named to import from; /tmp and /dev/shm are private, writable and of limited size. Version 0.7
+of bubblewrap is the first with a limit on size.
 """
 
 from __future__ import annotations
@@ -20,12 +24,11 @@ import msgspec
 from calipers.errors import SandboxError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from calipers.sandbox.limits import Limits
-    from calipers.sandbox.outcome import Protection
+    from calipers.sandbox.program import Limits, Protection
 
-__all__ = ["Confinement", "borrowed_user"]
+__all__ = ["HOME", "Confinement", "borrowed_user", "bubblewrap_command"]
 
 
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +47,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
         return "limits" if self.bubblewrap is None else "bubblewrap"
 
     def process_limits(self, limits: Limits) -> dict[str, int | None]:
-        """The limits to set in the program's process; None where nobody can tell what to set."""
+        """The limits to set in the program's process; None where the right number is unknown."""
         table: dict[str, int | None] = {**limits.for_process()}
         if self.own_user or os.geteuid() == 0:
             return table
@@ -109,3 +112,70 @@ def _usable_numbers() -> range:
             if first <= wanted.start and wanted.stop <= first + count:
                 return wanted
     raise SandboxError("this user namespace maps no user number that is free for unprivileged programs")
+
+
+# ---------------------------------------------------------------------- the command line of bubblewrap
+
+HOME = "/tmp"  # noqa: S108 - a private one, made for each program
+
+_NAMESPACES = ["--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+
+
+def bubblewrap_command(
+    command: list[str],
+    *,
+    bubblewrap: str,
+    readable: Iterable[str],
+    folder_bytes: int,
+    environment: Mapping[str, str],
+    root: bool,
+    filter_file: int | None = None,
+) -> list[str]:
+    """The command line that runs `command` in bubblewrap with the `readable` folders at their own paths.
+
+    With `root`, the command starts as root, stripped of all but the rights to become another user, to give that user
+    its files and to end its processes. Anyone else needs a user namespace, which some systems forbid. `filter_file` is an
+    open file with the filter of system calls.
+    """
+    writable = ["--perms", "1777", "--size", str(folder_bytes), "--tmpfs"]
+    # As the first process of its namespace, the supervisor inherits every orphan and cannot be killed from within; and
+    # bubblewrap ends only when the whole namespace has.
+    arguments = [bubblewrap, "--die-with-parent", "--new-session", "--as-pid-1", *_NAMESPACES]
+    arguments += [] if root else ["--unshare-user"]
+    arguments += ["--ro-bind", "/usr", "/usr", *_system_links()]
+    arguments += ["--proc", "/proc", "--dev", "/dev", *writable, "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
+    arguments += [*writable, HOME]
+    for folder in sorted(set(readable)):
+        if not Path(folder).is_relative_to("/usr"):
+            arguments += _read_only(folder)
+    arguments += ["--remount-ro", "/", "--chdir", HOME, "--hostname", "sandbox", "--clearenv"]
+    for name, value in environment.items():
+        arguments += ["--setenv", name, value]
+    arguments += ["--cap-drop", "ALL"]
+    for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_KILL") if root else ():
+        arguments += ["--cap-add", capability]
+    arguments += [] if filter_file is None else ["--seccomp", str(filter_file)]
+    return [*arguments, "--", *command]
+
+
+def _system_links() -> list[str]:
+    """The folders beside /usr that programs and the dynamic linker look into, as this system has them."""
+    arguments = []
+    for path in ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"):
+        if os.path.islink(path):  # noqa: PTH114
+            arguments += ["--symlink", os.readlink(path), path]  # noqa: PTH115
+        elif os.path.isdir(path):  # noqa: PTH112
+            arguments += ["--ro-bind", path, path]
+    arguments += ["--perms", "0755", "--dir", "/etc"]
+    for path in ("/etc/ld.so.cache", "/etc/alternatives"):
+        arguments += ["--ro-bind-try", path, path]
+    return arguments
+
+
+def _read_only(folder: str) -> list[str]:
+    # The same path inside as outside: a shared libpython is found by the path built into the interpreter, and at any
+    # other place the system's own may be loaded in its stead. Folders above it that bubblewrap makes by itself would be
+    # closed to every user but root.
+    above = [str(parent) for parent in reversed(Path(folder).parents)][1:]
+    made = [argument for parent in above for argument in ("--perms", "0755", "--dir", parent)]
+    return [*made, "--ro-bind", folder, folder]

@@ -17,7 +17,7 @@ import threading
 from calipers.errors import SandboxError
 from calipers.sandbox.child import hold
 from calipers.sandbox.confinement import Confinement
-from calipers.sandbox.limits import Limits
+from calipers.sandbox.program import Limits
 
 __all__ = ["best_confinement", "best_confinement_async"]
 

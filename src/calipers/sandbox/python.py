@@ -24,8 +24,7 @@ from calipers.errors import SandboxError
 from calipers.process.loop import run_sync
 from calipers.sandbox.child import Ending, hold
 from calipers.sandbox.detection import best_confinement_async
-from calipers.sandbox.limits import DEFAULT_LIMITS, Limits
-from calipers.sandbox.outcome import Outcome, StoppedBy
+from calipers.sandbox.program import DEFAULT_LIMITS, Limits, Outcome, StoppedBy
 from calipers.sandbox.system_calls import system_call_filter
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from calipers.data.record import ReportCase
 from calipers.errors import StoreError
 from calipers.identity.fingerprint import differences
 
-from .notes import attempt_notes, cell_notes
+from .attempt_notes import attempt_notes, cell_notes
 from .packing import evaluator_of, facts_of, setting_of, unpack
 from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator

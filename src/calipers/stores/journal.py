@@ -36,9 +36,7 @@ from calipers.run.work import Work
 from calipers.scoring.plan import PlannedEvaluator
 from calipers.spans import SpanTree
 
-from .evaluator_slots import EvaluatorSlots, PlanSlots, RunSlots, scored_places
-from .identities import Columns, Keys, setting_key
-from .notes import (
+from .attempt_notes import (
     AttemptNotes,
     CellNotes,
     attempt_notes,
@@ -47,6 +45,8 @@ from .notes import (
     with_attempt_notes,
     with_notes,
 )
+from .evaluator_slots import EvaluatorSlots, PlanSlots, RunSlots, scored_places
+from .identities import Columns, Keys, setting_key
 from .output_type import form_of, output_type
 from .packing import (
     Facts,

@@ -43,9 +43,17 @@ from calipers.run.workers import LoopWorkers
 from calipers.scoring.plan import Plan, PlannedEvaluator
 from calipers.spans import SpanTree
 
+from .attempt_notes import (
+    CellNotes,
+    attempt_notes,
+    cell_notes,
+    has_failed,
+    kept_metrics,
+    read_metrics,
+    with_notes,
+)
 from .evaluator_slots import EvaluatorSlots
 from .identities import Columns, column_key
-from .notes import CellNotes, attempt_notes, cell_notes, has_failed, kept_metrics, read_metrics, with_notes
 from .output_type import OutputType
 from .packing import pack_cells, setting_of, unpack
 from .records import FORMAT, StoredAttempt, StoredCell

@@ -32,8 +32,8 @@ from calipers.run.work import Work
 from calipers.scoring.plan import PlannedEvaluator
 from calipers.spans import SpanTree
 
+from .attempt_notes import AttemptNotes, CellNotes, attempt_notes, cell_notes, read_metrics
 from .identities import Columns, setting_key
-from .notes import AttemptNotes, CellNotes, attempt_notes, cell_notes, read_metrics
 from .output_type import OutputType
 from .packing import Facts, facts_of, unpack, unpack_cells
 from .records import FORMAT, Known, StoredAttempt, StoredCell

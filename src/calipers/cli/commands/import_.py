@@ -52,7 +52,7 @@ def command(*, files: Sequence[str], store: str | None, redact: Sequence[str]) -
 def _import(path: str, store: "Store") -> int:
     """Put the run of one file into the store, and say what came of it."""
     from calipers.cli.store import shown_store
-    from calipers.exchange.importing import import_run
+    from calipers.exchange.run_import import import_run
     from calipers.stats.number_text import plural
 
     try:

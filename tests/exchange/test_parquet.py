@@ -4,8 +4,7 @@ import io
 
 import pyarrow.parquet as pq
 
-from calipers.exchange.parquet_file import parquet_chunks
-from calipers.exchange.tables import Column
+from calipers.exchange.tables import Column, parquet_chunks
 
 COLUMNS = (Column("n", "integer"), Column("text"))
 

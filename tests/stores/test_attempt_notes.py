@@ -1,6 +1,6 @@
 import pytest
 
-from calipers.stores.notes import (
+from calipers.stores.attempt_notes import (
     AttemptNotes,
     CellNotes,
     attempt_notes,

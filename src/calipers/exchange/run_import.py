@@ -33,10 +33,8 @@ from calipers.stores.store import Store
 from calipers.stores.store_url import open_store
 from calipers.views.jsonl import is_jsonl, record_line
 
-from .documents import read_document
-from .found import FoundRun
-from .inspect_archive import read_archive
-from .inspect_log import is_inspect_log, read_log
+from .found_run import FoundRun, read_document
+from .inspect_log import is_inspect_log, read_archive, read_log
 from .lines import read_lines
 from .pydantic_evals import is_pydantic_evals, read_pydantic_evals
 

@@ -5,7 +5,7 @@ import pytest
 from calipers import Case
 from calipers.evaluators import Contains, EqualsExpected, MaxDuration, ROCEvaluator
 from calipers.files import check_file, load_dataset
-from calipers.files.document import MOST_YAML
+from calipers.files.dataset_document import MOST_YAML
 
 YAML = """\
 # yaml-language-server: $schema=./capitals_schema.json

@@ -27,8 +27,7 @@ from calipers.views.csv_file import table_lines
 from calipers.views.formats import write_chunks
 
 from .lines import run_lines
-from .parquet_file import parquet_chunks
-from .tables import ATTEMPTS, TABLES, Row, Table
+from .tables import ATTEMPTS, TABLES, Row, Table, parquet_chunks
 
 ExportFormat: TypeAlias = Literal["parquet", "jsonl", "csv"]
 """What a run can be exported as."""

@@ -3,9 +3,9 @@ import pytest
 from calipers import Case
 from calipers.errors import InvalidOptionError
 from calipers.files.case_data import CaseReader
+from calipers.files.case_table import JSONColumn, RowReader
 from calipers.files.catalog import Catalog
 from calipers.files.problem import Problems
-from calipers.files.table import JSONColumn, RowReader
 from calipers.files.value_type import case_types
 
 

@@ -1,10 +1,13 @@
-"""What a file says of a run, before it is stored."""
+"""A run found in a file of another program, before it is stored, and reading the JSON that such programs write."""
 
+import json
+import math
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
+from calipers.errors import ReportFormatError
 from calipers.report.report import Report
 from calipers.stores.packing import Record
 from calipers.stores.records import StoredAttempt, StoredCell
@@ -67,3 +70,46 @@ class FoundRun:
     def note(self, text: str) -> None:
         """Say what could not be read or has no place."""
         self.notes[text] = None
+
+
+# ---------------------------------------------------------------------- JSON of other programs
+
+
+def read_document(data: bytes, what: str) -> Any:
+    """The data of a JSON document. `NaN` and `Infinity`, which JSON has no word for, are read too: some write them.
+
+    Args:
+        data: in UTF-8.
+        what: what the document is called, for errors.
+
+    Raises:
+        ReportFormatError: it is not JSON; the message says in which line and column.
+    """
+    text = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(text.decode())
+    except RecursionError as error:
+        raise ReportFormatError(f"{what} is nested too deeply to be read") from error
+    except ValueError as error:
+        raise ReportFormatError(f"{what} is not JSON ({error}); it begins {data[:40]!r}") from error
+
+
+def damaged(what: str, error: Exception) -> ReportFormatError:
+    """The error of a document that cannot be what it seems to be."""
+    return ReportFormatError(f"{what} is damaged: {error}")
+
+
+def is_no_score(value: Any) -> bool:
+    """Whether a number is none that a result may have: NaN, infinite, or an integer of more than 64 bits."""
+    if type(value) is int:
+        return not -(1 << 63) <= value < 1 << 63
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def is_time(seconds: float | None) -> bool:
+    """Whether a number may be how long something took."""
+    return seconds is not None and math.isfinite(seconds) and seconds >= 0

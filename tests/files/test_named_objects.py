@@ -2,7 +2,7 @@
 
 import pytest
 
-from calipers.files.arguments import read_arguments, read_spec
+from calipers.files.named_objects import read_arguments, read_spec
 from calipers.files.parameters import Parameter
 from calipers.files.problem import Problems
 

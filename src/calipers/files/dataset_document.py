@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from calipers.errors import CalipersError
 
 from .case_data import CaseReader, check_keys, name_in
+from .case_table import Source
 from .csv_file import CSVFile
 from .format import DOCUMENTS, Format, format_of
 from .json_reader import parse_json
 from .jsonl_file import JSONLines
-from .lazy import LazyCases
+from .lazy_cases import LazyCases
 from .parquet_file import ParquetFile
 from .problem import ABSENT, Problems, about_encoding
-from .table import Source
 
 KEYS = ("$schema", "name", "cases", "evaluators", "report_evaluators")
 """What a document may say."""

@@ -23,9 +23,8 @@ from calipers.evaluators import (
     ROCEvaluator,
     RunsPython,
 )
-from calipers.files.catalog import Catalog, built_in_types
+from calipers.files.catalog import Catalog, built_in_types, kind_of, kinds_of, write_evaluator
 from calipers.files.problem import Problems
-from calipers.files.spec import kind_of, kinds_of, write_evaluator
 from calipers.plugins.evaluator_factory import name_of
 from calipers.report.report_evaluator import ReportEvaluator
 

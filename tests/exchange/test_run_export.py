@@ -11,7 +11,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.exchange import export_run
-from calipers.exchange.exporting import EXPORT_FORMATS, ExportTarget, parse_export
+from calipers.exchange.run_export import EXPORT_FORMATS, ExportTarget, parse_export
 from calipers.exchange.tables import TABLES
 from calipers.stores import SqliteStore
 

@@ -1,12 +1,17 @@
-"""What a file says of a thing that is made by its name: the name, and arguments that fit its parameters.
+"""Objects that a file makes by name: the name, arguments that fit the parameters, and which modules a name may come from.
 
-A file names it in one of three ways: `Name`, `{Name: value}` with its first parameter, or `{Name: {parameter: value, ...}}`. A
-mapping is always taken for named parameters, but for those keys of a first parameter that may be given without its name
-(`Parameter.keys`). Null is no value for a first parameter that must be given: YAML takes a
-forgotten value for it, so who means it writes the parameter's name.
+A file names an object in one of three ways: `Name`, `{Name: value}` with its first parameter, or
+`{Name: {parameter: value, ...}}`. A mapping is always read as named parameters, except for those keys of a first parameter that
+may be given without its name (`Parameter.keys`). Null is no value for a required first parameter, since YAML reads a
+forgotten value as null; to give null, write the parameter's name.
+
+The module of `module:Name` is imported only if the caller allowed it by name or pattern, so that neither a file alone nor an
+installed package alone can make code run.
 """
 
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from importlib import import_module
 from typing import Any, TypeAlias
 
 from .parameters import Parameter
@@ -94,3 +99,40 @@ def _read_named(
 def _keys_of(first: Parameter, given: dict[str, Any]) -> dict[str, Any]:
     """What is given of the keys of a first parameter that is not named."""
     return {key: value for key, value in given.items() if key in first.keys}
+
+
+def import_allowed(
+    name: str, allow_modules: Sequence[str], steps: Steps, problems: Problems, *, what: str = "evaluators"
+) -> Any:
+    """The object of this name, or `None`; what is wrong is added to the problems.
+
+    Args:
+        name: `module:Name`.
+        allow_modules: names and patterns of modules that may be imported; `package.*` covers the package, too.
+        steps: where the name stands.
+        problems: that were found so far.
+        what: the kind of things that are looked for, for the message.
+    """
+    module, _, attribute = name.partition(":")
+    if module.endswith(".py"):
+        dotted = module.removesuffix(".py").strip("./").replace("/", ".")
+        problems.add(steps, f"{name} names a file: name its module, {dotted}:{attribute}")
+        return None
+    if not any(_allows(pattern, module) for pattern in allow_modules):
+        message = (
+            f"{what} of the module {module!r} are not allowed here: allow_modules=[{module!r}] allows them"
+        )
+        problems.add(steps, message)
+        return None
+    try:
+        found = getattr(import_module(module), attribute)  # no dots: what a module imported is not its own
+    except Exception as error:  # importing runs the module's code
+        problems.add(steps, f"{name} could not be imported: {type(error).__name__}: {error}")
+        return None
+    if found is None:
+        problems.add(steps, f"{name} is None")
+    return found
+
+
+def _allows(pattern: str, module: str) -> bool:
+    return fnmatchcase(module, pattern) or (pattern.endswith(".*") and module == pattern[:-2])
