@@ -19,6 +19,7 @@ from calipers.errors import (
 )
 from calipers.evaluators import EqualsExpected, ReportEvaluator
 from calipers.run.dataset import EvaluateOptions
+from calipers.stores import MemoryStore
 
 
 def echo(inputs):
@@ -529,3 +530,12 @@ def test_a_retry_may_be_a_dictionary_and_go_by_two_names(words):
 def test_what_is_no_retry_is_refused(words, message):
     with pytest.raises(InvalidOptionError, match=message):
         run(Dataset(cases=cases("x")), **words)
+
+
+def test_how_the_cases_were_chosen_is_an_option_that_is_kept_with_the_run():
+    memory_store = MemoryStore()
+    dataset = Dataset(cases=[Case(inputs=1)])
+    dataset.evaluate_sync(lambda x: x, store=memory_store, progress=False, selection={"tags": ["hard"]})
+    assert [run.parameters["selection"] for run in memory_store.runs()] == [{"tags": ["hard"]}]
+    with pytest.raises(InvalidOptionError, match="selection must be a dict"):
+        dataset.evaluate_sync(lambda x: x, progress=False, selection="hard")

@@ -145,12 +145,10 @@ class Keeper:
             task_name: what the task is called.
             name: what the run is called; `None`: like the task, but a run to go on with may have any name.
             others: names of runs that belong to other evaluations of the command.
-            selection: how the cases were chosen; it is kept with the run.
+            selection: how the cases were chosen; a run to go on with must have the same.
         """
         store = self.store
         told = {} if selection is None else selection.told
-        if told:
-            dataset._selection = told  # noqa: SLF001 - it is no option of a run, and has to be known when one begins
         if store is None or self.resume is None:
             return Kept(store)
         if self.resume:

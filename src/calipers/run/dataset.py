@@ -9,8 +9,6 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, Unpack, overload
 
-import msgspec
-
 from calipers.data.case import Case, not_a_case, similar_names
 from calipers.data.context import InputsT, MetadataT, OutputT
 from calipers.data.evaluator import EvaluatorLike
@@ -83,6 +81,7 @@ class EvaluateOptions(TypedDict, total=False):
     keep_secrets: bool
     on_record: "Callable[[Record], None] | None"
     stop_when: "StopRule | None"
+    selection: Mapping[str, Any] | None
     progress: "bool | Progress"
     store: "str | PathLike[str] | Store | None"
     resume: str | bool | None
@@ -124,8 +123,6 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         self.evaluators = checked_evaluators(evaluators)
         self.report_evaluators = _checked_report_evaluators(report_evaluators)
         self._used_up = False
-        self._selection: dict[str, Any] | None = None
-        """How somebody chose these cases from those of another dataset, to be kept with a stored run."""
         self._names = {case.name for case in cases if case.name} if isinstance(cases, list) else set[str]()
 
     @property
@@ -344,6 +341,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             keep_secrets: leave in traces, spans, attributes, reasons, analyses and metadata what looks like a key or a password.
             on_record: called with each finished attempt, in the order they finish; to write it somewhere, say.
             stop_when: says after an attempt why no more are needed (`calipers.gate.StopWhenDecided`); cases come in random order.
+            selection: how the cases were chosen from a larger dataset; kept with a stored run.
             progress: show a bar on a terminal; or an object that shows progress its own way.
             store: where to keep the run: a path, a URL such as `sqlite:///runs.db`, or a `calipers.stores.Store`.
             resume: go on with a stored run: its id, "latest", or True for the newest one that did not finish, if any.
@@ -394,7 +392,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         from calipers.stores.journal import keep_in
 
         types: tuple[Any, ...] = getattr(getattr(self, "__orig_class__", None), "__args__", ())
-        keeping = keep_in(
+        return keep_in(
             store,
             resume=resume,
             reuse=reuse,
@@ -402,10 +400,6 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             seed=options.get("seed"),
             dataset_type=types[1] if len(types) > 1 else None,
         )
-        if self._selection is None:
-            return keeping
-        told = {"selection": self._selection}
-        return lambda setup: keeping(msgspec.structs.replace(setup, options={**setup.options, **told}))
 
     def _list(self, purpose: str) -> list[Case[InputsT, OutputT, MetadataT]]:
         if not isinstance(self._cases, list):
@@ -445,8 +439,8 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
     def __repr__(self) -> str:
         count = len(self._cases) if isinstance(self._cases, list) else None
         size = "lazy cases" if count is None else "1 case" if count == 1 else f"{count} cases"
-        judges = "1 evaluator" if len(self.evaluators) == 1 else f"{len(self.evaluators)} evaluators"
-        return f"Dataset(name={self.name!r}, {size}, {judges})"
+        evaluators = "1 evaluator" if len(self.evaluators) == 1 else f"{len(self.evaluators)} evaluators"
+        return f"Dataset(name={self.name!r}, {size}, {evaluators})"
 
 
 def _run_options(options: EvaluateOptions) -> "Options":

@@ -237,7 +237,7 @@ def task_for(cases: Iterable[Any], task: Any, *, name: str | None = None) -> Tas
 
 def _limits(options: Options) -> dict[str, Any]:
     """Those options that a stored run keeps."""
-    kept = ("max_concurrency", "task_timeout", "evaluator_timeout", "retry", "retry_evaluators")
+    kept = ("max_concurrency", "task_timeout", "evaluator_timeout", "retry", "retry_evaluators", "selection")
     found = {name: plain(getattr(options, name)) for name in kept}
     return {name: value for name, value in found.items() if value is not None}
 

@@ -13,7 +13,7 @@ import asyncio
 import copy
 import math
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextvars import copy_context
 from inspect import isawaitable
 from time import perf_counter
@@ -106,6 +106,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Called with each finished attempt, in the order they finish."""
     stop_when: StopRule | None = None
     """Asked after each attempt whether enough is known; the cases are then begun in a random order."""
+    selection: Mapping[str, Any] | None = None
+    """How the cases were chosen from those of a larger dataset, to be kept with a stored run."""
 
     def __post_init__(self) -> None:
         for name in ("max_concurrency", "repeat"):
@@ -116,6 +118,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             check_function(name, getattr(self, name), or_none=True)
         if isinstance(self.plugins, type) or not isinstance(self.plugins, RunHooks | None):
             raise InvalidOptionError(f"plugins must be a PluginManager, got {self.plugins!r}")
+        if not isinstance(self.selection, Mapping | None):
+            raise InvalidOptionError(
+                f"selection must be a dict to keep with the run, got {self.selection!r:.200}"
+            )
         check_choice("keep", self.keep, get_args(Keep))
         check_whole_number("seed", self.seed)
         for name in ("retry", "retry_evaluators"):

@@ -450,6 +450,7 @@ class Session:
             keep_secrets=options.keep_secrets,
             on_record=files.add if files.grow else None,
             stop_when=rule,
+            selection=self.selection.told or None,
             progress=options.progress and not options.quiet,
             store=store,
             resume=None if resumed is None else resumed.id,
