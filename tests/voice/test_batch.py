@@ -1,7 +1,6 @@
 """Many spoken requests judged."""
 
-from calipers.voice.batch import BatchResult, SingleRunResult
-from calipers.voice.result import EvalResult
+from calipers.voice.result import BatchResult, EvalResult, SingleRunResult
 
 
 def runs(*passed):

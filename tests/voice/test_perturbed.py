@@ -8,7 +8,7 @@ import pytest
 from calipers.voice.audio import Audio
 from calipers.voice.cache import AudioCache, CachedSynthesizer
 from calipers.voice.perturbations import Chain, Gain, Perturbation, Silence
-from calipers.voice.perturbed import PerturbedSynthesizer
+from calipers.voice.perturbations.perturbation import PerturbedSynthesizer
 from calipers.voice.protocols import Synthesizer
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from calipers.errors import InvalidOptionError
 from calipers.voice.perturbations import Babble, Gain
-from calipers.voice.prompt_babble import PromptBabble, PromptVoices, said_by
+from calipers.voice.perturbations.babble import PromptBabble, PromptVoices, said_by
 
 PROMPTS = ("set lamp red", "set door open", "be quiet")
 
@@ -41,7 +41,7 @@ def test_another_draw_is_another_babble_with_the_same_voices(voice):
 
 
 def test_until_somebody_says_them_nothing_can_be_heard(voice):
-    with pytest.raises(InvalidOptionError, match="nobody is there to say the prompts"):
+    with pytest.raises(InvalidOptionError, match="no synthesizer says the prompts"):
         PromptBabble(5).apply(voice.synthesize("x"))
 
 

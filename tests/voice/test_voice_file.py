@@ -23,7 +23,7 @@ from calipers.voice import (
 )
 from calipers.voice.demo import OfflineAgent
 from calipers.voice.perturbations import KINDS, Babble, Chain, Gain, Noise, PacketLoss, Telephone
-from calipers.voice.prompt_babble import PromptBabble
+from calipers.voice.perturbations.babble import PromptBabble
 from calipers.voice.synthesizers import EspeakSynthesizer
 
 VALIDATOR = jsonschema_rs.Draft202012Validator(voice_schema())

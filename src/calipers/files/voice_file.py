@@ -43,8 +43,8 @@ from calipers.voice.evaluators import ExactEvaluator, FuzzyEvaluator, SemanticEv
 from calipers.voice.expectation import expected_call
 from calipers.voice.function_agent import can_read
 from calipers.voice.perturbations import KINDS, Babble, Chain, Perturbation, from_spec
+from calipers.voice.perturbations.babble import PromptBabble, PromptVoices, said_by
 from calipers.voice.pipeline import VoiceTask, case_names
-from calipers.voice.prompt_babble import PromptBabble, PromptVoices, said_by
 from calipers.voice.protocols import Agent, Synthesizer, TextAgent
 
 from .case_data import CaseReader, check_keys

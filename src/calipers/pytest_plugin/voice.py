@@ -25,11 +25,10 @@ from calipers.pytest_plugin.evaluating import defaults, kept, unlost
 from calipers.pytest_plugin.session import SESSION
 from calipers.pytest_plugin.voice_hooks import CACHE_DIR
 from calipers.testing.reasons import attempts_lines
-from calipers.voice.batch import BatchResult
 from calipers.voice.cache import AudioCache, CachedSynthesizer
 from calipers.voice.evaluators import ExactEvaluator
 from calipers.voice.pipeline import run_concurrent
-from calipers.voice.result import EvalResult
+from calipers.voice.result import BatchResult, EvalResult
 
 if TYPE_CHECKING:
     from calipers.views.outcome import Record

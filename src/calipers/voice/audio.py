@@ -18,17 +18,18 @@ numpy and soxr load when samples are first asked for; building an `Audio`, and r
 """
 
 import hashlib
+import io
 import math
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
-from calipers.errors import InvalidAudioError, InvalidOptionError
+from calipers.errors import InvalidAudioError, InvalidOptionError, MissingExtraError
 from calipers.process.atomic_file import write_whole
 
-from . import compressed
 from . import wav as wav_file
 from .samples import as_samples, from_frames, mix, resample, to_frames
 
@@ -41,6 +42,11 @@ if TYPE_CHECKING:
 
 AudioFormat: TypeAlias = Literal["wav", "mp3", "pcm", "ogg", "flac"]
 """How the bytes of an `Audio` are written; `pcm` is frames without a header."""
+CompressedFormat: TypeAlias = Literal["mp3", "ogg", "flac"]
+"""A format that needs a codec to be heard."""
+
+_LOSSLESS = {1: "PCM_S8", 2: "PCM_16", 3: "PCM_24", 4: "PCM_24"}
+"""What FLAC calls samples of so many bytes; it knows no 32 bits here."""
 _FORMATS = get_args(AudioFormat)
 _MAGIC = {b"ID3\x02": "mp3", b"ID3\x03": "mp3", b"ID3\x04": "mp3", b"OggS": "ogg", b"fLaC": "flac"}
 _SUFFIXES: dict[str, AudioFormat] = {
@@ -182,7 +188,7 @@ class Audio:
     def _decoded(self) -> "Audio | None":
         """The sound decoded, or nothing if that is what this is: no object holds itself."""
         if self.format == "mp3" or self.format == "ogg" or self.format == "flac":  # noqa: PLR1714 - checkers follow this
-            found = compressed.decode(self.data, self.format)
+            found = decode_file(self.data, self.format)
             return Audio.from_samples(found.samples, found.sample_rate, sample_width=found.sample_width)
         whole = self.wav
         return None if self.format == "wav" and whole == self.data else Audio(whole)
@@ -319,7 +325,7 @@ class Audio:
             data = self.data
         else:
             sound = self.decode()
-            data = compressed.encode(
+            data = encode_file(
                 sound.samples(), form, sample_rate=sound.sample_rate, sample_width=sound.sample_width
             )
         write_whole(path, [data])
@@ -395,3 +401,74 @@ def _check_numbers(sample_rate: int, channels: int, sample_width: int) -> None:
     ):
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
             raise InvalidAudioError(f"{name}={value!r} must be a whole number from 1 to {most}")
+
+
+# ---------------------------------------------------------------------- MP3, Ogg Vorbis and FLAC, by soundfile
+
+
+class Decoded(NamedTuple):
+    """The sound of a compressed file."""
+
+    samples: "Samples"
+    sample_rate: int
+    sample_width: int
+    """Bytes that hold a sample without loss of what the file has."""
+
+
+def decode_file(data: bytes, form: CompressedFormat) -> Decoded:
+    """The sound of a compressed file.
+
+    Raises:
+        InvalidAudioError: the data is not what it is labelled.
+        MissingExtraError: soundfile is not installed.
+    """
+    soundfile = _soundfile(f"reading {form}")
+    try:
+        with soundfile.SoundFile(io.BytesIO(data)) as file:
+            kind: Any = file.format.lower()
+            samples = file.read(dtype="float64", always_2d=True)
+            width = {"PCM_S8": 1, "PCM_24": 3}.get(file.subtype, 2)
+            rate = int(file.samplerate)
+    except (soundfile.LibsndfileError, RuntimeError) as error:
+        raise InvalidAudioError(
+            f"{len(data)} bytes labelled {form!r} cannot be decoded; they begin with {data[:8]!r}"
+        ) from error
+    if kind not in {form, "mpeg"}:
+        raise InvalidAudioError(f"the data is labelled {form!r} and is {kind!r}: say so with format=")
+    return Decoded(samples, rate, width)
+
+
+def encode_file(samples: "Samples", form: CompressedFormat, *, sample_rate: int, sample_width: int) -> bytes:
+    """Sound as a compressed file.
+
+    Raises:
+        InvalidAudioError: sound that the format cannot hold, such as none, or a sample rate that MP3 does not know.
+        MissingExtraError: soundfile is not installed.
+    """
+    soundfile = _soundfile(f"writing {form}")
+    subtype = {"mp3": "MPEG_LAYER_III", "ogg": "VORBIS", "flac": _LOSSLESS[sample_width]}[form]
+    into = io.BytesIO()
+    try:
+        if not len(samples):
+            raise ValueError("an empty file that is written cannot be read again")  # noqa: TRY301 - as all others below
+        soundfile.write(into, samples, sample_rate, format=form.upper(), subtype=subtype)
+    except (soundfile.LibsndfileError, RuntimeError, ValueError) as error:
+        raise InvalidAudioError(
+            f"{form} cannot hold {len(samples)} frames of {samples.shape[1]} channels at {sample_rate} Hz:"
+            " convert the sound first, or save it as .wav"
+        ) from error
+    return into.getvalue()
+
+
+def _soundfile(doing: str) -> ModuleType:
+    """The library.
+
+    Raises:
+        MissingExtraError: it is not installed, or its library is missing.
+    """
+    try:
+        import soundfile  # type: ignore[import-untyped]
+    except (ImportError, OSError) as error:
+        raise MissingExtraError.of(f"{doing} sound", "audio-files") from error
+    module: ModuleType = soundfile
+    return module

@@ -3,7 +3,7 @@
 What counts as the same sound:
 
 - **The same text by the same synthesizer**, and the same of all else that is in the key. A synthesizer that cannot tell
-  its configuration (see `identity`), or changes as it speaks, is never cached, unless the user says what tells it from others
+  its configuration (see `cache_key`), or changes as it speaks, is never cached, unless the user says what tells it from others
   (`key_extra`): the cache would rather have everything said again than serve another voice. A warning says so, and why.
 - **An entry is one file**, written whole or not at all, named by a hash. It holds its own checksum; one that does not agree
   with it is removed and made again. No entry holds the configuration, which may contain secrets.
@@ -34,11 +34,10 @@ import msgspec
 from calipers.errors import InvalidOptionError, TaskContractError
 from calipers.process.atomic_file import write_whole
 from calipers.process.user_code import call_in_thread
+from calipers.voice.cache_key import NotPlainError, as_text, canonical, identity, known_identity
 
 from .audio import Audio
-from .checks import check_part
-from .identity import NotPlainError, as_text, canonical, identity, known_identity
-from .protocols import Synthesizer
+from .protocols import Synthesizer, check_part
 
 _VERSION = 2
 """Of keys and entries: another version finds nothing of this one."""

@@ -15,7 +15,8 @@ It is a guard, and no judge: opposites that are not listed ("cheap", "expensive"
 
 from collections import Counter
 
-from .demo.spelling import number_words
+from calipers.voice.spelling import number_words
+
 from .words import compared_words
 
 _OPPOSITES = (

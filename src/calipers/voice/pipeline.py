@@ -38,16 +38,14 @@ from calipers.report.report import Report
 from calipers.run.dataset import Dataset
 
 from .audio import Audio
-from .batch import BatchResult, SingleRunResult
 from .cache import check_folder
-from .checks import check_options, check_part, refuse_name
 from .evaluators import ExactEvaluator
 from .expectation import expected_calls
 from .function_agent import as_response, called, can_read
 from .perturbations import Chain, Perturbation
-from .protocols import Agent, Evaluator, Perturbs, Synthesizer, TextAgent
+from .protocols import Agent, Evaluator, Perturbs, Synthesizer, TextAgent, check_options, check_part
 from .response import AgentResponse
-from .result import EvalResult
+from .result import BatchResult, EvalResult, SingleRunResult
 
 Record: TypeAlias = ReportCase | ReportCaseFailure
 
@@ -442,6 +440,33 @@ def _with_calls(case: Case[str, Any, Any]) -> Case[str, Any, Any]:
     found = copy.copy(case)
     found.expected_output = expected_calls(case.expected_output)
     return found
+
+
+def check_cases(cases: Any) -> list[Case[str, Any, Any]]:
+    """The cases, as a list.
+
+    Raises:
+        InvalidOptionError: they are something else.
+    """
+    if isinstance(cases, Dataset):
+        raise InvalidOptionError(
+            "cases is a list of cases, got a Dataset: give dataset.cases; evaluator= says how they are judged"
+        )
+    if isinstance(cases, Case):
+        raise InvalidOptionError(f"cases is a list of cases, got one: give [{cases!r:.200}]")
+    if not isinstance(cases, Iterable) or isinstance(cases, str | Mapping):
+        raise InvalidOptionError(f"cases is a list of cases, got {cases!r:.200}")
+    return list(cases)
+
+
+def refuse_name(options: Mapping[str, Any], name: str, *, instead: str) -> None:
+    """Refuse an option that has another name here.
+
+    Raises:
+        InvalidOptionError: it was given.
+    """
+    if name in options:
+        raise InvalidOptionError(f"{name}={options[name]!r:.200} is called {instead} here: pass {instead}=")
 
 
 def case_names(prompts: Iterable[Any], *, taken: Iterable[str] = ()) -> Iterator[str]:

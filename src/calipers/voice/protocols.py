@@ -1,13 +1,16 @@
 """What the parts of a voice test must have: a method, no base class, no registration.
 
-Each part may be sync or async: `await` is used where there is something to await.
+Each part may be sync or async: `await` is used where there is something to await. Parts are checked before anything is said:
+a run of a thousand prompts should not fail a thousand times for one mistake.
 """
 
-from collections.abc import Awaitable
+import inspect
+from collections.abc import Awaitable, Mapping
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from calipers.data.result import EvaluationReason
 from calipers.data.trace import ToolCall
+from calipers.errors import InvalidOptionError
 
 from .audio import Audio
 from .response import AgentResponse
@@ -71,3 +74,45 @@ class Perturbs(Protocol):
     def apply(self, audio: Audio) -> Audio:
         """The sound as it is heard through it."""
         ...
+
+
+def check_part(part: object, protocol: type, noun: str, method: str) -> None:
+    """Check that something is an agent, synthesizer, evaluator, parser or perturbation.
+
+    Args:
+        part: what was given.
+        protocol: what it should be.
+        noun: the word for that in the error.
+        method: the method that it needs, with its arguments.
+
+    Raises:
+        InvalidOptionError: it is something else, or a class where an object is needed.
+    """
+    if isinstance(part, type):
+        raise InvalidOptionError(
+            f"{part!r} is a class: give one of its objects as the {noun}, such as {part.__name__}()"
+        )
+    if not isinstance(part, protocol):
+        raise InvalidOptionError(
+            f"{part!r:.200} is no {noun}: it has no method {method}{_way_out(part, noun)}"
+        )
+
+
+def _way_out(part: object, noun: str) -> str:
+    if noun == "agent" and inspect.isroutine(part):
+        return "; a function becomes an agent with @calipers.voice.agent, or with agent(function)"
+    if noun == "perturbation" and isinstance(part, str | Mapping | list | tuple):
+        return "; calipers.voice.perturbations.from_spec(...) makes one of a name or plain data"
+    if noun == "parser" and isinstance(part, str):
+        return "; names are for files: give an object, such as calipers.voice.parsers.JsonResponseParser()"
+    return ""
+
+
+def check_options(part: object, noun: str) -> None:
+    """Check the options of a part that can check them itself (`wrong_options`).
+
+    Raises:
+        InvalidOptionError: it lists all that is wrong.
+    """
+    if wrong := [why for _, why in getattr(part, "wrong_options", tuple)()]:
+        raise InvalidOptionError(f"the {noun} {part!r:.200} cannot work: {'; '.join(wrong)}")

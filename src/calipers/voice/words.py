@@ -1,6 +1,6 @@
 """What was lost in hearing: word error rate, and error rate of the words that matter.
 
-Both compare texts as they are spoken: lower case, no punctuation, numbers in words (`demo.spelling` says which). A number may
+Both compare texts as they are spoken: lower case, no punctuation, numbers in words (`spelling` says which). A number may
 be said in several ways, and these are the same: `nineteen ninety nine` and `one thousand nine hundred ninety nine`, `fifteen
 hundred` and `one thousand five hundred`, `a hundred and five` and `one hundred five`. Other ways are not, such as `five fifty`
 for $5.50, or the digits of a telephone number one by one.
@@ -16,8 +16,7 @@ from typing import Any
 
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError, MissingExtraError
-
-from .demo.spelling import number_words, spoken_words
+from calipers.voice.spelling import number_words, spoken_words
 
 _SMALL = {number_words(number): number for number in range(1, 100)}
 """By their spelling: numbers that are said of the last two digits of a year, and of the two before."""

@@ -3,7 +3,7 @@
 import pytest
 
 from calipers.voice.demo.home import HOME, spoken_requests, unrelated_sentences
-from calipers.voice.demo.spelling import spoken_words
+from calipers.voice.spelling import spoken_words
 
 
 def test_there_are_forty_requests_and_at_least_ten_sentences_that_are_none():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.voice.recognition.phones import phone_distance
+from calipers.voice.recognition.recognizer import phone_distance
 
 PHONES = st.lists(st.sampled_from("AA ER IY P T CH S Z M NG L W".split()), min_size=1, max_size=12)  # noqa: SIM905
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from calipers.errors import InvalidOptionError
 from calipers.voice.audio import Audio
-from calipers.voice.identity import identity
+from calipers.voice.cache_key import identity
 from calipers.voice.protocols import Synthesizer
 from calipers.voice.synthesizers.espeak import EspeakSynthesizer
 
@@ -71,7 +71,7 @@ def test_more_words_a_minute_take_less_time():
 
 def test_what_a_cache_knows_it_by_is_the_same_in_every_process():
     program = (
-        "from calipers.voice.identity import identity\n"
+        "from calipers.voice.cache_key import identity\n"
         "from calipers.voice.synthesizers.espeak import EspeakSynthesizer\n"
         "print(identity(EspeakSynthesizer(pitch=40)), end='')"
     )

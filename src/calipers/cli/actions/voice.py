@@ -24,9 +24,9 @@ from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.files.voice_file import Levels, VoiceFile
 from calipers.report.report import Report
 from calipers.voice.cache import AudioCache, check_folder
-from calipers.voice.curve import Sweep
-from calipers.voice.loss import LossSplit
+from calipers.voice.loss_split import LossSplit
 from calipers.voice.perturbations import Perturbation
+from calipers.voice.sweeps import Sweep
 from calipers.voice.transcripts import TranscriptErrors, transcript_errors
 
 

@@ -14,8 +14,7 @@ from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
 from .answer import answer_to, parsed
-from .remote_agent import RemoteAgent, check_audio, check_choice, check_text
-from .sound import as_file, as_pcm
+from .remote_agent import RemoteAgent, as_file, as_pcm, check_audio, check_choice, check_text
 
 if TYPE_CHECKING:
     import aiohttp

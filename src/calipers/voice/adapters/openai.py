@@ -25,8 +25,7 @@ from calipers.voice.response import AgentResponse
 
 from .conversation import Conversation, answered
 from .model_agent import ChatAgent, LiveAgent
-from .remote_agent import check_audio, check_chunk, check_text
-from .sound import as_file, as_pcm, paced
+from .remote_agent import as_file, as_pcm, check_audio, check_chunk, check_text, paced
 
 
 @dataclass(repr=False, eq=False)

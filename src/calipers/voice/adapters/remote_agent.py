@@ -4,18 +4,19 @@ A constructor only stores its options. A `VoiceTask` calls `wrong_options` when 
 file: every wrong option is reported at once, before anything runs. `run` alone refuses the first one.
 """
 
+import asyncio
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from calipers.data.argument_checks import check_seconds
 from calipers.errors import InvalidOptionError
 from calipers.models.concealment import shown_address
 from calipers.models.http_request import as_json
+from calipers.models.sound import Sound
 from calipers.models.tool_declarations import for_chat
 from calipers.voice.audio import Audio
-from calipers.voice.checks import check_part
-from calipers.voice.protocols import ResponseParser
+from calipers.voice.protocols import ResponseParser, check_part
 
 
 def check_audio(audio: Audio) -> Audio:
@@ -173,3 +174,37 @@ class RemoteAgent:
                 value = shown_address(value)
             settings.append(f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(settings)})"
+
+
+# ---------------------------------------------------------------------- sound as the protocols want it
+
+
+def as_file(audio: Audio, formats: tuple[str, ...]) -> Sound:
+    """The file: as it is if its format is one of these, else a WAV file with one header."""
+    if audio.format in formats and audio.format not in {"wav", "pcm"}:
+        return Sound(audio.data, audio.format)
+    return Sound(audio.wav, "wav")
+
+
+def as_pcm(audio: Audio, sample_rate: int | None) -> Audio:
+    """The sound as one channel of 16-bit frames; at its own rate if none is given."""
+    return audio.convert(sample_rate, channels=1, sample_width=2)
+
+
+def pieces(audio: Audio, milliseconds: int) -> Iterator[bytes]:
+    """The frames of a sound in pieces of this length; the last may be shorter."""
+    frames = max(1, audio.sample_rate * milliseconds // 1000)
+    size = frames * audio.channels * audio.sample_width
+    pcm = audio.pcm
+    for start in range(0, len(pcm), size):
+        yield pcm[start : start + size]
+
+
+async def paced(audio: Audio, milliseconds: int, *, realtime: bool) -> AsyncIterator[bytes]:
+    """The pieces of a sound, as fast as they can be sent, or each when a speaker would have said it."""
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    for number, piece in enumerate(pieces(audio, milliseconds), 1):
+        if realtime:
+            await asyncio.sleep(start + number * milliseconds / 1000 - loop.time())
+        yield piece

@@ -12,8 +12,16 @@ from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
 from .conversation import Conversation, answered, check_socket_address
-from .remote_agent import RemoteAgent, check_audio, check_choice, check_chunk, check_text
-from .sound import as_file, as_pcm, paced
+from .remote_agent import (
+    RemoteAgent,
+    as_file,
+    as_pcm,
+    check_audio,
+    check_choice,
+    check_chunk,
+    check_text,
+    paced,
+)
 
 Messages: TypeAlias = Iterable[Any] | AsyncIterable[Any]
 """What to send: text and bytes as they are, anything else as JSON."""

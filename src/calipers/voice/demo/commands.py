@@ -20,8 +20,7 @@ from typing import Any
 
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
-
-from .spelling import spoken_words
+from calipers.voice.spelling import spoken_words
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<word>[a-z][a-z']*)|(?P<mark>[()\[\]|])|\{(?P<slot>\w+)(?::(?P<list>\w+))?\})\s*"

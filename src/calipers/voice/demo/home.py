@@ -10,9 +10,9 @@ from importlib.resources import files
 from typing import Any
 
 from calipers.data.trace import ToolCall
+from calipers.voice.spelling import number_words
 
 from .commands import Command, CommandGrammar
-from .spelling import number_words
 
 _NUMBERS = {number_words(number): number for number in range(1, 100)}
 _ROOMS = ("kitchen", "bedroom", "bathroom", "living room", "dining room", "hallway", "garage", "office")

@@ -8,14 +8,15 @@
 | `telephone` | `Telephone`, and its parts `Band` and `Codec` |
 | `pace` | `Speed`, `Tempo`, `Pitch` |
 | `level` | `Gain`, `Clip` |
-| `loss` | `PacketLoss` |
+| `packet_loss` | `PacketLoss` |
 | `silence` | `Silence` |
 | `spec` | `from_spec`: perturbations from plain data |
 """
 
+from calipers.voice.perturbations.packet_loss import PacketLoss
+
 from .babble import Babble
 from .level import Clip, Gain
-from .loss import PacketLoss
 from .noise import Noise, NoiseColor
 from .pace import Pitch, Speed, Tempo
 from .perturbation import Chain, Perturbation

@@ -1,15 +1,23 @@
-"""Other people talking in the background."""
+"""Other people talking in the background: sounds, or the other prompts of a test.
+
+A file that says `babble: 5` names no voices, and which synthesizer says the prompts is known only when it runs. Until then it
+is a `PromptBabble`; `said_by` gives it its voices. All prompts are said once, when the first sound is perturbed.
+"""
 
 import itertools
 import os
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from calipers.errors import InvalidOptionError
+from calipers.process.loop import run_sync
 from calipers.voice.audio import Audio
+from calipers.voice.cache import said
+from calipers.voice.protocols import Synthesizer
 
-from .perturbation import Perturbation, as_sound, at_ratio, check_decibels, check_whole, power
+from .perturbation import Chain, Perturbation, as_sound, at_ratio, check_decibels, check_whole, power
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,3 +105,57 @@ def _talking(samples: "Samples", sound: Audio, rng: "np.random.RandomState") -> 
     first = rng.randint(len(samples))
     turned = np.resize(np.roll(samples, -first, axis=0), (sound.frames, 1))
     return np.repeat(turned / np.sqrt(power(samples)), sound.channels, axis=1)
+
+
+class PromptVoices:
+    """Prompts as sounds, said when they are first needed."""
+
+    def __init__(self, prompts: Sequence[str], synthesizer: Synthesizer) -> None:
+        self.prompts = prompts
+        self.synthesizer = synthesizer
+        self._sounds: list[Audio] | None = None
+        self._guard = threading.Lock()
+
+    def sounds(self) -> list[Audio]:
+        """The sounds. Others that ask meanwhile wait; call it in a thread that runs no event loop."""
+        with self._guard:
+            if self._sounds is None:
+                self._sounds = run_sync(self._say)
+            return self._sounds
+
+    async def _say(self) -> list[Audio]:
+        return [await said(self.synthesizer, prompt) for prompt in self.prompts]
+
+
+@dataclass(frozen=True)
+class PromptBabble(Perturbation):
+    """Other prompts in the background, so loud together that the sound is `snr` decibels above them."""
+
+    kind = "babble"
+
+    snr: float
+    """Power of the sound over that of all voices together, in dB."""
+    count: int = 4
+    """How many speak at a time."""
+    seed: int = 0
+    """Who speaks, and from where."""
+    voices: PromptVoices | None = field(default=None, compare=False, repr=False)
+    """Who says what; `None` until that is known."""
+
+    def __post_init__(self) -> None:
+        Babble(self.snr, ["any"], self.count, self.seed)  # it knows what can be
+
+    def apply(self, audio: Audio) -> Audio:
+        """Add the voices."""
+        if self.voices is None:
+            raise InvalidOptionError("no synthesizer says the prompts: give it with said_by()")
+        return Babble(self.snr, self.voices.sounds(), self.count, self.seed).apply(audio)
+
+
+def said_by(perturbation: Perturbation, voices: PromptVoices) -> Perturbation:
+    """The same perturbation, with these voices wherever it babbles with prompts."""
+    parts = [
+        PromptBabble(part.snr, part.count, part.seed, voices) if isinstance(part, PromptBabble) else part
+        for part in perturbation.parts
+    ]
+    return Chain(*parts)

@@ -19,8 +19,11 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from calipers.errors import InvalidAudioError, InvalidOptionError
+from calipers.process.user_code import call_in_thread
 from calipers.voice.audio import Audio
-from calipers.voice.identity import NotPlainError, canonical
+from calipers.voice.cache import said
+from calipers.voice.cache_key import NotPlainError, canonical, identity
+from calipers.voice.protocols import Synthesizer, check_part
 from calipers.voice.samples import require_numpy
 
 if TYPE_CHECKING:
@@ -174,6 +177,42 @@ class Chain(Perturbation):
             if len(self.parts) > 1
             else f"Chain({', '.join(map(repr, self.parts))})"
         )
+
+
+class PerturbedSynthesizer:
+    """Says what another synthesizer says, as it is heard through a perturbation, so that a cache can hold what is heard.
+
+    `CachedSynthesizer(PerturbedSynthesizer(voice, noise))` keeps the noisy sound, the other way round the clean one.
+
+    Args:
+        inner: the synthesizer, sync or async.
+        perturbation: what happens to its sound.
+
+    Raises:
+        InvalidOptionError: one of them is something else.
+    """
+
+    def __init__(self, inner: Synthesizer, perturbation: Perturbation) -> None:
+        check_part(inner, Synthesizer, "synthesizer", "synthesize(text)")
+        check_part(perturbation, Perturbation, "perturbation", "apply(audio)")
+        self.inner = inner
+        self.perturbation = perturbation
+
+    def __repr__(self) -> str:
+        return f"PerturbedSynthesizer({self.inner!r}, {self.perturbation!r})"
+
+    def cache_key(self) -> Any:
+        """The configuration of the synthesizer inside, and the perturbation; `None` if one of them is not known."""
+        inner = identity(self.inner)
+        try:
+            return None if inner is None else [inner, self.perturbation.key()]
+        except InvalidOptionError:  # an option that is not plain data
+            return None
+
+    async def synthesize(self, text: str) -> Audio:
+        """The text as it is heard; the work is done in a thread, so that nothing else waits."""
+        audio: Audio = await call_in_thread(self.perturbation.apply, await said(self.inner, text))
+        return audio
 
 
 def as_sound(audio: Any) -> Audio:

@@ -10,10 +10,10 @@ from typing import Any
 
 from calipers.data.argument_checks import did_you_mean
 from calipers.errors import InvalidOptionError
+from calipers.voice.perturbations.packet_loss import PacketLoss
 
 from .babble import Babble
 from .level import Clip, Gain
-from .loss import PacketLoss
 from .noise import Noise
 from .pace import Pitch, Speed, Tempo
 from .perturbation import Chain, Perturbation

@@ -1,6 +1,5 @@
 """Recognition: speech in, text out, on this machine."""
 
-from .phones import phone_distance
-from .recognizer import Hearing, Recognizer
+from .recognizer import Hearing, Recognizer, phone_distance
 
 __all__ = ["Hearing", "Recognizer", "phone_distance"]

@@ -3,7 +3,7 @@
 With a grammar, the recognizer finds the sentence of the grammar that fits best. Something nearly always does: a grammar
 alone makes a command of any speech. So the sound is listened to twice, by a decoder that knows the grammar and by one
 that knows phones and nothing else. The sentence is accepted if its pronunciation is close to what the second one heard;
-see `phones`. The limit of 0.6 was chosen on sixty requests drawn at random from a grammar and forty unrelated sentences,
+see `phone_distance`. The limit of 0.6 was chosen on sixty requests drawn at random from a grammar and forty unrelated sentences,
 in two voices; the unrelated sentences of the demonstration and of the tests are others.
 
 Without a grammar, it writes down whatever English it hears, several times slower and with many mistakes.
@@ -11,7 +11,7 @@ Without a grammar, it writes down whatever English it hears, several times slowe
 Each utterance is heard for itself: what was heard before changes nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from calipers.errors import InvalidAudioError, InvalidOptionError
@@ -19,11 +19,23 @@ from calipers.process.user_code import call_in_thread
 from calipers.voice.audio import Audio
 
 from .decoder import SAMPLE_RATE, Vocabulary
-from .phones import phone_distance
 from .processes import decode
 
 _PAUSE = bytes(2 * int(0.3 * SAMPLE_RATE))
 """Silence before and after: words that begin with the sound itself are missed."""
+_KINDS = {
+    "vowels": "AA AE AH AO AW AY EH ER EY IH IY OW OY UH UW",
+    "stops and affricates": "P B T D K G CH JH",
+    "fricatives": "F V TH DH S Z SH ZH HH",
+    "nasals": "M N NG",
+    "liquids and glides": "L R W Y ER",
+}
+_KINDS_OF: dict[str, frozenset[str]] = {
+    phone: frozenset(kind for kind, phones in _KINDS.items() if phone in phones.split())
+    for phones in _KINDS.values()
+    for phone in phones.split()
+}
+_WITHIN_A_KIND = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,3 +125,30 @@ class Recognizer:
             sounds=" ".join(sounds),
             pronunciation=" ".join(heard.phones),
         )
+
+
+def phone_distance(first: Sequence[str], second: Sequence[str]) -> float | None:
+    """How far apart two pronunciations are; `None` if one of them is empty.
+
+    A pronunciation is a list of phones in the ARPAbet, as recognizers write them: `K AO L`. The distance is the least number
+    of phones to insert, to leave out or to replace, over the length of the shorter list: 0 for the same, around 1 for two
+    that have nothing in common. Replacing a phone by one of its kind (a stop by a stop, a vowel by a vowel) counts half,
+    because a recognizer mistakes it as easily.
+    """
+    if not first or not second:
+        return None
+    before = [float(place) for place in range(len(second) + 1)]
+    for row, phone in enumerate(first, 1):
+        current = [float(row)]
+        for place, other in enumerate(second, 1):
+            replaced = before[place - 1] + _replacement(phone, other)
+            current.append(min(before[place] + 1, current[-1] + 1, replaced))
+        before = current
+    return before[-1] / min(len(first), len(second))
+
+
+def _replacement(phone: str, other: str) -> float:
+    if phone == other:
+        return 0.0
+    alike = _KINDS_OF.get(phone, frozenset()) & _KINDS_OF.get(other, frozenset())
+    return _WITHIN_A_KIND if alike else 1.0

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.voice.demo.spelling import number_words, ordinal_words, spoken_words
+from calipers.voice.spelling import number_words, ordinal_words, spoken_words
 
 SCALES = ("trillion", "billion", "million", "thousand", "")
 

@@ -22,11 +22,9 @@ from calipers.data.case import Case
 from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.report.report import Report
 from calipers.stats import Estimate, PairedDifference, mean, paired_difference
-
-from .checks import check_cases, refuse_name
-from .pipeline import VoiceTask, evaluate_calls, shown_errors, whole
-from .protocols import Agent, Evaluator, Perturbs, Synthesizer, TextAgent
-from .transcripts import (
+from calipers.voice.pipeline import VoiceTask, check_cases, evaluate_calls, refuse_name, shown_errors, whole
+from calipers.voice.protocols import Agent, Evaluator, Perturbs, Synthesizer, TextAgent
+from calipers.voice.transcripts import (
     TranscriptErrors,
     named_clusters,
     shown_interval,

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from calipers.errors import InvalidOptionError
 from calipers.voice.audio import Audio
-
-from .perturbation import Perturbation, check_number, check_whole
+from calipers.voice.perturbations.perturbation import Perturbation, check_number, check_whole
 
 if TYPE_CHECKING:
     import numpy as np

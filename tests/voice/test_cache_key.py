@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.voice.identity import NotPlainError, canonical, identity
+from calipers.voice.cache_key import NotPlainError, canonical, identity
 
 
 class Mood(enum.Enum):

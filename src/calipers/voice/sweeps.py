@@ -12,11 +12,9 @@ from calipers.data.case import Case
 from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
 from calipers.stats import Estimate
-
-from .checks import check_cases, refuse_name
-from .pipeline import VoiceTask, evaluate_calls, shown_errors, whole
-from .protocols import Agent, Evaluator, Perturbs, Synthesizer
-from .transcripts import shown_interval
+from calipers.voice.pipeline import VoiceTask, check_cases, evaluate_calls, refuse_name, shown_errors, whole
+from calipers.voice.protocols import Agent, Evaluator, Perturbs, Synthesizer
+from calipers.voice.transcripts import shown_interval
 
 _WIDEST, _NARROWEST = 40, 12
 """Cells of the plot for rates from 0 to 1."""
