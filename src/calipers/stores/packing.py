@@ -370,11 +370,15 @@ def facts_of(attempt: StoredAttempt) -> Facts:
 
 def setting_of(attempt: StoredAttempt) -> tuple[tuple[str, ...], float | None]:
     """The tags and the timeout of an attempt's case."""
-    tags = facts_of(attempt).tags
+    return facts_of(attempt).tags, timeout_of(attempt)
+
+
+def timeout_of(attempt: StoredAttempt) -> float | None:
+    """The timeout of an attempt's case."""
     if '"timeout":' not in attempt.given:
-        return tags, None
+        return None
     try:
-        return tags, _read_given(attempt.given).timeout
+        return _read_given(attempt.given).timeout
     except msgspec.DecodeError as error:
         raise _damaged(attempt, error) from error
 
@@ -385,6 +389,7 @@ def unpack(
     evaluators: Sequence[StoredEvaluator],
     *,
     parts: bool = True,
+    shared: Sequence[int] | None = None,
     scored: Sequence[int] = (),
     names: Names | None = None,
 ) -> Record:
@@ -395,6 +400,7 @@ def unpack(
         cells: what was said of it; `()` gives a record without results, to be judged anew.
         evaluators: of its run.
         parts: False leaves out inputs, output and trace, which summaries do not look at.
+        shared: `shared_places` of the evaluators, for a caller who reads many attempts.
         scored: the places of evaluators that have to have judged it; see `scored_places`. One that has not counts as failed.
         names: what results are called in its run; default: by the keys of the mappings they come from.
 
@@ -425,7 +431,7 @@ def unpack(
             "trace": read_trace(_read_any(attempt.trace)) if parts and attempt.trace is not None else None,
         }
         if not attempt.failed:
-            results, failures, skipped = unpack_cells(cells, facts, evaluators)
+            results, failures, skipped = unpack_cells(cells, facts, evaluators, shared)
             if scored:
                 failures += not_judged(cells, evaluators, scored)
             if names is not None:
@@ -452,13 +458,16 @@ def unpack(
 
 
 def unpack_cells(
-    cells: Iterable[StoredCell], facts: Facts, evaluators: Sequence[StoredEvaluator]
+    cells: Iterable[StoredCell],
+    facts: Facts,
+    evaluators: Sequence[StoredEvaluator],
+    shared: Sequence[int] | None = None,
 ) -> tuple[tuple[EvaluationResult, ...], tuple[EvaluatorFailure, ...], tuple[SkippedEvaluation, ...]]:
     """Results, failures and skips of an attempt, in the order of its cells."""
     results: list[EvaluationResult] = []
     failures: list[EvaluatorFailure] = []
     skipped: list[SkippedEvaluation] = []
-    for cell in cells_in_order(cells, facts, evaluators):
+    for cell in cells_in_order(cells, facts, evaluators, shared):
         evaluator = evaluator_of(cell, evaluators)
         try:
             if not cell.body.startswith("{"):
@@ -485,13 +494,16 @@ def evaluator_of(cell: StoredCell, evaluators: Sequence[StoredEvaluator]) -> Sto
 
 
 def cells_in_order(
-    cells: Iterable[StoredCell], facts: Facts, evaluators: Sequence[StoredEvaluator]
+    cells: Iterable[StoredCell],
+    facts: Facts,
+    evaluators: Sequence[StoredEvaluator],
+    shared: Sequence[int] | None = None,
 ) -> list[StoredCell]:
     """The cells of an attempt in the order its evaluators ran; those added later come last."""
     by_index = {cell.evaluator: cell for cell in cells}
     if not by_index:
         return []
-    listed = _order(facts, evaluators)
+    listed = shared if shared is not None and facts.evaluators is None else _order(facts, evaluators)
     found = [by_index[index] for index in listed if index in by_index]
     if len(found) < len(by_index):
         found += [by_index[index] for index in sorted(by_index.keys() - set(listed))]
@@ -542,6 +554,8 @@ def _unpack_result(result: _Result, evaluator: StoredEvaluator) -> EvaluationRes
 
 def _metrics(stored: Mapping[str, Any]) -> dict[str, int | float]:
     """Metrics as numbers; those that JSON cannot hold are stored by name."""
+    if not stored:
+        return {}
     return {
         name: value
         if not isinstance(value, str)

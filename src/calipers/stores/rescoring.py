@@ -55,7 +55,7 @@ from .attempt_notes import (
 from .evaluator_slots import EvaluatorSlots
 from .identities import Columns, column_key
 from .output_type import OutputType
-from .packing import pack_cells, setting_of, unpack
+from .packing import pack_cells, timeout_of, unpack
 from .records import FORMAT, StoredAttempt, StoredCell
 from .reuse import CHANGED, NO_SPANS, WITHOUT_HIDDEN
 from .run_info import RunInfo, StoredEvaluator
@@ -309,14 +309,13 @@ class _Again:
             )
             if record.expected_tool_calls is not None and not notes.rich_case:
                 expected["expected_tool_calls"] = record.expected_tool_calls
-            tags, timeout = setting_of(attempt)
             case = Case(
                 name=attempt.case_name,
                 inputs=record.inputs,
                 metadata=record.metadata,
                 cluster=record.cluster,
-                tags=tags,
-                timeout=timeout,
+                tags=record.tags,
+                timeout=timeout_of(attempt),
                 **expected,
             )
         plan = self.plan

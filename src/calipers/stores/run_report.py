@@ -18,7 +18,7 @@ from calipers.report.report import Incomplete, Report
 from calipers.report.summary import Tally, Totals
 from calipers.run.runner import KEPT_FAILED
 
-from .evaluator_slots import scored_places
+from .evaluator_slots import scored_places, shared_places
 from .packing import NOT_JUDGED, Record, unpack
 from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator, columns_of, plain_spec
@@ -49,12 +49,14 @@ def count(judged: Callable[[bool], Judged], evaluators: Sequence[StoredEvaluator
     tally = Tally()
     names, changes = Names(columns_of(evaluators)), 0
     lost: list[int] = []
-    scored = scored_places(evaluators)
+    shared, scored = shared_places(evaluators), scored_places(evaluators)
     lacking: Counter[str] = Counter()
     for failed in (False, True):
         found = 0
         for attempt, cells in judged(failed):
-            record = unpack(attempt, cells, evaluators, parts=False, scored=scored, names=names)
+            record = unpack(
+                attempt, cells, evaluators, parts=False, shared=shared, scored=scored, names=names
+            )
             if names.changes != changes:
                 tally.rename(names)
                 changes = names.changes
