@@ -1,6 +1,6 @@
 from calipers import ReportCase
 from calipers.evaluators.sample import Sample
-from calipers.evaluators.source import Missing
+from calipers.evaluators.attempt_values import Missing
 
 
 def attempt(name, case=None, cluster=None):

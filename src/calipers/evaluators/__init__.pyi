@@ -7,7 +7,7 @@ from calipers.data.result import EvaluatorFailure as EvaluatorFailure
 from calipers.data.result import EvaluatorSpec as EvaluatorSpec
 from calipers.data.result import Skipped as Skipped
 from calipers.evaluators.calibration import CalibrationEvaluator as CalibrationEvaluator
-from calipers.evaluators.code import RunsPython as RunsPython
+from calipers.evaluators.python_code import RunsPython as RunsPython
 from calipers.evaluators.confusion import ConfusionMatrixEvaluator as ConfusionMatrixEvaluator
 from calipers.evaluators.containment import Contains as Contains
 from calipers.evaluators.containment import ContainsAll as ContainsAll
@@ -29,11 +29,11 @@ from calipers.evaluators.roc import ROCAUCEvaluator as ROCAUCEvaluator
 from calipers.evaluators.roc import ROCEvaluator as ROCEvaluator
 from calipers.evaluators.span import HasMatchingSpan as HasMatchingSpan
 from calipers.evaluators.span import SpanCount as SpanCount
-from calipers.evaluators.sql import IsReadOnlySQL as IsReadOnlySQL
-from calipers.evaluators.sql import ParsesAsSQL as ParsesAsSQL
-from calipers.evaluators.text import SimilarText as SimilarText
-from calipers.evaluators.text import TextSimilarity as TextSimilarity
-from calipers.evaluators.timing import MaxDuration as MaxDuration
+from calipers.evaluators.sql_text import IsReadOnlySQL as IsReadOnlySQL
+from calipers.evaluators.sql_text import ParsesAsSQL as ParsesAsSQL
+from calipers.evaluators.text_similarity import SimilarText as SimilarText
+from calipers.evaluators.text_similarity import TextSimilarity as TextSimilarity
+from calipers.evaluators.duration import MaxDuration as MaxDuration
 from calipers.evaluators.tool_calls import ToolCallCount as ToolCallCount
 from calipers.evaluators.tool_calls import ToolCallsMatch as ToolCallsMatch
 from calipers.evaluators.trajectory import FollowsTrajectory as FollowsTrajectory

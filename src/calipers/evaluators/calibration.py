@@ -17,7 +17,7 @@ from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stats import CalibrationBin, Interval, calibration, mean, rate
 
 from .sample import Sample
-from .scored import Scored, ScoredReportEvaluator
+from calipers.evaluators.score_curves import Scored, ScoredReportEvaluator
 
 
 @dataclass

@@ -19,7 +19,7 @@ from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorCon
 from calipers.stats import rate
 
 from .sample import Sample, in_words
-from .source import Missing, Place, Source, attempts
+from calipers.evaluators.attempt_values import Missing, Place, Source, attempts
 
 
 class _Pair(NamedTuple):

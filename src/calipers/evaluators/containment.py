@@ -22,7 +22,7 @@ from calipers.errors import InvalidOptionError
 
 from .difference import equal, first_difference
 from .fields import as_mapping
-from .showing import show, show_typed
+from calipers.evaluators.value_text import show, show_typed
 
 
 @dataclass

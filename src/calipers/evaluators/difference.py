@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from calipers.errors import CalipersError
 
 from .fields import as_mapping
-from .showing import show, show_typed
+from calipers.evaluators.value_text import show, show_typed
 
 # Strings up to this length are shown whole; longer ones by a window around the first difference.
 _SHORT_TEXT = 60

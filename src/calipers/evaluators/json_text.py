@@ -20,7 +20,7 @@ from calipers.data.result import EvaluationReason
 from calipers.errors import InvalidOptionError, MissingExtraError
 
 from .fields import as_mapping
-from .showing import shorten, show, show_typed
+from calipers.evaluators.value_text import shorten, show, show_typed
 
 _VIOLATIONS_SHOWN = 3
 

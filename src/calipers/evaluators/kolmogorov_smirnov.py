@@ -6,7 +6,7 @@ from calipers.report.analysis import ScalarResult
 from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stats import rank
 
-from .scored import ScoredReportEvaluator
+from calipers.evaluators.score_curves import ScoredReportEvaluator
 
 
 @dataclass

@@ -10,7 +10,7 @@ from calipers.data.result import EvaluationReason
 from calipers.errors import InvalidOptionError
 
 from .bounds import check_counts, describe_bounds, is_within
-from .showing import show_typed
+from calipers.evaluators.value_text import show_typed
 
 Unit: TypeAlias = Literal["characters", "words", "items"]
 """What is counted."""

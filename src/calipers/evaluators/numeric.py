@@ -17,7 +17,7 @@ from calipers.data.result import EvaluationReason, Skipped
 from calipers.errors import InvalidOptionError
 
 from .bounds import check_bounds, describe_bounds, is_within
-from .showing import show, show_typed
+from calipers.evaluators.value_text import show, show_typed
 
 
 @dataclass

@@ -7,7 +7,7 @@ from calipers.report.analysis import RocCurve
 from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stats import rank
 
-from .scored import ScoredReportEvaluator, thinned
+from calipers.evaluators.score_curves import ScoredReportEvaluator, thinned
 
 
 @dataclass

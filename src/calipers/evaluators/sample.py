@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from .source import Missing, Record
+from calipers.evaluators.attempt_values import Missing, Record
 
 ValueT = TypeVar("ValueT")
 

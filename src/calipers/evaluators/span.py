@@ -13,7 +13,7 @@ from calipers.data.result import EvaluationReason
 from calipers.spans import SpanQuery, SpanTree, compile_query
 
 from .bounds import check_counts, describe_bounds, is_within
-from .showing import show
+from calipers.evaluators.value_text import show
 
 _NAMES_SHOWN = 8
 

@@ -23,7 +23,7 @@ from calipers.matching.match_options import Counted, MatchOptions, Mode
 from calipers.matching.matcher_data import read_comparison
 
 from .bounds import check_counts, describe_bounds, is_within
-from .showing import show_typed
+from calipers.evaluators.value_text import show_typed
 
 _NAMES_SHOWN = 8
 

@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
-from .showing import show
+from calipers.matching.value_text import show
 from .value_comparison import (
     JUST_BELOW_ONE,
     Difference,

@@ -24,7 +24,7 @@ from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
 from .call import CallOf, CallRules, compare_calls, show_call
-from .showing import show
+from calipers.matching.value_text import show
 from .value_comparison import matches
 
 _CURRENCY = (

@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from calipers.errors import InvalidOptionError
 
-from .showing import show, show_typed
+from calipers.matching.value_text import show, show_typed
 from .value_comparison import Matcher
 
 _MONTHS = [

@@ -63,7 +63,7 @@ from .matchers import (
     Similar,
     Text,
 )
-from .showing import show
+from calipers.matching.value_text import show
 from .value_comparison import Matcher
 
 _OF_A_VALUE: dict[str, tuple[Callable[..., Any], str]] = {

@@ -19,7 +19,7 @@ from calipers.data.argument_checks import check_number, check_share, is_real_num
 from calipers.errors import AttemptTimeoutError, InvalidOptionError, MissingExtraError
 
 from .assignment import best_pairs
-from .showing import show, show_typed
+from calipers.matching.value_text import show, show_typed
 from .value_comparison import (
     Matcher,
     absence_accepted,

@@ -16,7 +16,7 @@ from calipers.agents.test_case import TestCase
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
-from calipers.evaluators.fence import code_in
+from calipers.evaluators.code_block import code_in
 from calipers.evaluators.json_text import (
     MatchesJSONSchema,
     describe_violation,

@@ -23,7 +23,7 @@ from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
 from calipers.evaluators.json_text import parse_json
 from calipers.evaluators.pattern import compile_pattern, is_found
-from calipers.evaluators.showing import show
+from calipers.evaluators.value_text import show
 
 from .options import check_count, check_items, check_positive, check_share, instead
 from .scale import Scale, skip, some_of, weighted_share

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calipers.data.result import EvalResult, EvalVerdict
-from calipers.evaluators.showing import shorten
+from calipers.evaluators.value_text import shorten
 
 _SHOWN = 5
 """How many things a reason lists."""

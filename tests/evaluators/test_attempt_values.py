@@ -6,7 +6,7 @@ import pytest
 from calipers import Case, Dataset, increment_eval_metric, set_eval_attribute
 from calipers.data.result import EvalResult, EvalVerdict
 from calipers.errors import InvalidOptionError
-from calipers.evaluators.source import Missing, Place, Source, attempts
+from calipers.evaluators.attempt_values import Missing, Place, Source, attempts
 
 
 @dataclass

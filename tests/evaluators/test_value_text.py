@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.evaluators.showing import shorten, show, show_typed
+from calipers.evaluators.value_text import shorten, show, show_typed
 
 
 class Unprintable:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.evaluators import EvaluationReason, SimilarText, Skipped, TextSimilarity
-from calipers.evaluators.text import text_similarity
+from calipers.evaluators.text_similarity import text_similarity
 
 TEXTS = st.text("abc ", max_size=10)
 METHODS = st.sampled_from(["characters", "words", "part"])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.matching.showing import show, show_typed
+from calipers.matching.value_text import show, show_typed
 
 
 class Broken:

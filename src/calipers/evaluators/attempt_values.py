@@ -13,7 +13,7 @@ from calipers.data.result import EvaluationResult, kind_of
 from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
 
-from .fields import as_mapping
+from calipers.evaluators.fields import as_mapping
 
 Place: TypeAlias = Literal[
     "output", "expected_output", "metadata", "attributes", "metrics", "assertions", "scores", "labels"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.evaluators.fence import Block, code_blocks, code_in
+from calipers.evaluators.code_block import Block, code_blocks, code_in
 
 PYTHON = ("python", "py")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError
 from calipers.evaluators.roc import ROCEvaluator
-from calipers.evaluators.scored import ScoredReportEvaluator, thinned
+from calipers.evaluators.score_curves import ScoredReportEvaluator, thinned
 from calipers.report.analysis import TableResult
 
 

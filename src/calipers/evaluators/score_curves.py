@@ -16,9 +16,9 @@ from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.report.report import Report
 from calipers.report.report_evaluator import ReportEvaluator
 
-from .sample import Sample
-from .showing import show
-from .source import Missing, Place, Source, attempts
+from calipers.evaluators.sample import Sample
+from calipers.evaluators.value_text import show
+from calipers.evaluators.attempt_values import Missing, Place, Source, attempts
 
 PointT = TypeVar("PointT")
 
