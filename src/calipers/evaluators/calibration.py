@@ -16,8 +16,8 @@ from calipers.report.analysis import CalibrationCurve
 from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stats import CalibrationBin, Interval, calibration, mean, rate
 
-from .sample import Sample
-from calipers.evaluators.score_curves import Scored, ScoredReportEvaluator
+from .attempt_values import Sample
+from .score_curves import Scored, ScoredReportEvaluator
 
 
 @dataclass

@@ -18,8 +18,7 @@ from calipers.report.analysis import ConfusionMatrix
 from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 from calipers.stats import rate
 
-from .sample import Sample, in_words
-from calipers.evaluators.attempt_values import Missing, Place, Source, attempts
+from .attempt_values import Missing, Place, Sample, Source, attempts, in_words
 
 
 class _Pair(NamedTuple):

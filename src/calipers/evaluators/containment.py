@@ -20,9 +20,8 @@ from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvaluationReason, Skipped
 from calipers.errors import InvalidOptionError
 
-from .difference import equal, first_difference
-from .fields import as_mapping
-from calipers.evaluators.value_text import show, show_typed
+from .equality import as_mapping, equal, first_difference
+from .value_text import show, show_typed
 
 
 @dataclass

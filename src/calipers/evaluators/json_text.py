@@ -19,8 +19,8 @@ from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
 from calipers.errors import InvalidOptionError, MissingExtraError
 
-from .fields import as_mapping
-from calipers.evaluators.value_text import shorten, show, show_typed
+from .equality import as_mapping
+from .value_text import shorten, show, show_typed
 
 _VIOLATIONS_SHOWN = 3
 

@@ -9,8 +9,8 @@ from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
 from calipers.errors import InvalidOptionError
 
-from .bounds import check_counts, describe_bounds, is_within
-from calipers.evaluators.value_text import show_typed
+from .numeric import check_counts, describe_bounds, is_within
+from .value_text import show_typed
 
 Unit: TypeAlias = Literal["characters", "words", "items"]
 """What is counted."""

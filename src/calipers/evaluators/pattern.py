@@ -17,7 +17,7 @@ from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
 from calipers.errors import AttemptTimeoutError, InvalidOptionError
 
-from calipers.evaluators.value_text import show, show_typed
+from .value_text import show, show_typed
 
 
 @dataclass

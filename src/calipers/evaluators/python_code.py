@@ -8,9 +8,9 @@ from calipers.data.result import EvaluationReason
 from calipers.errors import InvalidOptionError
 from calipers.sandbox import Limits, Outcome, run_python
 
-from calipers.evaluators.difference import first_difference
-from calipers.evaluators.code_block import code_in
-from calipers.evaluators.value_text import shorten, show_typed
+from .code_block import code_in
+from .equality import first_difference
+from .value_text import shorten, show_typed
 
 
 @dataclass

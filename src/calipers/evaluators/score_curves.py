@@ -1,4 +1,4 @@
-"""A score of each attempt beside the truth about it: what precision-recall, ROC and calibration start from.
+"""A score of each attempt beside the truth about it: the ROC curve, precision and recall, the Kolmogorov-Smirnov distance.
 
 The truth is yes or no. A bool says so itself. Of any other value, `positive_label` names the one that means yes, and all
 others mean no: the text "negative" is never taken for a yes because it is not empty. A truth of `None` is unknown, and
@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+from calipers.data.argument_checks import check_whole_number
 from calipers.data.evaluator_output import read_scalar
 from calipers.data.result import Scalar
 from calipers.errors import InvalidOptionError, InvalidOutputError
+from calipers.report.analysis import PrecisionRecall, RocCurve, ScalarResult
 from calipers.report.report import Report
-from calipers.report.report_evaluator import ReportEvaluator
+from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
+from calipers.stats import rank
 
-from calipers.evaluators.sample import Sample
-from calipers.evaluators.value_text import show
-from calipers.evaluators.attempt_values import Missing, Place, Source, attempts
+from .attempt_values import Missing, Place, Sample, Source, attempts
+from .value_text import show
 
 PointT = TypeVar("PointT")
 
@@ -138,3 +140,92 @@ def thinned(points: Sequence[PointT], n_points: int) -> list[PointT]:
         return list(points)
     last = len(points) - 1
     return [points[round(i * last / (n_points - 1))] for i in range(n_points)]
+
+
+@dataclass
+class ROCEvaluator(ScoredReportEvaluator):
+    """How well a score ranks positive attempts above negative ones: the ROC curve and the area under it.
+
+    `ROCEvaluator("confidence", positive_from="assertions", positive_key="EqualsExpected")` asks whether a confidence
+    tells right answers from wrong ones.
+    """
+
+    title: str = field(default="ROC curve", kw_only=True)
+    """What the analysis is called."""
+    n_points: int = field(default=100, kw_only=True)
+    """The most points to keep for display; the area is under all of them."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole_number("n_points", self.n_points, at_least=2)  # its two ends
+
+    def evaluate(self, ctx: ReportEvaluatorContext) -> RocCurve:
+        """The curve."""
+        sample = self.sample(ctx.report)
+        ranking = rank([s.score for s in sample.values], [s.positive for s in sample.values])
+        return RocCurve(
+            title=self.title,
+            note=sample.note(self.missing_class(sample)),
+            points=thinned(ranking.roc() or [], self.n_points),
+            auc=ranking.roc_auc(),
+            n_positive=ranking.n_positive,
+            n_negative=ranking.n_negative,
+        )
+
+
+ROCAUCEvaluator = ROCEvaluator
+"""The name that pydantic_evals has for it."""
+
+
+@dataclass
+class PrecisionRecallEvaluator(ScoredReportEvaluator):
+    """How precise a score is as its threshold falls, and its average precision.
+
+    `PrecisionRecallEvaluator("toxicity", positive_label="toxic")` holds the score "toxicity" against expected outputs.
+    An attempt is predicted positive when its score is at least the threshold.
+    """
+
+    title: str = field(default="Precision-recall curve", kw_only=True)
+    """What the analysis is called."""
+    n_points: int = field(default=100, kw_only=True)
+    """The most points to keep for display; the average precision is over all of them."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole_number("n_points", self.n_points, at_least=2)  # its two ends
+
+    def evaluate(self, ctx: ReportEvaluatorContext) -> PrecisionRecall:
+        """The curve."""
+        sample = self.sample(ctx.report)
+        ranking = rank([s.score for s in sample.values], [s.positive for s in sample.values])
+        # Among positives alone every score is perfectly precise, which says nothing about the score.
+        points = ranking.precision_recall() if ranking.n_negative else None
+        return PrecisionRecall(
+            title=self.title,
+            note=sample.note(self.missing_class(sample)),
+            points=thinned(points or [], self.n_points),
+            average_precision=None if points is None else ranking.average_precision(),
+            n_positive=ranking.n_positive,
+            n_negative=ranking.n_negative,
+        )
+
+
+@dataclass
+class KolmogorovSmirnovEvaluator(ScoredReportEvaluator):
+    """The largest gap between the score distributions of positive and negative attempts, and the score it is at.
+
+    0 says that the score tells nothing, 1 that one threshold tells the two classes apart without error.
+    """
+
+    title: str = field(default="KS", kw_only=True)
+    """What the names of the two numbers begin with."""
+
+    def evaluate(self, ctx: ReportEvaluatorContext) -> list[ScalarResult]:
+        """The statistic, and the threshold it is reached at."""
+        sample = self.sample(ctx.report)
+        ranking = rank([s.score for s in sample.values], [s.positive for s in sample.values])
+        note = sample.note(self.missing_class(sample))
+        return [
+            ScalarResult(title=f"{self.title} statistic", value=ranking.ks_statistic(), note=note),
+            ScalarResult(title=f"{self.title} threshold", value=ranking.ks_threshold(), note=note),
+        ]

@@ -12,8 +12,8 @@ from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
 from calipers.spans import SpanQuery, SpanTree, compile_query
 
-from .bounds import check_counts, describe_bounds, is_within
-from calipers.evaluators.value_text import show
+from .numeric import check_counts, describe_bounds, is_within
+from .value_text import show
 
 _NAMES_SHOWN = 8
 

@@ -21,8 +21,8 @@ from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
 from calipers.errors import CalipersError, InvalidOptionError, MissingExtraError
 
-from calipers.evaluators.code_block import code_in
-from calipers.evaluators.value_text import shorten, show, show_typed
+from .code_block import code_in
+from .value_text import shorten, show, show_typed
 
 # By name, because not every supported release of sqlglot has each of them.
 _STATEMENTS = (

@@ -16,7 +16,7 @@ from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvaluationReason, Skipped
 from calipers.errors import InvalidOptionError, MissingExtraError
 
-from calipers.evaluators.value_text import show, show_typed
+from .value_text import show, show_typed
 
 Method: TypeAlias = Literal["characters", "words", "part"]
 """How two texts are compared."""

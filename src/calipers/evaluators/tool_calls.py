@@ -1,4 +1,6 @@
-"""Evaluators that claim which tools an agent called. What the modes and options mean is said in `calipers.matching`.
+"""Evaluators that claim which tools an agent called, and which path it took.
+
+`calipers.matching` explains the modes and options, and `calipers.matching.trajectory` what a trajectory means.
 
 The calls are those of the attempt (`ctx.tool_calls`), or plain data: mappings with a `name` and `arguments`, listed under
 the output's `tool_calls`. Where a case expects calls, an output that is itself such a list tells them, too, and an empty
@@ -10,20 +12,22 @@ the other calls alone show that it does not hold.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from calipers.data.context import NO_TOOL_CALLS, EvaluatorContext, not_recorded
 from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvalResult, EvaluationReason, EvalVerdict, Skipped
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError, InvalidTraceError
+from calipers.matching import Trajectory
 from calipers.matching.call import ArgumentMode
 from calipers.matching.match import as_actual_calls, as_expected_calls, match_calls
 from calipers.matching.match_options import Counted, MatchOptions, Mode
 from calipers.matching.matcher_data import read_comparison
+from calipers.matching.trajectory_data import KEYS, read_trajectory
 
-from .bounds import check_counts, describe_bounds, is_within
-from calipers.evaluators.value_text import show_typed
+from .numeric import check_counts, describe_bounds, is_within
+from .value_text import show_typed
 
 _NAMES_SHOWN = 8
 
@@ -201,3 +205,49 @@ def _seen(calls: Sequence[ToolCall]) -> str:
         return "no tool was called"
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
     return f"called: {', '.join(map(repr, names[:_NAMES_SHOWN]))}{more}"
+
+
+@dataclass
+class FollowsTrajectory(Evaluator):
+    """The calls of the attempt follow a trajectory. Skipped where no calls were recorded, or none could show anything.
+
+    A tool whose calls would not be seen may have been called or not. A trajectory that names it is skipped, unless the
+    constraints on other tools alone show that it was not followed.
+
+    Where a rollout branches, each of its conversations must follow it; the result is that of the one that does so least.
+    """
+
+    trajectory: Trajectory | Mapping[str, Any] | Sequence[Any]
+    """Which path the agent may take; as plain data it has the form that `calipers.matching.trajectory_data` describes."""
+    evaluation_name: str | None = field(default=None, kw_only=True)
+    """What the result is called; `None` for the class's name."""
+    unnamed_in_files: ClassVar[tuple[str, ...]] = KEYS
+    """What may stand in a dataset file without the word `trajectory`, beside the other parameter."""
+
+    def __post_init__(self) -> None:
+        self._read()
+
+    def evaluate(self, ctx: EvaluatorContext) -> EvalResult | Skipped:
+        """PASS if the trajectory was followed, PARTIAL if some of it was; the reason is the edit script."""
+        calls = ctx.tool_calls
+        if calls is None:
+            return Skipped(NO_TOOL_CALLS)
+        whole = self._read()
+        unseen = ctx.unrecorded(sorted(whole.tools), name_of=whole.rules.name_of)
+        trajectory = whole.without(unseen) if unseen else whole
+        if trajectory is None:
+            return Skipped(not_recorded(unseen))
+        matches = [trajectory.match(some) for some in ctx.conversations(calls)]
+        match = min(matches, key=lambda each: (not each.exercised, each.score))
+        if unseen and match.passed:
+            return Skipped(not_recorded(unseen))
+        if not match.exercised:
+            return Skipped("no call that the trajectory speaks of was made")
+        verdict = (
+            EvalVerdict.PASS if match.passed else EvalVerdict.PARTIAL if match.score > 0 else EvalVerdict.FAIL
+        )
+        return EvalResult(self.get_default_evaluation_name(), verdict, match.score, match.edit_script)
+
+    def _read(self) -> Trajectory:
+        given = self.trajectory
+        return given if isinstance(given, Trajectory) else read_trajectory(given)

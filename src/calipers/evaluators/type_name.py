@@ -7,7 +7,7 @@ from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
 from calipers.errors import InvalidOptionError
 
-from calipers.evaluators.value_text import show
+from .value_text import show
 
 
 @dataclass

@@ -26,7 +26,6 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
-from calipers.matching.value_text import show
 from .value_comparison import (
     JUST_BELOW_ONE,
     Difference,
@@ -39,6 +38,7 @@ from .value_comparison import (
     similarity,
     unexpected,
 )
+from .value_text import show
 
 ArgumentMode: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
 """Which arguments may be missing, and which may be added."""

@@ -24,8 +24,8 @@ from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
 from .call import CallOf, CallRules, compare_calls, show_call
-from calipers.matching.value_text import show
 from .value_comparison import matches
+from .value_text import show
 
 _CURRENCY = (
     "(?:[$€£¥₹]|AED|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|IDR|ILS|INR|JPY|KRW|MXN|MYR|NOK|NZD|PHP|PLN|RON|SAR|SEK|"

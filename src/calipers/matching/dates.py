@@ -20,8 +20,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from calipers.errors import InvalidOptionError
 
-from calipers.matching.value_text import show, show_typed
 from .value_comparison import Matcher
+from .value_text import show, show_typed
 
 _MONTHS = [
     "january",

@@ -13,7 +13,7 @@ from .calls_match import CallsMatch
 from .match_options import MatchKeywords, MatchOptions, left_out
 from .matcher_data import read_call
 from .pairing import pair_calls
-from calipers.matching.value_text import show
+from .value_text import show
 
 CallLike: TypeAlias = ToolCall | Mapping[str, Any] | str
 """A tool call, a mapping with its `name` and `arguments` (and, where a call is expected, `matchers`), or the name of a

@@ -63,8 +63,8 @@ from .matchers import (
     Similar,
     Text,
 )
-from calipers.matching.value_text import show
 from .value_comparison import Matcher
+from .value_text import show
 
 _OF_A_VALUE: dict[str, tuple[Callable[..., Any], str]] = {
     "approx": (Approx, "value"),

@@ -19,7 +19,6 @@ from calipers.data.argument_checks import check_number, check_share, is_real_num
 from calipers.errors import AttemptTimeoutError, InvalidOptionError, MissingExtraError
 
 from .assignment import best_pairs
-from calipers.matching.value_text import show, show_typed
 from .value_comparison import (
     Matcher,
     absence_accepted,
@@ -28,6 +27,7 @@ from .value_comparison import (
     mean_of,
     similarity,
 )
+from .value_text import show, show_typed
 
 _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list, tuple),

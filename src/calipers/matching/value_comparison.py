@@ -30,7 +30,7 @@ from uuid import UUID
 from calipers.data.argument_checks import check_share
 from calipers.errors import CalipersError, InvalidOptionError, InvalidOutputError
 
-from calipers.matching.value_text import show, show_typed
+from .value_text import show, show_typed
 
 DifferenceKind: TypeAlias = Literal["different", "missing", "unexpected"]
 """What is wrong at one place: another value, no value, or a value where none should be."""
