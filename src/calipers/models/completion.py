@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from calipers.data.argument_checks import is_whole_number
 from calipers.data.jsonable import safe_repr
 from calipers.data.trace import ToolCall
 
@@ -273,7 +274,7 @@ class Draft:
         for name in names:
             if (count := read(usage, name)) is None:
                 continue
-            if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MOST_TOKENS:
+            if is_whole_number(count, at_least=0) and count <= _MOST_TOKENS:
                 return count
             self.problem("malformed_usage", f"{name} is no number of tokens: {excerpt(count)}", count)
             return None

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
+from calipers.data.argument_checks import check_share, check_whole_number
 from calipers.data.jsonable import safe_repr
 from calipers.data.result import EvaluatorSpec
 from calipers.errors import InvalidOptionError, NotApplicableError
@@ -80,18 +81,8 @@ class ASTEvaluator(Evaluator):
         self.context_length = context_length
         if moderator is not None:
             as_moderator(moderator)
-        if threshold is not None and (
-            isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1
-        ):
-            raise InvalidOptionError(
-                f"threshold must be a number from 0 to 1, as the moderator's scores are, got {threshold!r}"
-            )
-        if context_length is not None and (
-            isinstance(context_length, bool) or not isinstance(context_length, int) or context_length < 0
-        ):
-            raise InvalidOptionError(
-                f"context_length must be None or a number from 0, got {context_length!r}"
-            )
+        check_share("threshold", threshold, or_none=True)
+        check_whole_number("context_length", context_length, at_least=0, or_none=True)
 
     def as_spec(self) -> EvaluatorSpec:
         """The name and the arguments that differ from their defaults, so that two can be told apart."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, get_args
 
+from calipers.data.argument_checks import check_whole_number
 from calipers.data.record import ReportCase
 from calipers.errors import InvalidOptionError
 from calipers.report.analysis import (
@@ -67,8 +68,7 @@ class RolloutCurves(ReportEvaluator):
         unknown = [name for name in self.scores if name not in get_args(Score)]
         if isinstance(self.scores, str) or unknown:
             raise InvalidOptionError(f"scores are some of {get_args(Score)}, got {self.scores!r}")
-        if isinstance(self.trees, bool) or not isinstance(self.trees, int) or self.trees < 0:
-            raise InvalidOptionError(f"trees must be a whole number from 0, got {self.trees!r}")
+        check_whole_number("trees", self.trees, at_least=0)
         check_confidence(self.confidence)
 
     def evaluate(self, ctx: ReportEvaluatorContext) -> list[Analysis]:

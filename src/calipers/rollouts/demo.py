@@ -24,6 +24,7 @@ from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import Any, ClassVar, Final
 
+from calipers.data.argument_checks import check_share, check_text, check_whole_number
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
 from .attacks.disguise import (
@@ -446,16 +447,11 @@ class VaultAssistant:
     """What its whims are drawn from."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.secret, str) or not self.secret.strip():
-            raise InvalidOptionError(f"the secret is a word, got {self.secret!r}")
+        check_text("secret", self.secret)
         as_weaknesses(self.weaknesses)
         for name in ("patience", "memory", "shots"):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-                raise InvalidOptionError(f"{name} is a whole number from 1, got {number!r}")
-        chance = self.chance
-        if isinstance(chance, bool) or not isinstance(chance, int | float) or not 0 <= chance <= 1:
-            raise InvalidOptionError(f"chance is from 0 to 1, got {self.chance!r}")
+            check_whole_number(name, getattr(self, name), at_least=1)
+        check_share("chance", self.chance)
 
     @classmethod
     def hardened(cls, **options: Any) -> "VaultAssistant":

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from calipers.data.argument_checks import check_seconds
+from calipers.data.argument_checks import check_choice, check_seconds, check_text, check_whole_number
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError
@@ -104,15 +104,13 @@ class Environment:
         self.moderator = None if moderator is None else as_moderator(moderator)
         self.goals = _checked_goals(goals, self.tester)
         for name, value in (("width", width), ("depth", depth), ("context_chars", context_chars)):
-            _check_count(name, value)
+            check_whole_number(name, value, at_least=1)
         check_success(success)
         check_reward(reward)
         check_seconds("reply_timeout", reply_timeout)
         for name, text in (("system_prompt", system_prompt), ("opening", opening)):
-            if not isinstance(text, str) and not (text is None and name == "system_prompt"):
-                raise InvalidOptionError(f"{name} must be a text, got {safe_repr(text):.200}")
-        if on_error not in {"raise", "keep"}:
-            raise InvalidOptionError(f"on_error is 'raise' or 'keep', got {on_error!r}")
+            check_text(name, text, or_empty=True, or_none=name == "system_prompt")
+        check_choice("on_error", on_error, ("raise", "keep"))
         if isinstance(self.target, TextTarget) and not self.target.transcript and (system_prompt or opening):
             raise InvalidOptionError(
                 "the target takes the last message alone, so it would not see system_prompt=... or opening=...: "
@@ -185,7 +183,7 @@ class Environment:
             _check_seed(seed)
             seed = draw_seed() if seed is None else operator.index(seed)
         if width is not None:
-            _check_count("width", width)
+            check_whole_number("width", width, at_least=1)
         goal = self.goal_of_seed(seed) if goal is None else goal
         _checked_goals([goal], self.tester)
         width = width or self.width
@@ -307,11 +305,6 @@ def _check_seed(seed: Any) -> None:
         f"a seed is a whole number, or None to draw one, got {safe_repr(seed):.200}; eval_rollout also takes a text, "
         "as the goal"
     )
-
-
-def _check_count(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidOptionError(f"{name} must be a whole number from 1, got {value!r}")
 
 
 def judge_data(moderator: Any, success: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any, Final, Generic
 
 from typing_extensions import TypeVar
 
+from calipers.data.argument_checks import is_whole_number
 from calipers.data.redaction import masked_fields
 from calipers.data.trace import ToolCall, Trace
 from calipers.errors import InvalidRolloutError
@@ -250,7 +251,7 @@ def tree_of(turns: Iterable[tuple[int, Node[Any, Any]]]) -> list[Node[Any, Any]]
     followers = [first]
     """Where the next turn of each number belongs."""
     for place, (number, node) in enumerate(turns):
-        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(followers):
+        if not is_whole_number(number, at_least=1) or number > len(followers):
             raise InvalidRolloutError(
                 f"turns[{place}] of a stored rollout must have a number from 1 to {len(followers)}, got {number!r}"
             )

@@ -14,6 +14,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from calipers.data.argument_checks import check_flag, is_number, is_whole_number
 from calipers.data.jsonable import plain
 from calipers.data.trace import Trace
 from calipers.data.trace_json import read_trace, trace_data
@@ -87,7 +88,7 @@ def read_graph(data: Any) -> Graph[Any, Any]:
         InvalidRolloutError: the data is no stored rollout, or one of a later version; the message says what is wrong.
     """
     version = data.get(_KEY) if isinstance(data, Mapping) else None
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+    if not is_whole_number(version, at_least=1):
         raise InvalidRolloutError(f"this is no stored rollout: it has no {_KEY!r} version, got {data!r:.200}")
     if version > FORMAT_VERSION:
         raise InvalidRolloutError(
@@ -102,10 +103,7 @@ def read_graph(data: Any) -> Graph[Any, Any]:
     stopped, broke_off = data.get("stopped"), data.get("broke_off", False)
     if not isinstance(stopped, str | None):
         raise InvalidRolloutError(f"why a stored rollout stopped must be a text, got {stopped!r:.200}")
-    if not isinstance(broke_off, bool):
-        raise InvalidRolloutError(
-            f"broke_off of a stored rollout must be true or false, got {broke_off!r:.200}"
-        )
+    check_flag("broke_off of a stored rollout", broke_off, error=InvalidRolloutError)
     return Graph(
         context=data.get("context"),
         children=children,
@@ -156,7 +154,7 @@ def _read_turn(data: Any, where: str) -> Node[Any, Any]:
 def _read_number(value: Any, where: str) -> Any:
     if isinstance(value, str) and value in _NOT_FINITE:
         return _NOT_FINITE[value]
-    if isinstance(value, bool) or not isinstance(value, int | float | None):
+    if value is not None and not is_number(value):
         raise InvalidRolloutError(f"{where} must be a number, got {value!r:.200}")
     return value
 

@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from calipers.data.argument_checks import check_number, check_whole_number
 from calipers.data.trace import LLMCall, Trace
 from calipers.errors import AgentReplyError, InvalidOptionError, MissingExtraError
 from calipers.process.user_code import call_in_thread
@@ -62,16 +63,9 @@ class LocalModel:
 
     def __post_init__(self) -> None:
         for name in ("max_tokens", "threads", "parallel", "context_tokens"):
-            value = getattr(self, name)
-            if name == "threads" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InvalidOptionError(f"{name} must be a whole number from 1, got {value!r}")
-        warmth = self.temperature
-        if isinstance(warmth, bool) or not isinstance(warmth, int | float) or not 0 <= warmth <= 10:
-            raise InvalidOptionError(f"temperature must be from 0 to 10, got {self.temperature!r}")
-        if self.seed is not None and (isinstance(self.seed, bool) or not isinstance(self.seed, int)):
-            raise InvalidOptionError(f"seed must be a whole number, or None, got {self.seed!r}")
+            check_whole_number(name, getattr(self, name), at_least=1, or_none=name == "threads")
+        check_number("temperature", self.temperature, at_least=0, at_most=10)
+        check_whole_number("seed", self.seed, or_none=True)
 
     @property
     def name(self) -> str:

@@ -24,6 +24,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from calipers.data.argument_checks import is_whole_number
 from calipers.data.case import Case
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
@@ -96,7 +97,7 @@ def rollout_case(
             inputs[key] = plain(graph.metadata[key])
     if isinstance(path[-1].response, str):
         inputs["response"] = path[-1].response
-    if isinstance(graph.seed, int | str) and not isinstance(graph.seed, bool):
+    if isinstance(graph.seed, str) or is_whole_number(graph.seed):
         inputs["seed"] = graph.seed
     return Case(
         name=name or _name(graph),

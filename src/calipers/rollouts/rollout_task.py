@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
+from calipers.data.argument_checks import is_whole_number
 from calipers.data.attempt import current_attempt, increment_eval_metric, running_attempt
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidCaseError, InvalidOptionError, RolloutError, TaskContractError
@@ -102,7 +103,7 @@ def read_inputs(inputs: Any) -> tuple[str | None, int | None]:
     else:
         goal, seed = (inputs, None) if isinstance(inputs, str) else (None, inputs)
     is_goal = goal is None or (isinstance(goal, str) and bool(goal.strip()))
-    is_seed = seed is None or (isinstance(seed, int) and not isinstance(seed, bool))
+    is_seed = seed is None or is_whole_number(seed)
     if not is_goal or not is_seed or (goal is None and seed is None):
         raise InvalidCaseError(
             "the inputs of a rollout are a goal (a text), a seed (a whole number), or {'goal': ..., 'seed': ...}, "

@@ -14,6 +14,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
+from calipers.data.argument_checks import check_text, check_whole_number
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
@@ -70,12 +71,8 @@ class SimulatedUser:
     """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
-        if self.goal is not None and (not isinstance(self.goal, str) or not self.goal.strip()):
-            raise InvalidOptionError(
-                f"goal must be a text that is not empty, or None, got {self.goal!r:.200}"
-            )
-        if isinstance(self.patience, bool) or not isinstance(self.patience, int) or self.patience < 0:
-            raise InvalidOptionError(f"patience must be a whole number from 0, got {self.patience!r}")
+        check_text("goal", self.goal, or_none=True)
+        check_whole_number("patience", self.patience, at_least=0)
         if not isinstance(self.persona, Persona):
             raise InvalidOptionError(f"persona must be a Persona, got {safe_repr(self.persona):.200}")
         _ = self._done, self._questions  # says now what is wrong with a pattern

@@ -14,11 +14,11 @@ take from it in order. A cost is known only afterwards, so the turns that exceed
 """
 
 import inspect
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from calipers.data.argument_checks import check_number, check_whole_number
 from calipers.data.jsonable import loaded_types, safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
@@ -83,7 +83,7 @@ class MaxTurns(StopCondition):
     turns: int
 
     def __post_init__(self) -> None:
-        _check_count("MaxTurns", self.turns)
+        check_whole_number("turns of MaxTurns", self.turns, at_least=1)
 
     def reason(self, so_far: SoFar) -> str | None:
         """Why to stop now."""
@@ -120,7 +120,7 @@ class OnRefusal(StopCondition):
     """Tells a refusal from another response; default: the rules of `is_refusal`, which know English."""
 
     def __post_init__(self) -> None:
-        _check_count("OnRefusal", self.times)
+        check_whole_number("times of OnRefusal", self.times, at_least=1)
         if not callable(self.detector) or is_async(self.detector):
             raise InvalidOptionError(
                 f"detector is a function of a response that is not async, got {self.detector!r}"
@@ -163,10 +163,8 @@ class Budget(StopCondition):
     def __post_init__(self) -> None:
         if self.calls is None and self.cost is None:
             raise InvalidOptionError("a Budget needs calls=... or cost=..., or both")
-        if self.calls is not None:
-            _check_count("Budget(calls=...)", self.calls)
-        if self.cost is not None:
-            _check_amount("Budget(cost=...)", self.cost)
+        check_whole_number("calls of a Budget", self.calls, at_least=1, or_none=True)
+        check_number("cost of a Budget", self.cost, above=0, or_none=True)
 
     def reason(self, so_far: SoFar) -> str | None:
         """Why to stop now.
@@ -199,7 +197,7 @@ class WallTime(StopCondition):
     seconds: float
 
     def __post_init__(self) -> None:
-        _check_amount("WallTime", self.seconds)
+        check_number("seconds of WallTime", self.seconds, above=0, of="seconds")
 
     def reason(self, so_far: SoFar) -> str | None:
         """Why to stop now."""
@@ -273,13 +271,3 @@ def ends_on_success(condition: StopCondition) -> bool:
 def after_turns(turns: int) -> str:
     """The reason of a conversation that was as long as it might be."""
     return f"{turns} turn{'s' if turns != 1 else ''}"
-
-
-def _check_count(what: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidOptionError(f"{what} needs a whole number from 1, got {value!r}")
-
-
-def _check_amount(what: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise InvalidOptionError(f"{what} needs a finite number above 0, got {value!r}")

@@ -29,6 +29,7 @@ from itertools import permutations, takewhile
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from calipers.data.argument_checks import check_texts, is_whole_number
 from calipers.errors import InvalidOptionError
 
 from .attacks.framing import AuthorityClaim, Fiction, Hypothetical, RolePlay
@@ -250,10 +251,8 @@ class Distraction:
 
     def __post_init__(self) -> None:
         topics = self.topics
-        if isinstance(topics, str) or not all(isinstance(topic, str) and topic.strip() for topic in topics):
-            raise InvalidOptionError(f"topics are texts that are not empty, got {topics!r:.200}")
-        most = len(set(topics))
-        if isinstance(self.turns, bool) or not isinstance(self.turns, int) or not 1 <= self.turns <= most:
+        most = len(set(check_texts("topics", topics)))
+        if not is_whole_number(self.turns, at_least=1) or self.turns > most:
             raise InvalidOptionError(
                 f"turns is from 1 to the number of different topics, {most}, got {self.turns!r}: give more topics"
             )
@@ -290,8 +289,12 @@ class ManyShot:
 
     def __post_init__(self) -> None:
         numbers = (self.first, self.factor, self.most)
-        whole = all(isinstance(number, int) and not isinstance(number, bool) for number in numbers)
-        if not whole or self.first < 1 or self.factor < 2 or self.most < self.first:
+        if (
+            not all(map(is_whole_number, numbers))
+            or self.first < 1
+            or self.factor < 2
+            or self.most < self.first
+        ):
             raise InvalidOptionError(
                 f"first, factor and most are whole numbers: first 1 or more, factor 2 or more, most at least first, got {self!r}"
             )

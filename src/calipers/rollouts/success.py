@@ -36,7 +36,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.data.argument_checks import check_whole_number
+from calipers.errors import InvalidRolloutError
 from calipers.stats import (
     Estimate,
     Interval,
@@ -131,8 +132,7 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ValueError: k is no whole number from 1, or a goal had fewer rollouts than that.
         """
-        if isinstance(k, bool) or not isinstance(k, int):
-            raise InvalidOptionError(f"k must be a whole number from 1, got {k!r}")
+        check_whole_number("k", k, at_least=1)
         counts = [(goal.successes, goal.tries) for goal in self.goals]
         found = pass_at_k(counts, k, confidence=self.confidence)
         if found is None or len(counts) > 1:
@@ -234,8 +234,7 @@ def bound_text(n: int, *, confidence: float = 0.95) -> str:
 
     `bound_text(300)` is "0 of 300: at 95 % confidence the true rate is below 1.0 %".
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-        raise InvalidOptionError(f"a number of rollouts is a whole number from 0, got {n!r}")
+    check_whole_number("n", n, at_least=0)
     return _bound_text(n, upper_bound(0, n, confidence=confidence), confidence)
 
 

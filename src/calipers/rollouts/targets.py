@@ -12,11 +12,11 @@ run side by side. `TextTarget(task, transcript=True)` hands it the whole convers
 """
 
 import inspect
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from calipers.data.argument_checks import check_number
 from calipers.data.jsonable import safe_repr
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError, InvalidRolloutError
@@ -154,10 +154,7 @@ def check_cost(cost: Any, of: str) -> None:
     Raises:
         InvalidRolloutError: it is neither `None` nor a finite number from 0.
     """
-    if cost is None:
-        return
-    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf:
-        raise InvalidRolloutError(f"the cost of {of} must be a finite number from 0, or None, got {cost!r}")
+    check_number(f"the cost of {of}", cost, at_least=0, or_none=True, error=InvalidRolloutError)
 
 
 def takes_conversation(function: Callable[..., Any]) -> bool:

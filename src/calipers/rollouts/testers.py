@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Final, Literal
 
+from calipers.data.argument_checks import check_flag, check_text, check_whole_number
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
@@ -68,22 +69,15 @@ def read_attack(given: Any) -> Attack | None:
         raise InvalidRolloutError(
             f"a tester gives a text, an Attack, or None to end; got {safe_repr(given):.200} ({type(given).__name__})"
         )
-    if not isinstance(given.text, str):
-        raise InvalidRolloutError(f"the text of an Attack must be a str, got {safe_repr(given.text):.200}")
-    if isinstance(given.rewind, bool) or not isinstance(given.rewind, int) or given.rewind < 0:
-        raise InvalidRolloutError(
-            f"an Attack takes back a whole number of turns from 0, got rewind={given.rewind!r}"
-        )
-    if given.name is not None and not isinstance(given.name, str):
-        raise InvalidRolloutError(
-            f"the name of an Attack must be a str or None, got {safe_repr(given.name):.200}"
-        )
+    error = InvalidRolloutError
+    check_text("the text of an Attack", given.text, or_empty=True, error=error)
+    check_whole_number("rewind of an Attack", given.rewind, at_least=0, error=error)
+    check_text("the name of an Attack", given.name, or_empty=True, or_none=True, error=error)
     if not isinstance(given.metadata, Mapping):
         raise InvalidRolloutError(
             f"the metadata of an Attack must be a dict, got {safe_repr(given.metadata):.200}"
         )
-    if not isinstance(given.stop, bool):
-        raise InvalidRolloutError(f"stop of an Attack is True or False, got {safe_repr(given.stop):.200}")
+    check_flag("stop of an Attack", given.stop, error=error)
     check_cost(given.cost, "an Attack")
     return given
 

@@ -16,11 +16,11 @@ nobody scored it.
 """
 
 import inspect
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from calipers.data.argument_checks import check_number
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator_output import read_output
 from calipers.data.evaluator_styles import as_evaluator
@@ -103,9 +103,7 @@ async def reward_of(judge: Any, goal: str, turns: Sequence[Node[Any, Any]]) -> f
     turn = _Turn(goal, turns)
     values = (turn.value(name) for name in wanted_by(judge) or ())
     said = await ask(judge, *values, blocking=is_blocking(judge))
-    if isinstance(said, bool) or not isinstance(said, int | float) or not math.isfinite(said):
-        raise InvalidRolloutError(f"reward=... must give a finite number, got {safe_repr(said):.200}")
-    return float(said)
+    return float(check_number("what reward=... gives", said, error=InvalidRolloutError))
 
 
 def wanted_by(judge: Any) -> list[str] | None:

@@ -8,6 +8,7 @@ services leave out what is empty. A wrong step before it is an error that shows 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
+from calipers.data.argument_checks import is_whole_number
 from calipers.data.result import describe_error
 from calipers.data.trace import ToolCall
 from calipers.errors import AgentReplyError, InvalidTraceError
@@ -40,7 +41,7 @@ def read_count(answer: Any, path: Path) -> int | None:
     found = _at(answer, path, optional=True)
     if found is None:
         return None
-    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+    if not is_whole_number(found, at_least=0):
         raise AgentReplyError(f"the tokens at {_named(path)} are no whole number from 0: {excerpt(found)}")
     return found
 

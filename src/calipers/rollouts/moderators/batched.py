@@ -13,7 +13,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.data.argument_checks import check_number, check_whole_number
+from calipers.errors import InvalidRolloutError
 from calipers.process.interrupt import is_interrupt
 
 from .moderator import as_moderator, check_texts, scores_of
@@ -36,11 +37,8 @@ class BatchedModerator:
 
     def __post_init__(self) -> None:
         as_moderator(self.moderator)
-        if isinstance(self.max_batch, bool) or not isinstance(self.max_batch, int) or self.max_batch < 1:
-            raise InvalidOptionError(f"max_batch must be a whole number from 1, got {self.max_batch!r}")
-        wait = self.max_wait
-        if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= 60:
-            raise InvalidOptionError(f"max_wait must be from 0 to 60 seconds, got {self.max_wait!r}")
+        check_whole_number("max_batch", self.max_batch, at_least=1)
+        check_number("max_wait", self.max_wait, at_least=0, at_most=60, of="seconds")
 
     async def moderate(self, texts: Sequence[str]) -> list[float]:
         """One score for each text, in the same order."""

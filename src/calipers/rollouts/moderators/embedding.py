@@ -12,6 +12,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from calipers.data.argument_checks import check_number, check_texts
 from calipers.errors import InvalidOptionError
 from calipers.models.embeddings import cosine_similarity, embed
 
@@ -39,19 +40,10 @@ class EmbeddingModerator(TextModerator):
 
     def __post_init__(self) -> None:
         for name, texts in (("examples", self.examples), ("harmless", self.harmless)):
-            if isinstance(texts, str) or not all(isinstance(text, str) and text.strip() for text in texts):
-                raise InvalidOptionError(
-                    f"{name} must be a list of texts that are not empty, got {texts!r:.200}"
-                )
+            check_texts(name, texts)
         if not self.examples:
             raise InvalidOptionError("an EmbeddingModerator needs at least one example of what scores high")
-        sharpness = self.sharpness
-        if (
-            isinstance(sharpness, bool)
-            or not isinstance(sharpness, int | float)
-            or not 0 < sharpness < math.inf
-        ):
-            raise InvalidOptionError(f"sharpness must be a finite number above 0, got {self.sharpness!r}")
+        check_number("sharpness", self.sharpness, above=0)
 
     def score_text(self, text: str) -> float:
         """The score of one text.

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import regex
 
+from calipers.data.argument_checks import check_share, check_text
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
 from .moderator import TextModerator
@@ -69,10 +70,8 @@ def _worths(name: str, given: Any) -> list[tuple[str, float]]:
         )
     pairs = list(given.items()) if isinstance(given, Mapping) else [(text, 1.0) for text in given]
     for text, worth in pairs:
-        if not isinstance(text, str) or not text.strip():
-            raise InvalidOptionError(f"{name} are texts that are not empty, got {text!r:.200}")
-        if isinstance(worth, bool) or not isinstance(worth, int | float) or not 0 <= worth <= 1:
-            raise InvalidOptionError(f"the score of {text!r} must be from 0 to 1, got {worth!r}")
+        check_text(f"each of {name}", text)
+        check_share(f"the score of {text!r}", worth)
     return [(text, float(worth)) for text, worth in pairs]
 
 

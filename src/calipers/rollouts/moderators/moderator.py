@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+from calipers.data.argument_checks import is_real_number
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.process.loop import run_sync
@@ -162,7 +163,7 @@ def _number(score: Any) -> float | None:
             score = item()
         except (TypeError, ValueError, RuntimeError):
             return None
-    if isinstance(score, bool) or not isinstance(score, Real):
+    if not is_real_number(score):
         return None
     try:
         number = float(score)
