@@ -1,7 +1,7 @@
 from calipers.agents.adapters.function import FunctionAdapter as FunctionAdapter
 from calipers.agents.adapters.http import HttpAdapter as HttpAdapter
 from calipers.agents.adapters.protocol import Adapter as Adapter
-from calipers.agents.evaluator import BaseEvaluator as BaseEvaluator
+from calipers.agents.verdict_evaluator import BaseEvaluator as BaseEvaluator
 from calipers.agents.evaluators.budget import LatencyBudgetEvaluator as LatencyBudgetEvaluator
 from calipers.agents.evaluators.budget import TokenBudgetEvaluator as TokenBudgetEvaluator
 from calipers.agents.evaluators.composite import CompositeEvaluator as CompositeEvaluator
@@ -10,11 +10,11 @@ from calipers.agents.evaluators.json_schema import JsonSchemaEvaluator as JsonSc
 from calipers.agents.evaluators.output_text import MinWordCountEvaluator as MinWordCountEvaluator
 from calipers.agents.evaluators.output_text import NonEmptyOutputEvaluator as NonEmptyOutputEvaluator
 from calipers.agents.evaluators.patterns import RegexPatternMatcher as RegexPatternMatcher
-from calipers.agents.evaluators.rules import RuleBasedEvaluator as RuleBasedEvaluator
-from calipers.agents.evaluators.rules import RuleSpec as RuleSpec
+from calipers.agents.evaluators.rule_based import RuleBasedEvaluator as RuleBasedEvaluator
+from calipers.agents.evaluators.rule_based import RuleSpec as RuleSpec
 from calipers.agents.evaluators.statistical import StatisticalEvaluator as StatisticalEvaluator
 from calipers.agents.evaluators.statistical import StatisticalSummary as StatisticalSummary
-from calipers.agents.evaluators.tools import ToolUsageAuditor as ToolUsageAuditor
+from calipers.agents.evaluators.tool_usage import ToolUsageAuditor as ToolUsageAuditor
 from calipers.agents.evaluators.trace_comparison import TraceComparisonEvaluator as TraceComparisonEvaluator
 from calipers.agents.recorder import TraceRecorder as TraceRecorder
 from calipers.agents.recording import Recording as Recording

@@ -36,7 +36,7 @@ from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
 from calipers.errors import InvalidOptionError, InvalidTraceError
 
 from .event_log import Event, EventLog, error_text, turn_of
-from .evidence import Found, tools_reached, tools_reached_by_caller
+from calipers.agents.call_evidence import Found, tools_reached, tools_reached_by_caller
 from .snapshot import snapshot
 
 ArgumentsT = ParamSpec("ArgumentsT")

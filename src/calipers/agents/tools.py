@@ -30,7 +30,7 @@ from calipers.errors import InvalidOptionError
 from calipers.run.task import tell_silence_with
 
 from .event_log import error_text
-from .evidence import MARK
+from calipers.agents.call_evidence import MARK
 from .injected import injected_parameters, is_injected_value
 from .recording import Recording, place_to_record, trace_without_calls
 from .snapshot import snapshot

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
-from calipers.agents.evidence import tools_reached
+from calipers.agents.call_evidence import tools_reached
 from calipers.agents.recording import Recording
 from calipers.data.result import describe_error
 from calipers.data.trace import Trace

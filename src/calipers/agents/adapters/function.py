@@ -13,7 +13,7 @@ from typing import Any, Generic, overload
 
 from typing_extensions import TypeVar
 
-from calipers.agents.evidence import Found, tools_reached
+from calipers.agents.call_evidence import Found, tools_reached
 from calipers.agents.recorder import TraceRecorder
 from calipers.agents.recording import Recording
 from calipers.data.trace import Trace

@@ -9,7 +9,7 @@ A trace that tells no time, or no tokens, is skipped: nothing was measured, and 
 
 from dataclasses import dataclass
 
-from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace

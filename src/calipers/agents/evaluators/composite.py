@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
-from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
 from calipers.data.case import Case
 from calipers.data.context import EvaluatorContext

@@ -5,7 +5,7 @@ Words are what white space separates. A language written without spaces has few 
 
 from dataclasses import dataclass
 
-from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase, as_test_case
 from calipers.data.case import Case
 from calipers.data.evaluator import Evaluator, EvaluatorLike, changed_fields

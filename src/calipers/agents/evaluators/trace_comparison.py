@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, assert_never, get_args
 
-from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace

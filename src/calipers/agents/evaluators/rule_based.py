@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
@@ -25,8 +25,8 @@ from calipers.evaluators.json_text import parse_json
 from calipers.evaluators.pattern import compile_pattern, is_found
 from calipers.evaluators.value_text import show
 
-from .options import check_count, check_items, check_positive, check_share, instead
-from .scale import Scale, skip, some_of, weighted_share
+from calipers.agents.evaluators.options import check_count, check_items, check_positive, check_share, instead
+from calipers.agents.evaluators.scale import Scale, skip, some_of, weighted_share
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from calipers.data.result import EvalResult, EvalVerdict, describe_error
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOutputError
 
-from .test_case import TestCase, as_test_case
+from calipers.agents.test_case import TestCase, as_test_case
 
 
 class BaseEvaluator(ABC):

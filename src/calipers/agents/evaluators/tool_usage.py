@@ -8,7 +8,7 @@ is expected twice must be called twice. Other calls are allowed. For arguments, 
 
 from dataclasses import dataclass, field
 
-from calipers.agents.evaluator import BaseEvaluator
+from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
 from calipers.data.context import NO_TOOL_CALLS, not_recorded
 from calipers.data.result import EvalResult
@@ -16,8 +16,8 @@ from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
 from calipers.matching import match_calls
 
-from .options import check_items
-from .scale import ALL_OR_SOME, skip
+from calipers.agents.evaluators.options import check_items
+from calipers.agents.evaluators.scale import ALL_OR_SOME, skip
 
 
 @dataclass

@@ -23,7 +23,7 @@ from calipers.agents import (
     current_recording,
     tool,
 )
-from calipers.agents.evidence import MARK, tools_reached
+from calipers.agents.call_evidence import MARK, tools_reached
 from calipers.agents.recording import Recording
 from calipers.data.context import NO_TOOL_CALLS
 from calipers.data.trace import joined
