@@ -1,4 +1,4 @@
-"""One execution of an agent, being recorded.
+"""One execution of an agent, being recorded; a `TraceRecorder` makes such recordings.
 
 A recording holds what happens between the beginning and the end of its block, in the same thread or `asyncio` task and
 in all that inherit its context: tasks it starts, `asyncio.to_thread`. The threads of a pool inherit nothing; `carry`
@@ -10,7 +10,7 @@ takes the context there. Two recordings in different tasks or threads know nothi
 - A call that is still running at the end is in the trace as one that failed, with an error that says so. What it does
   later changes nothing.
 - A recording without a call says that none was made only where there is evidence that it would have been recorded
-  (`evidence.py`): the code around it has tools marked with `@tool`, or records calls by hand.
+  (`call_evidence.py`): the code around it has tools marked with `@tool`, or records calls by hand.
 - What looks like a secret (`calipers.data.redaction`) is recorded as `[redacted]`: in calls, in metadata, in errors. What the
   agent was asked and what it said stands as it is, for that is what evaluators judge.
 - If the block is left by an exception, the trace so far is kept and has it under `metadata["error"]`.
@@ -18,6 +18,10 @@ takes the context there. Two recordings in different tasks or threads know nothi
 - In a run, the outermost recordings of an attempt make its trace: evaluators find it as `ctx.trace`. Several, one after the
   other or side by side, are one trace, in the order in which they began. A task that fails or runs out of time leaves the
   trace so far in the report.
+
+What is changed later does not change what was recorded: `snapshot` copies lists, tuples, dicts and sets, all the way down.
+Every other object is kept as it is: a copy of a connection, a model or a table would be costly or impossible, and the record
+of a call must not disturb the call.
 """
 
 import functools
@@ -35,9 +39,8 @@ from calipers.data.redaction import masked, masked_text, secrets_in, without
 from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
 from calipers.errors import InvalidOptionError, InvalidTraceError
 
+from .call_evidence import Found, tools_reached, tools_reached_by_caller
 from .event_log import Event, EventLog, error_text, turn_of
-from calipers.agents.call_evidence import Found, tools_reached, tools_reached_by_caller
-from .snapshot import snapshot
 
 ArgumentsT = ParamSpec("ArgumentsT")
 ResultT = TypeVar("ResultT")
@@ -442,3 +445,169 @@ def carry(function: Callable[ArgumentsT, ResultT]) -> Callable[ArgumentsT, Resul
         return context.copy().run(function, *args, **kwargs)
 
     return carried
+
+
+class TraceRecorder:
+    """Makes recordings of an agent, one for each execution.
+
+    ```python
+    with TraceRecorder("weather-bot", input_text=question) as recording:
+        recording.output_text = agent(question)  # calls of functions marked with @tool are recorded
+    recording.trace
+    ```
+
+    `async with` works the same. One recorder may record many executions, also at once.
+
+    Args:
+        agent_name: whose traces these are.
+        model: the model the agent asks; default: the one that its requests name.
+        tags: of each trace.
+        input_text: what the agent is asked.
+        metadata: of each trace.
+        keep_secrets: record what looks like a secret as it is, rather than as `[redacted]`.
+        records_calls: whether every tool call is recorded here, so that a trace without any says that none was made;
+            default: whether the code around has tools marked with `@tool`, or records calls by hand.
+
+    Raises:
+        InvalidTraceError: the agent has no name, or the tags are no list of texts.
+    """
+
+    def __init__(
+        self,
+        agent_name: str,
+        model: str | None = None,
+        tags: Sequence[str] = (),
+        *,
+        input_text: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        keep_secrets: bool = False,
+        records_calls: bool | None = None,
+    ) -> None:
+        if not isinstance(agent_name, str) or not agent_name.strip():
+            raise InvalidTraceError(
+                f"a recorder needs the agent's name, a non-empty text, got {agent_name!r}"
+            )
+        Trace(tags=tags)  # what a trace would refuse at the end is better refused here
+        self.agent_name = agent_name
+        self.model = model
+        self.tags = tags
+        self.input_text = input_text
+        self.metadata = metadata
+        self.keep_secrets = keep_secrets
+        self.records_calls = records_calls
+        self._lock = threading.Lock()
+        self._recordings: list[Recording] = []
+        self._last: Recording | None = None
+        self._overlapping = False
+
+    def recording(self, *, input_text: str | None = None) -> Recording:
+        """A new recording, to be entered with `with` or `async with`."""
+        made = Recording(
+            self.agent_name,
+            model=self.model,
+            tags=self.tags,
+            input_text=self.input_text if input_text is None else input_text,
+            metadata=self.metadata,
+            keep_secrets=self.keep_secrets,
+            records_calls=self.records_calls,
+        )
+        with self._lock:
+            self._recordings = [each for each in self._recordings if not each.log.ended]
+            self._overlapping = any(each.log.is_open for each in self._recordings)
+            self._recordings.append(made)
+            self._last = made
+        return made
+
+    def finalize(self, *, input_text: str | None = None, output: str | None = None) -> Trace:
+        """The trace of the last recording, with what was asked and answered; the recorder is then as new.
+
+        Raises:
+            InvalidTraceError: nothing was recorded, it is still being recorded, or several were recorded at once.
+        """
+        with self._lock:
+            last = self._last
+            if last is None:
+                raise InvalidTraceError(
+                    "nothing was recorded: first `with recorder.recording() as recording: ...`"
+                )
+            if not last.log.ended:
+                raise InvalidTraceError(
+                    "the recording has not ended: enter and leave its block, then finalize"
+                )
+            if self._overlapping:
+                raise InvalidTraceError(
+                    "several executions were recorded at once, and the last is any of them: "
+                    "take the `trace` of each recording"
+                )
+            self._last = None
+        if input_text is not None:
+            last.input_text = input_text
+        if output is not None:
+            last.output_text = output
+        last.attach()
+        return last.trace
+
+    def __enter__(self) -> Recording:
+        return self.recording().__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._innermost().__exit__(kind, error, traceback)
+
+    async def __aenter__(self) -> Recording:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, traceback)
+
+    def __repr__(self) -> str:
+        return f"TraceRecorder({self.agent_name!r})"
+
+    def _innermost(self) -> Recording:
+        """The recording that the block being left has entered."""
+        with self._lock:
+            own = [each for each in self._recordings if each.log.is_open]
+        recording = current_recording()
+        while recording is not None and recording not in own:
+            recording = recording.outer
+        if not own:
+            raise InvalidTraceError("this recorder records nothing: enter it with `with` before you leave it")
+        # Found nowhere around here, it was entered in another context: a fixture may do that.
+        return recording or own[-1]
+
+
+def snapshot(value: Any) -> Any:
+    """The value with its containers copied.
+
+    What cannot be copied is kept as it is: nested too deeply, say, or changed by another thread meanwhile.
+    """
+    try:
+        return _copy(value, {})
+    except Exception:
+        return value
+
+
+def _copy(value: Any, copied: dict[int, Any]) -> Any:
+    """A copy; `copied` has those of the containers above and beside, by id, so that what contains itself still does."""
+    if not isinstance(value, dict | list | tuple | set | frozenset):
+        return value
+    if (known := copied.get(id(value))) is not None:
+        return known
+    if isinstance(value, dict):
+        mapping: dict[Any, Any] = {}
+        copied[id(value)] = mapping
+        for key, item in value.items():
+            mapping[key] = _copy(item, copied)
+        return mapping
+    if isinstance(value, list):
+        items: list[Any] = []
+        copied[id(value)] = items
+        items.extend(_copy(item, copied) for item in value)
+        return items
+    if isinstance(value, tuple):
+        make = getattr(value, "_make", tuple)  # a named tuple keeps its names
+        return make([_copy(item, copied) for item in value])
+    return set(value) if isinstance(value, set) else value

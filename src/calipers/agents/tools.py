@@ -13,7 +13,7 @@ caller.
   under such names in the arguments, or in what is no argument, such as `ctx.deps.api_key`.
 - A call that the function's signature refuses is a failed call. Its positional arguments stand under `args`; where there
   is something to redact or to leave out, they are not recorded.
-- Arguments are recorded as they were before the call, the output as it was when it was returned (see `snapshot.py`).
+- Arguments are recorded as they were before the call, the output as it was when it was returned (see `recording.snapshot`).
 """
 
 import functools
@@ -29,11 +29,10 @@ from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 from calipers.run.task import tell_silence_with
 
+from .call_evidence import MARK
 from .event_log import error_text
-from calipers.agents.call_evidence import MARK
 from .injected import injected_parameters, is_injected_value
-from .recording import Recording, place_to_record, trace_without_calls
-from .snapshot import snapshot
+from .recording import Recording, place_to_record, snapshot, trace_without_calls
 
 ArgumentsT = ParamSpec("ArgumentsT")
 ResultT = TypeVar("ResultT")

@@ -7,7 +7,15 @@ import threading
 import pytest
 
 from calipers import Case, Dataset, Retry
-from calipers.agents import FunctionAdapter, Trace, TraceRecorder, current_recording, tool
+from calipers.agents import (
+    Adapter,
+    FunctionAdapter,
+    HttpAdapter,
+    Trace,
+    TraceRecorder,
+    current_recording,
+    tool,
+)
 from calipers.errors import InvalidTraceError, TaskContractError
 
 
@@ -261,3 +269,40 @@ def test_name_model_and_tags_are_those_given():
     trace = adapter("x")
     assert (trace.agent_name, trace.model, trace.tags) == ("bot", "large", ("a",))
     assert repr(adapter).startswith("FunctionAdapter(<method 'upper'")
+
+
+class Own:
+    name = "own"
+
+    def invoke(self, input_text):
+        return Trace(output_text=input_text)
+
+
+class OwnLater:
+    @property
+    def name(self):
+        return "own"
+
+    async def invoke(self, input_text):
+        return Trace(output_text=input_text)
+
+
+class Nameless:
+    def invoke(self, input_text):
+        return Trace()
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Own(), True),
+        (OwnLater(), True),
+        (FunctionAdapter(str.upper), True),
+        (HttpAdapter("http://localhost"), True),
+        (Nameless(), False),
+        (str.upper, False),
+    ],
+    ids=["own", "own async", "function", "http", "nameless", "plain function"],
+)
+def test_an_adapter_is_known_by_what_it_has(value, expected):
+    assert isinstance(value, Adapter) is expected

@@ -1,7 +1,6 @@
 """Agents of every make behind one method: `invoke(input_text)` gives the trace of one execution."""
 
-from .function import FunctionAdapter
+from .function import Adapter, FunctionAdapter
 from .http import HttpAdapter
-from .protocol import Adapter
 
 __all__ = ["Adapter", "FunctionAdapter", "HttpAdapter"]

@@ -1,4 +1,6 @@
-"""`FunctionAdapter`: an agent that is a function.
+"""`Adapter`, the protocol of all adapters, and `FunctionAdapter`: an agent that is a function.
+
+Any object with a `name` and a method `invoke` is an adapter: no base class, no registration.
 
 The function takes a text and gives one; what it does meanwhile is recorded. Functions marked with `@tool` appear in the
 trace, and `current_recording()` is there for requests to models. A function that gives a `Trace` has recorded for itself,
@@ -9,15 +11,29 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
-from typing import Any, Generic, overload
+from typing import Any, Generic, Protocol, overload, runtime_checkable
 
 from typing_extensions import TypeVar
 
 from calipers.agents.call_evidence import Found, tools_reached
-from calipers.agents.recorder import TraceRecorder
-from calipers.agents.recording import Recording
+from calipers.agents.recording import Recording, TraceRecorder
 from calipers.data.trace import Trace
 from calipers.errors import TaskContractError
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """Runs an agent once and tells what it did. Any object with a `name` and `invoke` is one, and is a task of a run."""
+
+    @property
+    def name(self) -> str:
+        """What the agent is called in reports."""
+        ...
+
+    def invoke(self, input_text: Any, /) -> Trace | Awaitable[Trace]:
+        """Put a request to the agent. An agent that gives no answer is an exception, never an empty trace."""
+        ...
+
 
 AnswerT = TypeVar("AnswerT", default=Any)
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from calipers.agents.event_log import Event, turn_of
-from calipers.agents.recorder import TraceRecorder
-from calipers.agents.recording import Recording
+from calipers.agents.recording import Recording, TraceRecorder
 from calipers.data.argument_checks import check_seconds
 from calipers.data.redaction import without
 from calipers.data.trace import ToolCall, Trace

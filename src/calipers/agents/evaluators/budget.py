@@ -9,14 +9,12 @@ A trace that tells no time, or no tokens, is skipped: nothing was measured, and 
 
 from dataclasses import dataclass
 
-from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
+from calipers.agents.verdict_evaluator import BaseEvaluator, Scale, skip
+from calipers.data.argument_checks import check_number, check_share, check_whole_number
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
-
-from .options import check_count, check_positive, check_share
-from .scale import Scale, skip
 
 _ALL_USED = 0.5
 """The score of a budget that is used up exactly."""
@@ -33,8 +31,8 @@ class LatencyBudgetEvaluator(BaseEvaluator):
     name: str = "latency-budget"
 
     def __post_init__(self) -> None:
-        check_positive("LatencyBudgetEvaluator", "budget_ms", self.budget_ms)
-        check_share("LatencyBudgetEvaluator", "warn_pct", self.warn_pct)
+        check_number("budget_ms of LatencyBudgetEvaluator", self.budget_ms, above=0)
+        check_share("warn_pct of LatencyBudgetEvaluator", self.warn_pct, or_zero=False)
 
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
         if not trace.latency_measured:
@@ -71,7 +69,7 @@ class TokenBudgetEvaluator(BaseEvaluator):
             "max_output_tokens": self.max_output_tokens,
         }
         for option, limit in limits.items():
-            check_count("TokenBudgetEvaluator", option, limit, least=0)
+            check_whole_number(f"{option} of TokenBudgetEvaluator", limit, at_least=0)
         if not any(limits.values()):
             raise InvalidOptionError(
                 f"TokenBudgetEvaluator needs a limit above 0: one of {', '.join(limits)}; "

@@ -9,16 +9,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
+from calipers.agents.verdict_evaluator import BaseEvaluator, Scale, skip
+from calipers.data.argument_checks import check_share
 from calipers.data.evaluator import Expectation
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.models.embeddings import cosine_similarity, embed
-
-from .options import check_share
-from .scale import Scale, skip
 
 Vectors: TypeAlias = Sequence[Sequence[float]]
 """One vector for each text; an array of two dimensions will do."""
@@ -44,9 +42,11 @@ class EmbeddingSimilarityEvaluator(BaseEvaluator):
     name: str = field(default="embedding-similarity", kw_only=True)
 
     def __post_init__(self) -> None:
-        check_share("EmbeddingSimilarityEvaluator", "threshold", self.threshold)
+        check_share("threshold of EmbeddingSimilarityEvaluator", self.threshold, or_zero=False)
         if self.partial_threshold is not None:
-            check_share("EmbeddingSimilarityEvaluator", "partial_threshold", self.partial_threshold)
+            check_share(
+                "partial_threshold of EmbeddingSimilarityEvaluator", self.partial_threshold, or_zero=False
+            )
         if self.embed is not None and not callable(self.embed):
             raise InvalidOptionError(
                 f"EmbeddingSimilarityEvaluator needs a function of a list of texts as embed, got {self.embed!r:.200}"

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
+from calipers.agents.verdict_evaluator import ALL_OR_SOME, BaseEvaluator
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
@@ -23,8 +23,6 @@ from calipers.evaluators.json_text import (
     describe_violations,
     parse_json,
 )
-
-from .scale import ALL_OR_SOME
 
 _WHOLE: Final[Hashable] = object()
 """The part that is the answer itself."""

@@ -16,17 +16,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
+from calipers.agents.verdict_evaluator import (
+    BaseEvaluator,
+    Scale,
+    check_items,
+    instead,
+    skip,
+    some_of,
+    weighted_share,
+)
+from calipers.data.argument_checks import check_number, check_share, check_whole_number
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
 from calipers.evaluators.json_text import parse_json
 from calipers.evaluators.pattern import compile_pattern, is_found
 from calipers.evaluators.value_text import show
-
-from calipers.agents.evaluators.options import check_count, check_items, check_positive, check_share, instead
-from calipers.agents.evaluators.scale import Scale, skip, some_of, weighted_share
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class RuleSpec:
 
     def __post_init__(self) -> None:
         _argument(self)
-        check_positive(f"the rule {self.rule_type!r}", "weight", self.weight)
+        check_number(f"weight of the rule {self.rule_type!r}", self.weight, above=0)
         if not isinstance(self.description, str):
             raise InvalidOptionError(
                 f"the rule {self.rule_type!r} needs text as description, got {self.description!r}"
@@ -68,8 +74,8 @@ class RuleBasedEvaluator(BaseEvaluator):
 
     def __post_init__(self) -> None:
         check_items("RuleBasedEvaluator", "rules", self.rules, "RuleSpec")
-        check_share("RuleBasedEvaluator", "partial_threshold", self.partial_threshold)
-        check_positive("RuleBasedEvaluator", "timeout_seconds", self.timeout_seconds)
+        check_share("partial_threshold of RuleBasedEvaluator", self.partial_threshold, or_zero=False)
+        check_number("timeout_seconds of RuleBasedEvaluator", self.timeout_seconds, above=0)
         for rule in self.rules:
             if not isinstance(rule, RuleSpec):
                 raise InvalidOptionError(
@@ -145,7 +151,7 @@ def _check_texts(owner: str, given: Any) -> None:
 
 
 def _check_length(owner: str, given: Any) -> None:
-    check_count(owner, "max", given, least=0)
+    check_whole_number(f"max of {owner}", given, at_least=0)
 
 
 def _check_pattern(owner: str, given: Any) -> None:

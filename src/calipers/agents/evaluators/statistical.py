@@ -18,8 +18,9 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase, as_test_case
+from calipers.agents.verdict_evaluator import BaseEvaluator, Scale, skip, weighted_mean
+from calipers.data.argument_checks import check_share
 from calipers.data.case import Case
 from calipers.data.evaluator import Evaluator, EvaluatorLike, changed_fields
 from calipers.data.evaluator_styles import as_evaluator
@@ -28,9 +29,7 @@ from calipers.data.trace import Trace
 from calipers.errors import CalipersError, InvalidOptionError
 from calipers.stats import Estimate, Interval, Moments, quantiles, rate_from_counts, t_interval, wilson
 
-from .options import check_share
-from .part import context_of, judge
-from .scale import Scale, skip, weighted_mean
+from .composite import context_of, judge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +112,7 @@ class StatisticalEvaluator(BaseEvaluator):
 
     def __post_init__(self) -> None:
         for option in ("pass_threshold", "partial_threshold"):
-            check_share("StatisticalEvaluator", option, getattr(self, option))
+            check_share(f"{option} of StatisticalEvaluator", getattr(self, option), or_zero=False)
         if not isinstance(self.confidence, float) or not 0 < self.confidence < 1:
             raise InvalidOptionError(
                 f"confidence must lie between 0 and 1, such as 0.95, got {self.confidence!r}"

@@ -8,16 +8,13 @@ is expected twice must be called twice. Other calls are allowed. For arguments, 
 
 from dataclasses import dataclass, field
 
-from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
+from calipers.agents.verdict_evaluator import ALL_OR_SOME, BaseEvaluator, check_items, skip
 from calipers.data.context import NO_TOOL_CALLS, not_recorded
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
 from calipers.matching import match_calls
-
-from calipers.agents.evaluators.options import check_items
-from calipers.agents.evaluators.scale import ALL_OR_SOME, skip
 
 
 @dataclass

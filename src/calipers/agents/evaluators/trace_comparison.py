@@ -18,8 +18,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, assert_never, get_args
 
-from calipers.agents.verdict_evaluator import BaseEvaluator
 from calipers.agents.test_case import TestCase
+from calipers.agents.verdict_evaluator import BaseEvaluator, Scale, check_items, instead, skip, weighted_mean
+from calipers.data.argument_checks import check_number, check_share
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
@@ -27,8 +28,6 @@ from calipers.matching import CallsMatch, match_calls
 from calipers.matching.call import SAME_TOOL
 
 from .embedding import Vectors, text_similarity
-from .options import check_items, check_positive, check_share, instead
-from .scale import Scale, skip, weighted_mean
 
 Dimension: TypeAlias = Literal["tool_sequence", "tool_parameters", "output_similarity", "cost_deviation"]
 """What two traces are compared by."""
@@ -71,8 +70,8 @@ class TraceComparisonEvaluator(BaseEvaluator):
             raise InvalidOptionError(
                 f"TraceComparisonEvaluator needs a Trace as reference_trace, got {self.reference_trace!r:.200}"
             )
-        check_share("TraceComparisonEvaluator", "pass_threshold", self.pass_threshold)
-        check_share("TraceComparisonEvaluator", "partial_threshold", self.partial_threshold)
+        check_share("pass_threshold of TraceComparisonEvaluator", self.pass_threshold, or_zero=False)
+        check_share("partial_threshold of TraceComparisonEvaluator", self.partial_threshold, or_zero=False)
         check_items(
             "TraceComparisonEvaluator", "ignore_arguments", self.ignore_arguments, "names of arguments"
         )
@@ -170,4 +169,4 @@ def _check_weights(weights: Any) -> None:
     for dimension, weight in weights.items():
         if dimension not in known:
             raise InvalidOptionError(f"traces have no dimension {dimension!r}{instead(dimension, known)}")
-        check_positive(f"the dimension {dimension!r}", "weight", weight)
+        check_number(f"weight of the dimension {dimension!r}", weight, above=0)
