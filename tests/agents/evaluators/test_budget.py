@@ -69,13 +69,13 @@ def test_whoever_is_faster_never_scores_less(judge, budget, warn, one, other):
 
 @pytest.mark.parametrize("budget", [0, -1, math.nan, math.inf, "1", None, True])
 def test_a_budget_of_time_is_a_positive_number(budget):
-    with pytest.raises(InvalidOptionError, match="budget_ms of .*, got "):
+    with pytest.raises(InvalidOptionError, match=r"budget_ms of .*, got "):
         LatencyBudgetEvaluator(budget)
 
 
 @pytest.mark.parametrize("share", [0, -0.5, 1.01, math.nan, math.inf, "0.8", None, True])
 def test_the_warning_begins_at_a_share_of_the_budget(share):
-    with pytest.raises(InvalidOptionError, match="warn_pct of .*, got "):
+    with pytest.raises(InvalidOptionError, match=r"warn_pct of .*, got "):
         LatencyBudgetEvaluator(1000, share)
 
 

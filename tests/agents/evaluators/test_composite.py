@@ -485,7 +485,7 @@ def test_a_composite_that_is_cancelled_cancels_its_parts(concurrent):
 def test_a_weight_is_a_positive_number(weight):
     with pytest.raises(
         InvalidOptionError,
-        match="weight of the part 'says' of CompositeEvaluator must be a (finite )?number above 0",
+        match=r"weight of the part 'says' of CompositeEvaluator must be a (finite )?number above 0",
     ):
         CompositeEvaluator([(Says(), weight)])
 

@@ -48,7 +48,7 @@ def test_there_are_enough_words_exactly_if_the_score_is_1(judge, min_words, coun
 
 @pytest.mark.parametrize("min_words", [0, -1, 2.5, True, None, "ten", float("nan")])
 def test_a_minimum_that_everything_meets_or_that_is_none_is_refused(min_words):
-    with pytest.raises(InvalidOptionError, match="min_words of .*, got "):
+    with pytest.raises(InvalidOptionError, match=r"min_words of .*, got "):
         MinWordCountEvaluator(min_words)
 
 
@@ -168,5 +168,5 @@ def test_what_is_wrong_with_a_pattern_is_told_when_it_is_given(patterns, complai
 
 @pytest.mark.parametrize("seconds", [0, -1, math.nan, math.inf, "1", None])
 def test_the_time_for_a_search_is_a_positive_number(seconds):
-    with pytest.raises(InvalidOptionError, match="timeout_seconds of .*, got "):
+    with pytest.raises(InvalidOptionError, match=r"timeout_seconds of .*, got "):
         RegexPatternMatcher([LINK], timeout_seconds=seconds)
