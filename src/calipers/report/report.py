@@ -172,9 +172,9 @@ class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
         found = list(parts)
         if len(found) < 2:
             return found[0] if found else None
-        kinds = {part.kind for part in found}
+        first = found[0].kind
         return cls(
-            kinds.pop() if len(kinds) == 1 else "several",
+            first if all(part.kind == first for part in found) else "several",
             "; ".join(part.reason for part in found),
             by=next((part.by for part in found if part.by is not None), None),
         )

@@ -83,8 +83,8 @@ class Page:
 
     def sentence(self, line: "Line") -> "Text":
         """A line of the statement."""
-        toned = groupby(line, key=lambda part: part.tone)
-        return self.line(*(("".join(map(self.part, parts)), STYLES[tone]) for tone, parts in toned))
+        styled = groupby(line, key=lambda part: STYLES[part.tone])
+        return self.line(*(("".join(map(self.part, parts)), style) for style, parts in styled))
 
     def line(self, *parts: str | tuple[str, str]) -> "Text":
         """A line of safe parts, each plain or with its style; it wraps where it is too long."""
