@@ -38,9 +38,9 @@ from calipers.stats import (
     spread_of_paired_rates,
     t_interval,
 )
-from calipers.stats.design import GateDesign
 from calipers.stats.distributions import student_t_quantile
-from calipers.stats.quantiles import quantile_ends, values_for_quantile
+from calipers.stats.power import GateDesign
+from calipers.stats.sample import quantile_ends, values_for_quantile
 from coverage import one_large, unequal_scores
 from false_alarms import DOUBT, in_sequence
 

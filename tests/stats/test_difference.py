@@ -1,21 +1,27 @@
 """The difference between two ways, paired and not."""
 
 import random
-from math import nan
+from itertools import combinations
+from math import exp, inf, log, nan
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.stats import ttest_ind
 
 from calipers.stats import (
+    Interval,
     bootstrap_difference,
     compare_paired,
+    compare_these,
     compare_unpaired,
+    decide,
     paired_difference,
     permutation_test,
 )
-from calipers.stats.difference import fisher_exact
+from calipers.stats.difference import fisher_exact, growth_of_these
 
 SCORES = st.floats(-100, 100).map(lambda x: round(x, 3))
 SPREAD = st.lists(SCORES, min_size=2, max_size=20).filter(lambda xs: max(xs) - min(xs) > 0.01)
@@ -276,3 +282,225 @@ def test_runs_over_different_cases_whose_clusters_agree_by_luck_tell_nothing(sec
         once(second), once((0.1, 0.4, 0.4, 0.1)), first_clusters=groups, second_clusters=groups
     )
     assert (found.interval, found.p_value, found.test) == (None, None, None)
+
+
+# ---------------------------------------------------------------------- paired
+
+
+counts = st.integers(0, 60)
+
+
+def test_the_interval_is_the_published_one():
+    # Newcombe (1998), method 10, for 36, 12, 2 and 0 of 50 pairs.
+    found = paired_difference(36, 12, 2, 0)
+    assert found.value == pytest.approx(0.2)
+    assert (found.interval.low, found.interval.high) == (
+        pytest.approx(0.0569, abs=5e-5),
+        pytest.approx(0.3404, abs=5e-5),
+    )
+
+
+def test_without_counts_there_is_no_difference():
+    assert paired_difference(0, 0, 0, 0) is None
+
+
+@given(counts, counts, counts, counts)
+def test_swapping_the_two_ways_mirrors_the_interval(both, first, second, neither):
+    found, mirrored = (
+        paired_difference(both, first, second, neither),
+        paired_difference(both, second, first, neither),
+    )
+    if found is None:
+        return
+    assert -1 <= found.interval.low <= found.value <= found.interval.high <= 1
+    assert mirrored.value == -found.value
+    assert mirrored.interval.low == pytest.approx(-found.interval.high)
+    assert mirrored.interval.high == pytest.approx(-found.interval.low)
+
+
+@given(st.integers(1, 200))
+def test_ways_that_never_disagreed_are_not_proved_equal(n):
+    interval = paired_difference(n, 0, 0, 0).interval
+    assert interval.low < 0 < interval.high
+
+
+@pytest.mark.parametrize(
+    ("n", "chances"),
+    [(30, (0.7, 0.2, 0.05)), (40, (0.85, 0.1, 0.02)), (100, (0.5, 0.2, 0.1)), (100, (0.9, 0.05, 0.05))],
+)
+def test_nineteen_of_twenty_intervals_cover_the_truth(n, chances):
+    draw = random.Random(0)
+    both, first, second = chances
+    covered, rounds = 0, 2000
+    for _ in range(rounds):
+        drawn = draw.choices(range(4), [both, first, second, 1 - sum(chances)], k=n)
+        found = paired_difference(*(drawn.count(kind) for kind in range(4)))
+        covered += (first - second) in found.interval
+    # Within what 2,000 rounds can tell, and a little on the careful side, as the method is.
+    assert 0.93 <= covered / rounds <= 0.99
+
+
+def test_what_is_no_count_is_refused():
+    with pytest.raises(ValueError, match="-1"):
+        paired_difference(-1, 2, 3, 4)
+
+
+@given(counts, counts, counts, counts)
+def test_the_p_value_is_that_of_the_mid_p_binomial_test(both, first, second, neither):
+    found = paired_difference(both, first, second, neither)
+    if found is None:
+        return
+    disagree = first + second
+    exact = stats.binomtest(first, disagree, 0.5).pvalue if disagree else 1.0
+    seen = stats.binom.pmf(first, disagree, 0.5) if disagree and first != second else 0.0
+    assert found.p_value == pytest.approx(exact - seen)
+
+
+def test_the_mid_p_test_keeps_its_level_and_the_exact_one_wastes_it():
+    """By enumeration, over rates at which 2 % to 40 % of 100 cases flip either way alike."""
+    rejected, by_exact = [], []
+    for flips in (0.02, 0.05, 0.1, 0.2, 0.4):
+        total = total_exact = 0.0
+        for n in range(101):
+            chance = stats.binom.pmf(n, 100, flips)
+            for first in range(n + 1):
+                found = paired_difference(100 - n, first, n - first, 0)
+                weight = chance * stats.binom.pmf(first, n, 0.5)
+                total += weight * (found.p_value < 0.05)
+                fewer = min(first, n - first)
+                total_exact += weight * (n > 0 and 2 * stats.binom.cdf(fewer, n, 0.5) < 0.05)
+        rejected.append(total)
+        by_exact.append(total_exact)
+    assert max(rejected) < 0.05
+    assert all(mid >= exact for mid, exact in zip(rejected, by_exact, strict=True))
+    assert rejected[2] > 1.5 * by_exact[2]
+
+
+# ---------------------------------------------------------------------- decision
+
+
+ENDS = st.tuples(st.floats(-1, 1), st.floats(-1, 1)).map(sorted)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "margin", "decision"),
+    [
+        (0.01, 0.2, 0.05, "superior"),
+        (-0.04, 0.2, 0.05, "non-inferior"),
+        (-0.04, -0.01, 0.05, "non-inferior"),
+        (-0.3, -0.06, 0.05, "inferior"),
+        (-0.3, -0.01, 0.05, "undecided"),
+        (-0.3, 0.3, 0.05, "undecided"),
+        (-0.05, 0.3, 0.05, "undecided"),
+        (0.0, 0.3, 0.0, "undecided"),
+        (-0.3, -0.1, 0.0, "inferior"),
+        (-0.01, 0.1, 0.0, "undecided"),
+    ],
+)
+def test_the_margin_decides(low, high, margin, decision):
+    assert decide(Interval(low, high), margin=margin) == decision
+
+
+def test_without_an_interval_nothing_is_decided():
+    assert decide(None, margin=1.0) == "undecided"
+
+
+@given(ENDS, st.floats(0, 1), st.floats(0, 1))
+def test_a_wider_margin_never_makes_things_worse(ends, one, two):
+    order = ["inferior", "undecided", "non-inferior", "superior"]
+    strict, lenient = sorted((one, two))
+    interval = Interval(*ends)
+    assert order.index(decide(interval, margin=strict)) <= order.index(decide(interval, margin=lenient))
+
+
+@pytest.mark.parametrize("margin", [-0.1, nan, inf])
+def test_what_is_no_margin_is_refused(margin):
+    with pytest.raises(ValueError, match=f"got {margin!r}"):
+        decide(None, margin=margin)
+
+
+# ---------------------------------------------------------------------- within
+
+
+def attempts(draw, chances, count):
+    return [[float(draw.random() < chance) for _ in range(count)] for chance in chances]
+
+
+def test_of_one_case_it_is_welchs_test():
+    new, old = [0.2, 0.4, 0.9, 0.7, 0.1], [0.3, 0.35, 0.5]
+    found = compare_these([new], [old])
+    usual = ttest_ind(new, old, equal_var=False)
+    assert found.p_value == pytest.approx(usual.pvalue)
+    ends = usual.confidence_interval()
+    assert (found.interval.low, found.interval.high) == (pytest.approx(ends.low), pytest.approx(ends.high))
+
+
+def test_cases_that_differ_from_each_other_do_not_widen_it():
+    new = [[1.0, 0.9, 1.0], [0.1, 0.0, 0.0], [0.5, 0.4, 0.5]]
+    old = [[0.5, 0.6, 0.5], [0.1, 0.0, 0.1], [0.6, 0.5, 0.5]]
+    these, like_these = compare_these(new, old), compare_paired(new, old)
+    assert these.value == pytest.approx(like_these.value)
+    assert these.interval.width < like_these.interval.width / 3
+    assert (these.interval.method, these.test) == ("within-t", "within-t")
+
+
+def test_the_p_value_of_passes_counts_all_ways_to_deal_the_attempts():
+    new, old = [[1.0, 1.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]
+
+    def deals(one, two):
+        together = [*one, *two]
+        for chosen in combinations(range(len(together)), len(one)):
+            mine = sum(together[place] for place in chosen) / len(one)
+            yield mine - (sum(together) - mine * len(one)) / len(two)
+
+    sums = [a + b for a in deals(new[0], old[0]) for b in deals(new[1], old[1])]
+    share = sum(abs(each) >= 1.5 - 1e-9 for each in sums) / len(sums)
+    found = compare_these(new, old)
+    assert (found.test, found.p_value) == ("dealt", pytest.approx(share))
+
+
+def test_attempts_that_all_agree_still_leave_some_doubt():
+    found = compare_these([[1.0] * 5] * 20, [[1.0] * 5] * 20)
+    assert found.interval.low < 0 < found.interval.high
+    assert found.interval.width < 0.1
+    assert found.p_value == 1
+
+
+def test_a_single_attempt_at_a_case_shows_no_noise():
+    found = compare_these([[1.0, 0.0], [1.0]], [[1.0, 1.0], [0.0, 0.0]])
+    assert (found.interval, found.p_value, found.test) == (None, None, None)
+    assert found.value == 0.25
+    assert compare_these([], []) is None
+
+
+def test_scores_that_never_differ_between_attempts_have_no_interval():
+    found = compare_these([[0.5, 0.5], [0.7, 0.7]], [[0.4, 0.4], [0.7, 0.7]])
+    assert (found.interval, found.p_value) == (None, None)
+    assert compare_these([[0.5, 0.5]], [[0.5, 0.5]]).p_value == 1
+
+
+@pytest.mark.parametrize("repeats", [2, 5])
+def test_it_covers_the_change_of_these_cases_and_raises_few_false_alarms(repeats):
+    draw = Random(repeats)
+    missed = alarms = 0
+    for _ in range(300):
+        old = [draw.choice((0.02, 0.5, 0.95, 1.0)) for _ in range(40)]
+        new = [1 - chance if place < 4 else chance for place, chance in enumerate(old)]
+        before = attempts(draw, old, repeats)
+        changed = compare_these(attempts(draw, new, repeats), before)
+        truth = (sum(new) - sum(old)) / 40
+        missed += not changed.interval.low <= truth <= changed.interval.high
+        alarms += compare_these(attempts(draw, old, repeats), before).p_value <= 0.05
+    assert missed <= 24, "5 % of 300 is 15"
+    assert alarms <= 24
+
+
+def test_a_growth_is_that_of_the_typical_case_or_of_the_total():
+    new, old = [[2.0, 2.2], [30.0, 33.0]], [[1.0, 1.1], [30.0, 31.0]]
+    typical = growth_of_these(new, old, by_case=True)
+    assert typical.value == pytest.approx((log(2.1 / 1.05) + log(31.5 / 30.5)) / 2)
+    total = growth_of_these(new, old, by_case=False)
+    assert exp(total.value) == pytest.approx((2.1 + 31.5) / (1.05 + 30.5))
+    assert total.interval.low < total.value < total.interval.high
+    assert growth_of_these([[0.0, 0.0]], [[1.0, 1.0]], by_case=True) is None
+    assert growth_of_these([[2.0, 2.0]], [[2.0, 2.0]], by_case=True).p_value == 1

@@ -17,7 +17,7 @@ from calipers.stats.estimate import (
     rate_from_counts,
 )
 from calipers.stats.interval import Interval, t_interval, wilson
-from calipers.stats.moments import Moments
+from calipers.stats.sample import Moments
 
 OUTCOMES = st.lists(st.booleans(), min_size=1, max_size=60)
 TRIALS = st.lists(

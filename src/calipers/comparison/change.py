@@ -15,7 +15,7 @@ case that hung does not drown the others. A bill is a sum: the ratio of totals a
 costs as much as all others has to count.
 
 All this asks about cases like these, of which these are a sample. Where only these cases are asked about (`population`), the variance is
-that between attempts at a case (`calipers.stats.within`), for times and amounts that of their logarithms.
+that between attempts at a case (`calipers.stats.difference`), for times and amounts that of their logarithms.
 
 The p-value on the same cases is McNemar's (mid-p), or that of the sign-flip test, exact where no more than 28 cases or clusters differ,
 since a t test of a handful of cases is surer than they allow; with more it is that of the t test.
@@ -37,17 +37,18 @@ from calipers.stats.clusters import clustered_variance
 from calipers.stats.difference import (
     Difference,
     compare_paired,
+    compare_these,
     compare_unpaired,
+    growth_of_these,
     without_rounding,
 )
 from calipers.stats.distributions import normal_quantile
 from calipers.stats.interval import Interval
-from calipers.stats.moments import Moments
-from calipers.stats.permutation import permutation_test
+from calipers.stats.p_values import permutation_test
 from calipers.stats.power import cases_needed
 from calipers.stats.ratio import ratio_of_totals
+from calipers.stats.sample import Moments
 from calipers.stats.variance import VarianceComponents
-from calipers.stats.within import compare_these, growth_of_these
 
 ChangeKind: TypeAlias = Literal["pass rate", "assertion", "score", "duration", "metric"]
 Scale: TypeAlias = Literal["points", "number", "relative"]

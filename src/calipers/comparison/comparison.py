@@ -22,8 +22,8 @@ from calipers.data.record import ReportCaseFailure
 from calipers.errors import InvalidOptionError, ReportFormatError
 from calipers.report.report import Report
 from calipers.stats import Estimate
-from calipers.stats.interval import check_confidence
-from calipers.stats.multiplicity import benjamini_hochberg, holm
+from calipers.stats.p_values import benjamini_hochberg, holm
+from calipers.stats.sample import check_confidence
 
 from .asking import Answers, Asker
 from .cases import PairBy, Pairing, Record, cases_of, check_report, named_alike, pair_cases

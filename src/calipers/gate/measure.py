@@ -32,8 +32,7 @@ from calipers.stats import (
     mean,
     ratio_of_totals,
 )
-from calipers.stats.bounded import bounded_interval
-from calipers.stats.clearance import cases_to_clear, shape_of
+from calipers.stats.bounded import bounded_interval, cases_to_clear, shape_of
 from calipers.stats.clusters import (
     clustered_interval,
     clustered_variance,

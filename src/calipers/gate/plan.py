@@ -40,7 +40,7 @@ from calipers.stats import (
     variance_components,
 )
 from calipers.stats.clusters import clustered_variance
-from calipers.stats.design import ComparisonDesign, GateDesign, RateDesign
+from calipers.stats.power import ComparisonDesign, GateDesign, RateDesign
 
 PASS_RATE = "pass rate"  # noqa: S105 - no password
 REPEATS = (1, 2, 3, 5, 10)

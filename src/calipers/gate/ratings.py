@@ -24,7 +24,7 @@ from calipers.data.record import ReportCase
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.report.report import Report
 from calipers.stats import Interval, VarianceComponents, cases_needed, clopper_pearson, cohen_kappa
-from calipers.stats.clearance import cases_to_clear
+from calipers.stats.bounded import cases_to_clear
 from calipers.stats.distributions import student_t_quantile
 
 from .label_file import JUDGE, Label, Rating, read_label_file

@@ -28,8 +28,7 @@ from calipers.data.result_names import Names, unique
 from calipers.errors import InvalidOptionError
 from calipers.report.case_units import CasePasses, Passes, Scores, Units
 from calipers.stats import Estimate, quantile
-from calipers.stats.quantiles import quantile_ends
-from calipers.stats.sketch import QuantileSketch
+from calipers.stats.sample import QuantileSketch, quantile_ends
 
 
 class Summary(msgspec.Struct, kw_only=True):

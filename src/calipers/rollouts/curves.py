@@ -28,8 +28,8 @@ from calipers.report.analysis import (
 )
 from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 from calipers.stats import Interval, mean
-from calipers.stats.interval import check_confidence
 from calipers.stats.number_text import number, plural, rate_text
+from calipers.stats.sample import check_confidence
 
 from .environment import settings
 from .graph import Graph, numbered_turns

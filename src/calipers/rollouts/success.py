@@ -50,8 +50,8 @@ from calipers.stats import (
     upper_bound,
 )
 from calipers.stats.clusters import independent_groups
-from calipers.stats.interval import check_confidence
 from calipers.stats.number_text import confidence_text, number, percent, plural, rate_text
+from calipers.stats.sample import check_confidence
 
 from .graph import Graph
 from .rollout_outcome import (

@@ -24,8 +24,8 @@ from calipers.errors import InvalidRolloutError
 from calipers.report.analysis import Cell, TableResult
 from calipers.report.report import Report
 from calipers.stats import Difference, compare_paired, permutation_test
-from calipers.stats.interval import check_confidence
 from calipers.stats.number_text import confidence_text, number, plural
+from calipers.stats.sample import check_confidence
 
 from .graph import Graph
 from .rollout_outcome import (

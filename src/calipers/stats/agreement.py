@@ -29,9 +29,8 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from calipers.stats.distributions import student_t_quantile
-from calipers.stats.interval import Interval, check_confidence, clopper_pearson
-
-__all__ = ["Agreement", "cohen_kappa", "krippendorff_alpha"]
+from calipers.stats.interval import Interval, clopper_pearson
+from calipers.stats.sample import check_confidence
 
 Weights = Literal["linear", "quadratic"]
 Level = Literal["nominal", "ordinal", "interval"]

@@ -27,17 +27,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from math import fsum, sqrt
 
 from calipers.stats.distributions import student_t_quantile
-from calipers.stats.interval import Interval, check_confidence
-from calipers.stats.sample import finite_values
-
-__all__ = [
-    "cluster_degrees",
-    "clustered_interval",
-    "clustered_variance",
-    "clusters_agree",
-    "effective_size",
-    "independent_groups",
-]
+from calipers.stats.interval import Interval
+from calipers.stats.sample import check_confidence, finite_values
 
 _ROUNDING = 1e-12
 """Numbers that differ by no more than this share are the same number, computed in two ways."""

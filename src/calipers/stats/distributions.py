@@ -14,15 +14,6 @@ from any start without a bracket. Student's t is the beta with b = 1/2.
 from functools import lru_cache
 from math import erf, erfc, exp, inf, isfinite, isnan, lgamma, log, log1p, pi, sqrt
 
-__all__ = [
-    "beta_cdf",
-    "beta_quantile",
-    "normal_cdf",
-    "normal_quantile",
-    "student_t_cdf",
-    "student_t_quantile",
-]
-
 _HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 _EPSILON = 2.0**-52
 # A guard against an endless loop; about ten steps suffice at the extremes of the tested range.

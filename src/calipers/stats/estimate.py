@@ -48,17 +48,13 @@ from calipers.stats.distributions import normal_quantile, student_t_quantile
 from calipers.stats.interval import (
     Interval,
     Method,
-    check_confidence,
     check_counts,
     mean_interval,
     t_interval,
     wilson,
     wilson_of_rate,
 )
-from calipers.stats.sample import check_attempts, check_case_counts, finite_values
-
-__all__ = ["Estimate", "bounded_mean", "mean", "mean_from_moments", "rate", "rate_from_counts"]
-
+from calipers.stats.sample import check_attempts, check_case_counts, check_confidence, finite_values
 
 _ROUNDING = 1e-12
 """Numbers that differ by no more than this share are the same number, computed in two ways."""

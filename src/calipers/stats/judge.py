@@ -36,11 +36,8 @@ import msgspec
 
 from calipers.stats.distributions import normal_quantile, student_t_quantile
 from calipers.stats.estimate import Estimate, mean, rate_from_counts
-from calipers.stats.interval import Interval, check_confidence, check_counts
-from calipers.stats.moments import Moments
-from calipers.stats.sample import finite_values
-
-__all__ = ["PredictionPowered", "RoganGladen", "prediction_powered", "rogan_gladen"]
+from calipers.stats.interval import Interval, check_counts
+from calipers.stats.sample import Moments, check_confidence, finite_values
 
 _FEWEST_LABELS = 10
 """With fewer, a tuning from the other labels is noise."""

@@ -27,10 +27,8 @@ import msgspec
 
 from calipers.stats.clusters import effective_size, independent_groups
 from calipers.stats.distributions import student_t_quantile
-from calipers.stats.interval import check_confidence, wilson_of_rate
-from calipers.stats.sample import finite_values
-
-__all__ = ["Ratio", "ratio_of_totals"]
+from calipers.stats.interval import wilson_of_rate
+from calipers.stats.sample import check_confidence, finite_values
 
 _NO_WIDTH = 1e-9
 """An interval narrower than this part of the ratio is the rounding of one without width."""

@@ -27,15 +27,6 @@ from math import comb
 from calipers.stats.estimate import Estimate, bounded_mean
 from calipers.stats.sample import check_case_counts
 
-__all__ = [
-    "case_pass_at_k",
-    "case_pass_hat_k",
-    "flakiness",
-    "noise_floor",
-    "pass_at_k",
-    "pass_hat_k",
-]
-
 
 def pass_at_k(
     cases: Sequence[tuple[int, int]],

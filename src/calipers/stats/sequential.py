@@ -26,11 +26,9 @@ from collections.abc import Iterable
 from math import exp, fsum, isfinite, log, log1p, sqrt
 from typing import Literal, TypeAlias, get_args
 
-from calipers.stats.decision import Decision, check_margin
-from calipers.stats.interval import Interval, check_confidence
-from calipers.stats.sample import finite_values
-
-__all__ = ["EProcess", "SequentialComparison", "anytime_interval", "stakes_for"]
+from calipers.stats.difference import Decision, check_margin
+from calipers.stats.interval import Interval
+from calipers.stats.sample import check_confidence, finite_values
 
 _STAKES = tuple(place / 20 for place in range(1, 20))
 _LARGEST_STAKE = 0.95

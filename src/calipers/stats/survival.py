@@ -28,10 +28,8 @@ from math import exp, fsum, isnan, log, sqrt
 import msgspec
 
 from calipers.stats.distributions import normal_quantile, student_t_quantile
-from calipers.stats.interval import Interval, check_confidence, clopper_pearson
-from calipers.stats.sample import finite_values
-
-__all__ = ["Survival", "SurvivalStep", "kaplan_meier"]
+from calipers.stats.interval import Interval, clopper_pearson
+from calipers.stats.sample import check_confidence, finite_values
 
 _HALF = 0.5 * (1 + 1e-12)
 """Half, with room for the rounding of a product of many factors."""

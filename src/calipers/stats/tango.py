@@ -23,9 +23,8 @@ from functools import lru_cache
 from math import asin, ceil, exp, floor, lgamma, log, log1p, sin, sqrt
 
 from calipers.stats.distributions import beta_cdf, normal_quantile
-from calipers.stats.interval import Interval, check_confidence, check_counts, clopper_pearson
-
-__all__ = ["exact_paired"]
+from calipers.stats.interval import Interval, check_counts, clopper_pearson
+from calipers.stats.sample import check_confidence
 
 _SLACK = 1e-9
 """Of a score: outcomes that are as high on paper differ in their last digits."""

@@ -25,10 +25,7 @@ from math import fsum, isfinite, sqrt
 import msgspec
 
 from calipers.stats.difference import paired_means, without_rounding
-from calipers.stats.moments import Moments
-from calipers.stats.sample import case_means
-
-__all__ = ["VarianceComponents", "paired_components", "variance_components"]
+from calipers.stats.sample import Moments, case_means
 
 
 class VarianceComponents(msgspec.Struct, frozen=True):

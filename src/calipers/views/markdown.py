@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
 from calipers.stats import Estimate
-from calipers.stats.interval import check_confidence
 from calipers.stats.number_text import interval_line, mean_text, percent, plural, rate_text, seconds
+from calipers.stats.sample import check_confidence
 
 from .analyses import analyses
 from .calls import calls_line

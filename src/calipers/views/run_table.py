@@ -23,8 +23,8 @@ from calipers.data.jsonable import plain
 from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
 from calipers.stats import Estimate
-from calipers.stats.interval import check_confidence
 from calipers.stats.number_text import confidence_text, mean_text, rate_text, seconds
+from calipers.stats.sample import check_confidence
 
 from .comparison.words import COST
 from .csv_file import table_lines

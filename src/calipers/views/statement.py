@@ -21,7 +21,7 @@ from calipers.report.summary import Summary
 from calipers.scoring.scoring import TASK
 from calipers.stats import Estimate
 from calipers.stats.number_text import METHODS, confidence_text, number, plural, rate_text, seconds
-from calipers.stats.quantiles import values_for_quantile
+from calipers.stats.sample import values_for_quantile
 
 from .outcome import count_dropped, silences
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from calipers.errors import InvalidOptionError
 from calipers.report.report import PrintOptions, Report
-from calipers.stats.interval import check_confidence
 from calipers.stats.number_text import interval_line, mean_text, percent, rate_text
+from calipers.stats.sample import check_confidence
 
 from .analyses import analyses
 from .attempts import AttemptOptions, attempts, failed_tasks

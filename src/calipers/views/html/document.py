@@ -19,7 +19,7 @@ from string import Template
 from calipers.errors import InvalidOptionError
 from calipers.process.atomic_file import write_whole
 from calipers.report.report import Report
-from calipers.stats.interval import check_confidence
+from calipers.stats.sample import check_confidence
 from calipers.views.statement import Statement
 
 from .analyses import analyses_section
