@@ -27,7 +27,7 @@ from calipers.stores import (
     why,
 )
 from calipers.stores.attempt_notes import attempt_notes, cell_notes
-from calipers.testing.stores import _EVALUATORS, record
+from calipers.testing.store_check import _EVALUATORS, record
 
 SECRET = "sk-12345"
 

@@ -17,12 +17,12 @@ from calipers.stores import EvaluatorSlots, Pace, RunInfo, SqliteStore, Writer, 
 from calipers.stores.sql import MIGRATIONS, VERSION
 from calipers.stores.sqlite import APPLICATION_ID
 from calipers.testing import check_store
-from calipers.testing.stores import record
+from calipers.testing.store_check import record
 
 WRITER = """
 import sys
 from calipers.stores import EvaluatorSlots, RunInfo, SqliteStore, pack
-from calipers.testing.stores import _EVALUATORS, record
+from calipers.testing.store_check import _EVALUATORS, record
 
 with SqliteStore(sys.argv[1]) as store:
     run = store.begin_run(RunInfo(name=sys.argv[2], evaluators=_EVALUATORS))

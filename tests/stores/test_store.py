@@ -13,7 +13,7 @@ from calipers.gate.looks import Look
 from calipers.gate.verdict import Verdict
 from calipers.stores import EvaluatorSlots, RunInfo, Store, StoredEvaluator, pack
 from calipers.testing import check_store
-from calipers.testing.stores import record
+from calipers.testing.store_check import record
 
 
 def test_every_store_keeps_the_contract(store):

@@ -8,7 +8,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError, StoreError, StoreUnavailableError
 from calipers.stores import EvaluatorSlots, MemoryStore, Pace, PostgresqlStore, RunInfo, Writer, pack
-from calipers.testing.stores import record
+from calipers.testing.store_check import record
 
 QUICK = Pace(every=0.01, patience=0.3)
 
@@ -127,7 +127,7 @@ def test_flushing_waits_until_all_is_stored(watched):
 
 
 def test_cells_can_be_added_alone(memory_store):
-    from calipers.testing.stores import _EVALUATORS
+    from calipers.testing.store_check import _EVALUATORS
 
     run = memory_store.begin_run(RunInfo(name="r", evaluators=_EVALUATORS))
     attempt, cells = pack(record(1), 0, EvaluatorSlots(run.evaluators))

@@ -41,7 +41,7 @@ from calipers.stats.number_text import plural
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
 from calipers.stores.store_url import open_store
-from calipers.testing.reasons import attempts_lines
+from calipers.testing.failure_text import attempts_lines
 from calipers.views.gate.terminal import verdict_text
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ which nothing was asserted and a run that ended early fail every one of them.
 """
 
 from difflib import get_close_matches
-from math import isfinite
 from typing import Literal, TypeVar, overload
 
 from calipers.comparison.cases import cases_of
 from calipers.comparison.columns import Columns, passes
+from calipers.data.argument_checks import check_number, check_share, check_whole_number
 from calipers.data.context import InputsT, MetadataT, OutputT
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import Kind
@@ -19,7 +19,7 @@ from calipers.report.report import Report
 from calipers.report.summary import Summary
 from calipers.stats import Estimate, rate
 from calipers.stats.number_text import METHODS, confidence_text, mean_text, number, percent, plural, rate_text
-from calipers.testing.reasons import attempts_lines
+from calipers.testing.failure_text import attempts_lines
 from calipers.views.outcome import Record, silences
 from calipers.views.text import fit
 
@@ -94,12 +94,7 @@ def missing_passes(
     if not by_case:
         return "no attempt was made: nothing can have passed"
     repeat = max(map(len, by_case.values()))
-    if min_pass is not None and (
-        isinstance(min_pass, bool) or not isinstance(min_pass, int) or not 1 <= min_pass <= repeat
-    ):
-        raise InvalidOptionError(
-            f"min_pass must be a whole number from 1 to the {repeat} attempts at a case, got {min_pass!r}"
-        )
+    check_whole_number("min_pass", min_pass, at_least=1, at_most=repeat, or_none=True)
     short: dict[str, list[Record]] = {}
     for case, attempts in by_case.items():
         missed = [record for record in attempts if record.passed is not True]
@@ -267,10 +262,10 @@ class _Bounds:
         if low is None and high is None:
             raise InvalidOptionError("give at_least= or at_most=: without a bound everything would pass")
         for name, bound in (("at_least", low), ("at_most", high)):
-            if bound is not None and (isinstance(bound, bool) or not isfinite(bound)):
-                raise InvalidOptionError(f"{name} must be a finite number, got {bound!r}")
-            if bound is not None and kind == "rate" and not 0 <= bound <= 1:
-                raise InvalidOptionError(f"{name} is a rate from 0 to 1, got {bound!r}")
+            if kind == "rate":
+                check_share(name, bound, or_none=True)
+            else:
+                check_number(name, bound, or_none=True)
         self.kind = kind
         self.low = low
         self.high = high

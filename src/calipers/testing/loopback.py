@@ -28,6 +28,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 
 import msgspec
 
+from calipers.data.argument_checks import check_choice
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 from calipers.voice.audio import Audio
@@ -58,10 +59,7 @@ class Reply:
     """Send this instead: the body of an HTTP answer, or the list of messages of a socket."""
 
     def __post_init__(self) -> None:
-        if self.fault is not None and self.fault not in get_args(Fault):
-            raise InvalidOptionError(
-                f"fault={self.fault!r}: it is None or one of {', '.join(get_args(Fault))}"
-            )
+        check_choice("fault", self.fault, get_args(Fault), or_none=True)
 
 
 @dataclass

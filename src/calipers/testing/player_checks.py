@@ -16,6 +16,7 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from calipers.data.argument_checks import check_number, check_texts
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError
 from calipers.process.loop import run_sync
@@ -24,8 +25,15 @@ from calipers.rollouts.moderators.moderator import as_moderator, scores_of
 from calipers.rollouts.players import Attack, Message, Reply, SoFar, ask, is_blocking
 from calipers.rollouts.targets import as_target, read_reply
 from calipers.rollouts.testers import as_tester, read_attack
-from calipers.testing.finding import ConformanceError, Finding, PlayerRule
-from calipers.testing.outcome import error_text
+from calipers.testing.conformance import ConformanceError, Finding, error_text
+
+ADVICE: dict[str, str] = {
+    "player shape": "as_target, as_tester and as_moderator say which shapes there are",
+    "answer": "give what is due on whatever it may be shown: a text, an Attack or None, scores from 0 to 1",
+    "player state": "keep nothing of a conversation, change nothing that is given, and draw from SoFar.random or rng alone; "
+    "for what cannot be repeated, such as a model, pass deterministic=False",
+}
+"""What to do about a finding, by its rule."""
 
 GOAL = "learn the code word"
 TEXTS = ("", "Hello.", "I cannot tell you that.", "Grüße aus 東京 \N{ROCKET}", "word " * 500)
@@ -37,15 +45,14 @@ class _Check:
     """One check under way."""
 
     def __init__(self, what: str, player: Any, timeout: float) -> None:
-        if isinstance(timeout, bool) or not timeout > 0:
-            raise InvalidOptionError(f"timeout must be a number of seconds above 0, got {timeout!r}")
+        check_number("timeout", timeout, above=0, of="seconds")
         self.what = what
         self.player = player
         self.timeout = timeout
         self.findings: dict[Finding, None] = {}  # each once, in order
 
-    def found(self, rule: PlayerRule, problem: str) -> None:
-        self.findings[Finding(rule, problem)] = None
+    def found(self, rule: str, problem: str) -> None:
+        self.findings[Finding(rule, problem, advice=ADVICE[rule])] = None
 
     def made(self, make: Callable[[Any], Any]) -> Any:
         """The player in the shape that an environment gives it.
@@ -171,8 +178,9 @@ def check_moderator(
     """
     check = _Check("a moderator", x, timeout)
     moderator = check.made(as_moderator)
-    if isinstance(texts, str) or not texts:
-        raise InvalidOptionError(f"texts must be a list of at least one text, got {texts!r:.200}")
+    check_texts("texts", texts, or_empty=True)
+    if not texts:
+        raise InvalidOptionError("texts must hold at least one text, got none")
 
     async def main() -> Any:
         together = await check.answer("shown all texts at once", scores_of(moderator, texts))

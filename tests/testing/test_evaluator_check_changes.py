@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import Case, ToolCall, Trace
-from calipers.testing.snapshot import snapshot
+from calipers.testing.evaluator_check import state_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
@@ -46,7 +46,7 @@ def cyclic():
 
 @given(JSON)
 def test_what_nobody_touched_has_not_changed(value):
-    assert snapshot(value) == snapshot(value)
+    assert state_of(value) == state_of(value)
 
 
 @pytest.mark.parametrize(
@@ -79,25 +79,25 @@ def test_what_nobody_touched_has_not_changed(value):
     ],
 )
 def test_a_change_shows_however_deep(value, change):
-    before = snapshot(value)
-    assert snapshot(value) == before
+    before = state_of(value)
+    assert state_of(value) == before
     change(value)
-    assert snapshot(value) != before
+    assert state_of(value) != before
 
 
 def test_many_short_lived_states_are_not_mistaken_for_each_other():
     value = [Slotted() for _ in range(500)]
-    before = snapshot(value)
-    assert all(snapshot(value) == before for _ in range(20))
+    before = state_of(value)
+    assert all(state_of(value) == before for _ in range(20))
 
 
 @pytest.mark.parametrize("value", [threading.Lock(), (n for n in "ab"), lambda: 1, object(), int])
 def test_what_cannot_be_taken_apart_counts_as_unchanged(value):
-    assert snapshot([value]) == snapshot([value])
+    assert state_of([value]) == state_of([value])
 
 
 def test_nesting_beyond_the_recursion_limit_counts_as_unchanged():
     value: list = []
     for _ in range(100_000):
         value = [value]
-    assert snapshot(value) == snapshot(value)
+    assert state_of(value) == state_of(value)

@@ -19,8 +19,15 @@ from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
 from calipers.process.loop import run_sync
 from calipers.process.user_code import call_in_thread
-from calipers.testing.finding import AdapterRule, ConformanceError, Finding
-from calipers.testing.outcome import error_text
+from calipers.testing.conformance import ConformanceError, Finding, error_text
+
+ADVICE: dict[str, str] = {
+    "adapter name": "give it an attribute or property `name`, a text that stays the same: reports show it",
+    "invoke": "take a request as the one argument and return a Trace, or be async; raise where the agent gives no answer",
+    "request": "put the request into input_text, and keep what belongs to one request out of the adapter itself",
+    "own trace": "make a new Trace, or a new TraceRecorder block, for each execution",
+}
+"""What to do about a finding, by its rule."""
 
 REQUESTS = ("Hello.", "What can you do?", "Grüße aus 東京")
 """What an agent is asked if nothing else is given."""
@@ -42,8 +49,8 @@ def check_adapter(adapter: Any, *, requests: Sequence[Any] = REQUESTS, timeout: 
         raise InvalidOptionError(f"an adapter is asked at least two different things, got {requests!r:.200}")
     findings: dict[Finding, None] = {}  # each once, in order
 
-    def found(rule: AdapterRule, problem: str) -> None:
-        findings[Finding(rule, problem)] = None
+    def found(rule: str, problem: str) -> None:
+        findings[Finding(rule, problem, advice=ADVICE[rule])] = None
 
     names = [getattr(adapter, "name", None), getattr(adapter, "name", None)]
     if not isinstance(names[0], str) or not names[0].strip():
@@ -64,7 +71,7 @@ def check_adapter(adapter: Any, *, requests: Sequence[Any] = REQUESTS, timeout: 
 
 
 async def _ask_all(
-    adapter: Any, requests: Sequence[Any], seconds: float, found: Callable[[AdapterRule, str], None]
+    adapter: Any, requests: Sequence[Any], seconds: float, found: Callable[[str, str], None]
 ) -> list[Trace]:
     """The traces of all requests, asked one after the other and then at once."""
     answers = [(request, await _ask(adapter, request, seconds)) for request in requests]

@@ -33,10 +33,19 @@ from calipers.plugins.run_hooks import DETAILS
 from calipers.report.report import Report
 from calipers.report.report_evaluator import ReportEvaluator
 from calipers.run.dataset import Dataset
-from calipers.testing.conformance import Conformance, check_evaluator
-from calipers.testing.finding import ConformanceError, Finding, PluginRule
-from calipers.testing.outcome import error_text
+from calipers.testing.conformance import ConformanceError, Finding, error_text
+from calipers.testing.evaluator_check import Conformance, check_evaluator
 from calipers.views.view import is_view, use_view, writes_itself
+
+ADVICE: dict[str, str] = {
+    "load": "a plugin is a class that is made without arguments, and says the same of itself each time",
+    "make": "return what the method is named for: it gets no arguments, so those it has need defaults",
+    "shared": "make a new object at each call",
+    "evaluator": "check_evaluator(...) says what to do about it",
+    "view": "make text or bytes of every report, also of one that has no attempts and so no rates",
+    "hook": "catch what may go wrong in a hook: a run goes on without it, but somebody may rely on it",
+}
+"""What to do about a finding, by its rule."""
 
 _METHODS = {
     PluginType.EVALUATOR: "create_evaluator",
@@ -107,8 +116,8 @@ class _Examination:
         self.found: list[Finding] = []
         self.not_checked: list[str] = []
 
-    def _note(self, rule: PluginRule, problem: str) -> None:
-        self.found.append(Finding(rule, problem))
+    def _note(self, rule: str, problem: str) -> None:
+        self.found.append(Finding(rule, problem, advice=ADVICE[rule]))
 
     def load(self, manager: PluginManager, kind: Any) -> LoadedPlugin | None:
         """Load the plugin, and once more elsewhere."""

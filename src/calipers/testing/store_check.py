@@ -22,8 +22,22 @@ from calipers.stores.packing import Record, pack, unpack
 from calipers.stores.records import StoredCell
 from calipers.stores.run_info import RunInfo, StoredEvaluator
 from calipers.stores.store import Store
-from calipers.testing.finding import ConformanceError, Finding, StoreRule
-from calipers.testing.outcome import error_text
+from calipers.testing.conformance import ConformanceError, Finding, error_text
+
+ADVICE: dict[str, str] = {
+    "runs": "a run is found by its id, the beginning of its id, its name, or as the latest; newest first",
+    "whole": "give back what was appended, attempt by attempt, with every cell",
+    "once": "an attempt that is appended again replaces the one at its position, with its cells",
+    "atomic": "append all of a batch or, where it raises a StoreError, nothing of it",
+    "columns": "cells of stored attempts replace those of the same evaluator, and no others",
+    "superseded": "leave the cells of evaluators out that are superseded, and keep them: an evaluator may come back",
+    "pages": "read in the order of positions, whatever the order in which attempts came",
+    "find": "take the newest attempt of a key, and cells that were said of that very output",
+    "large values": "keep what a run still uses, however many runs shared it",
+    "counts": "keep totals with the run until something is appended, and then count anew",
+    "threads": "let any thread call any method: one lock per connection does",
+}
+"""What to do about a finding, by its rule."""
 
 NAME = "calipers-check"
 """What the runs of the check are called."""
@@ -52,7 +66,7 @@ def check_store(store: Store) -> None:
             check(store)
         except Exception as error:
             problem = str(error) if isinstance(error, _Broken) else f"it raised {error_text(error)}"
-            findings.append(Finding(rule, problem))
+            findings.append(Finding(rule, problem, advice=ADVICE[rule]))
     for info in store.runs(name=NAME):
         store.delete_run(info.id)
     if findings:
@@ -415,7 +429,7 @@ def _again(error: BaseException) -> NoReturn:
     raise error
 
 
-_CHECKS: Sequence[tuple[StoreRule, Callable[[Store], None]]] = (
+_CHECKS: Sequence[tuple[str, Callable[[Store], None]]] = (
     ("runs", _check_runs),
     ("whole", _check_whole),
     ("once", _check_once),

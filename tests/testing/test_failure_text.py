@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from calipers import Case, Dataset, EvaluationReason, Skipped, ToolCall, Trace
 from calipers.evaluators import EqualsExpected
 from calipers.testing import ScriptedTask
-from calipers.testing.reasons import attempt_lines, attempts_lines, diff_lines
+from calipers.testing.failure_text import attempt_lines, attempts_lines, diff_lines
 
 EQUAL = (EqualsExpected(),)
 
