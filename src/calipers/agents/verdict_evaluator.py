@@ -28,8 +28,8 @@ from calipers.data.case import Case
 from calipers.data.evaluator_output import read_output
 from calipers.data.result import EvalResult, EvalVerdict, describe_error
 from calipers.data.trace import Trace
+from calipers.data.value_text import shorten
 from calipers.errors import InvalidOptionError, InvalidOutputError
-from calipers.evaluators.value_text import shorten
 
 from .test_case import TestCase, as_test_case
 

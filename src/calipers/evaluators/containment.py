@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvaluationReason, Skipped
+from calipers.data.value_text import show, show_typed
 from calipers.errors import InvalidOptionError
 
 from .equality import as_mapping, equal, first_difference
-from .value_text import show, show_typed
 
 
 @dataclass

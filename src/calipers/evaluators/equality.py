@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvaluationReason, Skipped
+from calipers.data.value_text import show, show_typed
 from calipers.errors import CalipersError
-
-from .value_text import show, show_typed
 
 
 def as_mapping(value: Any) -> Mapping[Any, Any] | None:

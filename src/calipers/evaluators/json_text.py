@@ -17,10 +17,10 @@ import msgspec
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
+from calipers.data.value_text import shorten, show, show_typed
 from calipers.errors import InvalidOptionError, MissingExtraError
 
 from .equality import as_mapping
-from .value_text import shorten, show, show_typed
 
 _VIOLATIONS_SHOWN = 3
 

@@ -7,10 +7,10 @@ from typing import Any, Literal, TypeAlias, assert_never, get_args
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
+from calipers.data.value_text import show_typed
 from calipers.errors import InvalidOptionError
 
 from .numeric import check_counts, describe_bounds, is_within
-from .value_text import show_typed
 
 Unit: TypeAlias = Literal["characters", "words", "items"]
 """What is counted."""

@@ -17,9 +17,8 @@ from calipers.data.argument_checks import check_number, check_whole_number, is_w
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvaluationReason, Skipped
+from calipers.data.value_text import show, show_typed
 from calipers.errors import InvalidOptionError
-
-from .value_text import show, show_typed
 
 
 def check_bounds(owner: str, minimum: Any, maximum: Any) -> None:

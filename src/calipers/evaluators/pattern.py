@@ -15,9 +15,8 @@ from calipers.data.argument_checks import check_number
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
+from calipers.data.value_text import show, show_typed
 from calipers.errors import AttemptTimeoutError, InvalidOptionError
-
-from .value_text import show, show_typed
 
 
 @dataclass

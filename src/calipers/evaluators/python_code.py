@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
+from calipers.data.value_text import shorten, show_typed
 from calipers.errors import InvalidOptionError
 from calipers.sandbox import Limits, Outcome, run_python
 
 from .code_block import code_in
 from .equality import first_difference
-from .value_text import shorten, show_typed
 
 
 @dataclass

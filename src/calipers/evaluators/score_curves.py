@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from calipers.data.argument_checks import check_whole_number
 from calipers.data.evaluator_output import read_scalar
 from calipers.data.result import Scalar
+from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.report.analysis import PrecisionRecall, RocCurve, ScalarResult
 from calipers.report.report import Report
@@ -20,7 +21,6 @@ from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorCon
 from calipers.stats import rank
 
 from .attempt_values import Missing, Place, Sample, Source, attempts
-from .value_text import show
 
 PointT = TypeVar("PointT")
 

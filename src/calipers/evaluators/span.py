@@ -10,10 +10,10 @@ from typing import ClassVar
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
+from calipers.data.value_text import show
 from calipers.spans import SpanQuery, SpanTree, compile_query
 
 from .numeric import check_counts, describe_bounds, is_within
-from .value_text import show
 
 _NAMES_SHOWN = 8
 

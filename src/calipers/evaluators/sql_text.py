@@ -19,10 +19,10 @@ from calipers.data.argument_checks import check_whole_number
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
+from calipers.data.value_text import shorten, show, show_typed
 from calipers.errors import CalipersError, InvalidOptionError, MissingExtraError
 
 from .code_block import code_in
-from .value_text import shorten, show, show_typed
 
 # By name, because not every supported release of sqlglot has each of them.
 _STATEMENTS = (

@@ -14,9 +14,8 @@ from calipers.data.argument_checks import check_share
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvaluationReason, Skipped
+from calipers.data.value_text import show, show_typed
 from calipers.errors import InvalidOptionError, MissingExtraError
-
-from .value_text import show, show_typed
 
 Method: TypeAlias = Literal["characters", "words", "part"]
 """How two texts are compared."""

@@ -18,6 +18,7 @@ from calipers.data.context import NO_TOOL_CALLS, EvaluatorContext, not_recorded
 from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvalResult, EvaluationReason, EvalVerdict, Skipped
 from calipers.data.trace import ToolCall
+from calipers.data.value_text import show_typed
 from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.matching import Trajectory
 from calipers.matching.call import ArgumentMode
@@ -27,7 +28,6 @@ from calipers.matching.matcher_data import read_comparison
 from calipers.matching.trajectory_data import KEYS, read_trajectory
 
 from .numeric import check_counts, describe_bounds, is_within
-from .value_text import show_typed
 
 _NAMES_SHOWN = 8
 

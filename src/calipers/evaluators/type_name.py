@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
+from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError
-
-from .value_text import show
 
 
 @dataclass

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from calipers.data.trace import ToolCall
+from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError
 
 from .value_comparison import (
@@ -38,7 +39,6 @@ from .value_comparison import (
     similarity,
     unexpected,
 )
-from .value_text import show
 
 ArgumentMode: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
 """Which arguments may be missing, and which may be added."""

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 from calipers.data.argument_checks import check_whole_number, is_real_number
 from calipers.data.trace import ToolCall
+from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError
 
 from .call import CallOf, CallRules, compare_calls, show_call
 from .value_comparison import matches
-from .value_text import show
 
 _CURRENCY = (
     "(?:[$€£¥₹]|AED|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|IDR|ILS|INR|JPY|KRW|MXN|MYR|NOK|NZD|PHP|PLN|RON|SAR|SEK|"

@@ -18,10 +18,10 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from calipers.data.value_text import show, show_typed
 from calipers.errors import InvalidOptionError
 
 from .value_comparison import Matcher
-from .value_text import show, show_typed
 
 _MONTHS = [
     "january",

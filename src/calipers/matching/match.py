@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 from typing_extensions import Unpack
 
 from calipers.data.trace import ToolCall, Trace
+from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError, InvalidTraceError
 
 from .calls_match import CallsMatch
 from .match_options import MatchKeywords, MatchOptions, left_out
 from .matcher_data import read_call
 from .pairing import pair_calls
-from .value_text import show
 
 CallLike: TypeAlias = ToolCall | Mapping[str, Any] | str
 """A tool call, a mapping with its `name` and `arguments` (and, where a call is expected, `matchers`), or the name of a

@@ -41,6 +41,7 @@ from typing import Any
 from calipers.data.argument_checks import did_you_mean, is_number
 from calipers.data.jsonable import plain
 from calipers.data.trace import ToolCall
+from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError, InvalidTraceError
 
 from .call import CallOf
@@ -64,7 +65,6 @@ from .matchers import (
     Text,
 )
 from .value_comparison import Matcher
-from .value_text import show
 
 _OF_A_VALUE: dict[str, tuple[Callable[..., Any], str]] = {
     "approx": (Approx, "value"),

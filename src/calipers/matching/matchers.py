@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from calipers.data.argument_checks import check_number, check_share, is_real_number
+from calipers.data.value_text import show, show_typed
 from calipers.errors import AttemptTimeoutError, InvalidOptionError, MissingExtraError
 
 from .assignment import best_pairs
@@ -27,7 +28,6 @@ from .value_comparison import (
     mean_of,
     similarity,
 )
-from .value_text import show, show_typed
 
 _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list, tuple),

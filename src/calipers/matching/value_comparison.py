@@ -28,9 +28,8 @@ from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 from calipers.data.argument_checks import check_share
+from calipers.data.value_text import show, show_typed
 from calipers.errors import CalipersError, InvalidOptionError, InvalidOutputError
-
-from .value_text import show, show_typed
 
 DifferenceKind: TypeAlias = Literal["different", "missing", "unexpected"]
 """What is wrong at one place: another value, no value, or a value where none should be."""

@@ -29,10 +29,10 @@ from calipers.agents.verdict_evaluator import (
 from calipers.data.argument_checks import check_number, check_share, check_whole_number
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
+from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError
 from calipers.evaluators.json_text import parse_json
 from calipers.evaluators.pattern import compile_pattern, is_found
-from calipers.evaluators.value_text import show
 
 
 @dataclass(frozen=True)

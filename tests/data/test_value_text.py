@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.evaluators.value_text import shorten, show, show_typed
+from calipers.data.value_text import shorten, show, show_typed
 
 
 class Unprintable:
@@ -67,3 +67,32 @@ def test_shortened_text_never_exceeds_its_length_and_short_text_stays(text, long
 def test_what_spans_lines_is_shown_on_one():
     numpy = pytest.importorskip("numpy", reason="arrays print on several lines")
     assert "\n" not in show(numpy.zeros((3, 3)))
+
+
+class Loud:
+    def __repr__(self):
+        return "two\nlines \x1b[31mred \u202e"
+
+
+@given(st.recursive(st.text() | st.binary() | st.floats(), lambda inner: st.lists(inner)))
+def test_a_value_is_shown_on_one_short_line_of_printable_text(value):
+    assert show(value).isprintable()
+    assert len(show(value)) <= 200
+    assert len(show(value, 20)) <= 20
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a\nb", r"'a\nb'"),
+        ("\x1b[2J", r"'\x1b[2J'"),
+        ("a\u202eb", r"'a\u202eb'"),
+        (Unprintable(), "a value of type Unprintable"),
+        (Loud(), r"two lines \x1b[31mred \x202e"),
+        (10**5000, "a value of type int"),
+        ({"a": [1, {2: (3, {4: {5: 6}})}]}, "{'a': [1, {2: (3, {...})}]}"),
+    ],
+    ids=["lines", "escapes", "direction", "broken repr", "loud repr", "huge integer", "deep"],
+)
+def test_hostile_values_are_shown_safely(value, text):
+    assert show(value).replace("…", "...") == text
