@@ -1,12 +1,14 @@
-"""Tool calls in what Anthropic answers."""
+"""Requests to Anthropic's Messages API, and what it answers."""
 
 from types import SimpleNamespace as Thing
 
 import pytest
 
 from calipers.data.trace import ToolCall
-from calipers.models.anthropic import read_answer
+from calipers.errors import InvalidOptionError
+from calipers.models.anthropic import ANTHROPIC, VERSION, body, messages_address, read_answer
 from calipers.models.completion import Usage
+from calipers.models.model_request import Sound
 from calipers.voice.parsers import AnthropicResponseParser
 
 PARSER = AnthropicResponseParser()
@@ -112,3 +114,45 @@ def test_a_stream_reports_its_tokens_in_two_events():
     ]
     found = read_answer(events)
     assert (found.usage, found.finish) == (Usage(input=10, output=7), "length")
+
+
+# ---------------------------------------------------------------------- requests
+
+
+def test_a_request_has_the_system_message_apart_and_a_limit_of_tokens():
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Hello."},
+        {"role": "system", "content": "Answer in French."},
+        {"role": "user", "content": "Again?"},
+    ]
+    assert body(messages, model="claude", options={"max_tokens": 9, "metadata": {"user_id": "u"}}) == {
+        "model": "claude",
+        "max_tokens": 9,
+        "system": "Be brief.\n\nAnswer in French.",
+        "messages": [messages[1], messages[2], messages[4]],
+        "metadata": {"user_id": "u"},
+    }
+
+
+def test_tools_are_declared_by_their_input_schema():
+    tool = {"name": "book", "description": "Books.", "parameters": {"type": "object", "properties": {}}}
+    search = {"type": "web_search_20250305", "name": "web_search"}
+    made = body([{"role": "user", "content": "Hi"}], model="claude", tools=[tool, {"name": "pay"}, search])
+    assert made["tools"] == [
+        {"name": "book", "description": "Books.", "input_schema": {"type": "object", "properties": {}}},
+        {"name": "pay", "input_schema": {"type": "object"}},
+        search,
+    ]
+
+
+def test_a_sound_is_refused():
+    with pytest.raises(InvalidOptionError, match="takes no sound"):
+        body([{"role": "user", "content": Sound(b"", "wav")}], model="claude")
+
+
+def test_requests_go_to_messages_with_the_key_and_the_version_in_headers():
+    assert messages_address(ANTHROPIC.home) == "https://api.anthropic.com/v1/messages"
+    assert messages_address("http://127.0.0.1:8000/v1/messages") == "http://127.0.0.1:8000/v1/messages"
+    assert ANTHROPIC.headers("k", VERSION) == {"x-api-key": "k", "anthropic-version": "2023-06-01"}

@@ -8,7 +8,7 @@ import pytest
 from calipers.data.trace import ToolCall
 from calipers.models.completion import Usage
 from calipers.models.gemini import body, read_answer
-from calipers.models.sound import Sound
+from calipers.models.model_request import Sound
 from calipers.voice.parsers import GeminiResponseParser
 
 PARSER = GeminiResponseParser()

@@ -6,8 +6,8 @@ import pytest
 
 from calipers.data.trace import ToolCall
 from calipers.models.completion import Usage
+from calipers.models.model_request import Sound
 from calipers.models.openai import body, read_answer
-from calipers.models.sound import Sound
 from calipers.voice.parsers import OpenAIResponseParser
 
 PARSER = OpenAIResponseParser()

@@ -20,7 +20,7 @@ from typing import Any
 
 from calipers.data.redaction import without
 from calipers.errors import MissingExtraError
-from calipers.models.concealment import secrets_of
+from calipers.models.request_redaction import secrets_of
 from calipers.voice.function_agent import FunctionAgent
 from calipers.voice.protocols import Agent, ResponseParser, Synthesizer, TextAgent
 

@@ -1,15 +1,21 @@
-"""What Anthropic's Messages API answers.
+"""Anthropic's Messages API.
 
-Two shapes are understood, as dicts or as objects of the SDK: a message, whose `content[]` has blocks of type `tool_use`,
-and the events of a streamed one, as a list, whose pieces are put together by the index of their block. Tools that the
-server runs itself (`server_tool_use`, `mcp_tool_use`) are calls, too: the model chose them.
+`body` is a request for `POST /v1/messages`. `read_answer` understands two shapes, as dicts or as objects of the SDK: a
+message, whose `content[]` has blocks of type `tool_use`, and the events of a streamed one, as a list, whose pieces are
+put together by the index of their block. Tools that the server runs itself (`server_tool_use`, `mcp_tool_use`) are calls,
+too: the model chose them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from calipers.errors import InvalidOptionError
 from calipers.models.completion import Completion, Draft, Finish, Usage, excerpt, read
+from calipers.models.model_request import Provider, Sound, Tools, endpoint, for_anthropic, laid_over
 
+ANTHROPIC = Provider("https://api.anthropic.com", ("ANTHROPIC_API_KEY",), "x-api-key")
+VERSION = {"anthropic-version": "2023-06-01"}
+"""The header that every request must have."""
 _ENDS: Mapping[Any, Finish] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -20,6 +26,42 @@ _ENDS: Mapping[Any, Finish] = {
     "pause_turn": "unfinished",
 }
 _BROKEN_OFF = ("max_tokens", "refusal", "model_context_window_exceeded")
+
+
+def messages_address(base_url: str) -> str:
+    """Where to send a request, below the base of a server."""
+    return endpoint(base_url, "/v1/messages")
+
+
+def body(
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    model: str,
+    max_tokens: int = 4096,
+    tools: Tools = (),
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The body of a request.
+
+    Args:
+        messages: each with `role` (`system`, `user` or `assistant`) and `content`, which is text.
+        model: which model.
+        max_tokens: the longest answer; the API has no default.
+        tools: what it may call, in any provider's shape.
+        options: further fields; they win.
+
+    Raises:
+        InvalidOptionError: a message is a sound, which the API does not take.
+    """
+    if any(isinstance(message["content"], Sound) for message in messages):
+        raise InvalidOptionError("Anthropic's Messages API takes no sound: send a transcript")
+    spoken = [dict(message) for message in messages if message["role"] != "system"]
+    made: dict[str, Any] = {"model": model, "max_tokens": max_tokens, "messages": spoken}
+    if before := [message["content"] for message in messages if message["role"] == "system"]:
+        made["system"] = "\n\n".join(before)
+    if tools:
+        made["tools"] = for_anthropic(tools)
+    return laid_over(made, options)
 
 
 def read_answer(raw: Any) -> Completion:

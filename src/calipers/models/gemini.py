@@ -25,9 +25,16 @@ from calipers.models.completion import (
     read,
     unreadable_call,
 )
-from calipers.models.provider import Provider, endpoint, laid_over, socket_address
-from calipers.models.sound import Sound, as_base64
-from calipers.models.tool_declarations import Tools, for_gemini
+from calipers.models.model_request import (
+    Provider,
+    Sound,
+    Tools,
+    as_base64,
+    endpoint,
+    for_gemini,
+    laid_over,
+    socket_address,
+)
 
 _KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 GEMINI = Provider("https://generativelanguage.googleapis.com", _KEYS, "x-goog-api-key")

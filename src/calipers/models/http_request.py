@@ -17,8 +17,8 @@ import msgspec
 
 from calipers.data.argument_checks import check_seconds
 from calipers.errors import AgentConnectionError, AgentReplyError, AgentTimeoutError, InvalidOptionError
-from calipers.models.concealment import secrets_of, shown_address, shown_text
 from calipers.models.http_sessions import load_aiohttp, session_of_loop
+from calipers.models.request_redaction import secrets_of, shown_address, shown_text
 
 _LARGE = 2**20
 """aiohttp wants bodies from this size on in pieces."""

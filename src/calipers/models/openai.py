@@ -15,10 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calipers.models.completion import Completion, Draft, Finish, Usage, excerpt, is_list, read
+from calipers.models.model_request import Provider, Sound, Tools, as_base64, endpoint, for_chat, laid_over
 from calipers.models.openai_realtime import RealtimeEvents
-from calipers.models.provider import Provider, endpoint, laid_over
-from calipers.models.sound import Sound, as_base64
-from calipers.models.tool_declarations import Tools, for_chat
 
 OPENAI = Provider("https://api.openai.com/v1", ("OPENAI_API_KEY",), "Authorization", "Bearer ")
 _EXPECTED = "choices (chat completions), output (responses) or response.* events (Realtime)"

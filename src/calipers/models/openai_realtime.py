@@ -9,9 +9,15 @@ from typing import Any
 from urllib.parse import quote
 
 from calipers.models.completion import Draft, Finish, ProblemKind, Usage, excerpt, is_list, read
-from calipers.models.provider import Provider, endpoint, laid_over, socket_address
-from calipers.models.sound import as_base64
-from calipers.models.tool_declarations import Tools, for_realtime
+from calipers.models.model_request import (
+    Provider,
+    Tools,
+    as_base64,
+    endpoint,
+    for_realtime,
+    laid_over,
+    socket_address,
+)
 
 OPENAI_REALTIME = Provider("wss://api.openai.com/v1", ("OPENAI_API_KEY",), "Authorization", "Bearer ")
 SAMPLE_RATE = 24000

@@ -5,7 +5,7 @@ from email import message_from_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.models.sound import Sound
+from calipers.models.model_request import Sound
 from calipers.voice.adapters.http_agent import as_form
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.models.sound import as_base64
+from calipers.models.model_request import as_base64
 from calipers.voice.adapters.http_agent import as_json_with
 from calipers.voice.adapters.remote_agent import as_file, as_pcm, paced, pieces
 from calipers.voice.audio import Audio

@@ -18,9 +18,9 @@ from calipers.data.redaction import without
 from calipers.data.trace import ToolCall, Trace
 from calipers.errors import AgentError, AgentReplyError, InvalidOptionError
 from calipers.models.completion import excerpt
-from calipers.models.concealment import shown_address
 from calipers.models.http_request import Reply, Request, check_address
 from calipers.models.http_sessions import load_aiohttp
+from calipers.models.request_redaction import shown_address
 
 from .json_reply import Path, read_count, read_text, read_tool_calls
 

@@ -6,8 +6,8 @@ import msgspec
 
 from calipers.data.redaction import without
 from calipers.errors import AgentReplyError, AgentTimeoutError
-from calipers.models.concealment import shown_text
 from calipers.models.http_request import Request
+from calipers.models.request_redaction import shown_text
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 

@@ -19,8 +19,8 @@ from calipers.errors import (
     InvalidOptionError,
     MissingExtraError,
 )
-from calipers.models.concealment import secrets_of, shown_address, shown_text
 from calipers.models.http_request import as_json, is_address
+from calipers.models.request_redaction import secrets_of, shown_address, shown_text
 from calipers.stats.number_text import plural
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse

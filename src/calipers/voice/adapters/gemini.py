@@ -17,7 +17,7 @@ from calipers.errors import AgentConnectionError
 from calipers.models import gemini
 from calipers.models.completion import read
 from calipers.models.gemini import GEMINI, GEMINI_LIVE, LIVE_SAMPLE_RATE
-from calipers.models.sound import Sound
+from calipers.models.model_request import Sound
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import GeminiResponseParser
 from calipers.voice.response import AgentResponse

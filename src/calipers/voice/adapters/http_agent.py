@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from calipers.models.http_request import Request, as_json, check_address
-from calipers.models.sound import Sound, b64encode
+from calipers.models.model_request import Sound, base64_bytes
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import JsonResponseParser
 from calipers.voice.protocols import ResponseParser
@@ -114,7 +114,7 @@ def as_json_with(name: str, data: bytes, fields: Mapping[str, Any]) -> bytes:
     if name in fields:
         return as_json(fields)
     more = b"," if fields else b""
-    return b"".join((b"{", as_json(name), b':"', b64encode(data), b'"', more, as_json(fields)[1:]))
+    return b"".join((b"{", as_json(name), b':"', base64_bytes(data), b'"', more, as_json(fields)[1:]))
 
 
 def as_form(fields: Mapping[str, Any]) -> tuple[bytes, str]:

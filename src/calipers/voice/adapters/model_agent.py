@@ -11,11 +11,9 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 from calipers.errors import AgentConnectionError, AgentReplyError, AgentTimeoutError
-from calipers.models.concealment import shown_address, shown_text
 from calipers.models.http_request import Request, as_json, check_address
-from calipers.models.provider import Provider, socket_address
-from calipers.models.sound import Sound
-from calipers.models.tool_declarations import Tools
+from calipers.models.model_request import Provider, Sound, Tools, socket_address
+from calipers.models.request_redaction import shown_address, shown_text
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 

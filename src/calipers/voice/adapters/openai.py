@@ -16,9 +16,9 @@ from typing import Any
 from calipers.errors import AgentReplyError
 from calipers.models import openai, openai_realtime
 from calipers.models.completion import excerpt, read
-from calipers.models.concealment import shown_text
+from calipers.models.model_request import Sound
 from calipers.models.openai_realtime import OPENAI_REALTIME, SAMPLE_RATE
-from calipers.models.sound import Sound
+from calipers.models.request_redaction import shown_text
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import OpenAIResponseParser
 from calipers.voice.response import AgentResponse

@@ -11,10 +11,9 @@ from typing import Any
 
 from calipers.data.argument_checks import check_seconds
 from calipers.errors import InvalidOptionError
-from calipers.models.concealment import shown_address
 from calipers.models.http_request import as_json
-from calipers.models.sound import Sound
-from calipers.models.tool_declarations import for_chat
+from calipers.models.model_request import Sound, for_chat
+from calipers.models.request_redaction import shown_address
 from calipers.voice.audio import Audio
 from calipers.voice.protocols import ResponseParser, check_part
 

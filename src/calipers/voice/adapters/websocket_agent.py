@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from calipers.errors import InvalidOptionError
-from calipers.models.sound import as_base64
+from calipers.models.model_request import as_base64
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import JsonResponseParser
 from calipers.voice.protocols import ResponseParser

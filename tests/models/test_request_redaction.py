@@ -2,7 +2,7 @@
 
 import pytest
 
-from calipers.models.concealment import secrets_of, shown_address, shown_text
+from calipers.models.request_redaction import secrets_of, shown_address, shown_text
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,20 @@
-"""Keys, addresses and settings."""
+"""Keys, addresses and settings, and one list of tools for every provider."""
 
 import pytest
 
+from calipers.errors import InvalidOptionError
 from calipers.models.gemini import GEMINI
+from calipers.models.model_request import (
+    endpoint,
+    for_anthropic,
+    for_chat,
+    for_gemini,
+    for_realtime,
+    laid_over,
+    socket_address,
+)
 from calipers.models.openai import OPENAI
 from calipers.models.openai_realtime import session_address
-from calipers.models.provider import endpoint, laid_over, socket_address
 
 
 def test_a_key_that_is_given_wins_over_the_environment(monkeypatch):
@@ -74,3 +83,49 @@ def test_the_address_of_a_server_is_that_of_its_socket(base, found):
 )
 def test_the_model_is_named_in_the_address_of_a_session(base, found):
     assert session_address(base, "a/b") == found
+
+
+PARAMETERS = {"type": "object", "properties": {"to": {"type": "string"}}}
+PLAIN = {"name": "book", "description": "Books.", "parameters": PARAMETERS}
+
+SHAPES = [
+    PLAIN,
+    {"type": "function", "function": PLAIN},
+    {"type": "function", **PLAIN},
+    {"functionDeclarations": [PLAIN]},
+    {"function_declarations": [PLAIN]},
+    {"name": "book", "description": "Books.", "input_schema": PARAMETERS},
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=range(len(SHAPES)))
+def test_every_shape_becomes_every_other(shape):
+    assert for_chat([shape]) == [{"type": "function", "function": PLAIN}]
+    assert for_realtime([shape]) == [{"type": "function", **PLAIN}]
+    assert for_gemini([shape]) == [{"functionDeclarations": [PLAIN]}]
+    assert for_anthropic([shape]) == [{"name": "book", "description": "Books.", "input_schema": PARAMETERS}]
+
+
+def test_gemini_gets_all_declarations_in_one_tool_and_its_own_tools_beside():
+    search = {"googleSearch": {}}
+    pay = {"name": "pay"}
+    assert for_gemini([search, PLAIN, pay]) == [{"functionDeclarations": [PLAIN, pay]}, search]
+    assert for_gemini([search]) == [search]
+
+
+def test_a_providers_own_tool_is_passed_on():
+    hosted = {"type": "mcp", "server_label": "crm"}
+    assert for_realtime([hosted]) == [hosted]
+
+
+def test_strict_goes_only_where_it_is_known():
+    strict = {**PLAIN, "strict": True}
+    assert for_chat([strict]) == [{"type": "function", "function": strict}]
+    assert for_realtime([strict]) == [{"type": "function", **PLAIN}]
+    assert for_gemini([strict]) == [{"functionDeclarations": [PLAIN]}]
+
+
+@pytest.mark.parametrize("tool", ["book", None, 5, ["book"]])
+def test_what_declares_no_tool_is_refused(tool):
+    with pytest.raises(InvalidOptionError, match="a tool is declared by a mapping"):
+        for_chat([tool])
